@@ -1,0 +1,88 @@
+/**
+ * What a request says: intent, with nothing looked up in the database's schema yet.
+ *
+ * @module
+ */
+import type { MediaRange } from "../http/media_type.ts";
+import type { QueryParams, Window } from "./query_types.ts";
+
+/** What is asked, decided by path and method. */
+export type Action =
+  | { readonly kind: "read"; readonly relation: string; readonly headersOnly: boolean }
+  | { readonly kind: "insert"; readonly relation: string }
+  | { readonly kind: "update"; readonly relation: string }
+  | { readonly kind: "put"; readonly relation: string }
+  | { readonly kind: "delete"; readonly relation: string }
+  | {
+    readonly kind: "call";
+    readonly routine: string;
+    readonly method: "GET" | "HEAD" | "POST";
+  }
+  | { readonly kind: "root"; readonly headersOnly: boolean }
+  | { readonly kind: "options"; readonly target: OptionsTarget };
+
+export type OptionsTarget =
+  | { readonly kind: "relation"; readonly relation: string }
+  | { readonly kind: "routine"; readonly routine: string }
+  | { readonly kind: "root" };
+
+/** `Prefer`, one member per preference; null when not given. Reference: 08. */
+export interface Preferences {
+  readonly resolution: "merge-duplicates" | "ignore-duplicates" | null;
+  readonly return: "representation" | "minimal" | "headers-only" | null;
+  readonly count: "exact" | "planned" | "estimated" | null;
+  readonly tx: "commit" | "rollback" | null;
+  readonly missing: "default" | "null" | null;
+  readonly handling: "strict" | "lenient" | null;
+  readonly timezone: string | null;
+  readonly maxAffected: number | null;
+  /** Tokens that are no preference of this service, in order. */
+  readonly invalid: readonly string[];
+}
+
+/** A request body after its content type was understood. Reference: 04 §2, 06 §4. */
+export type Payload =
+  | {
+    /** JSON text of an object or an array, handed to PostgreSQL as it is. */
+    readonly kind: "json";
+    readonly text: string | Uint8Array;
+    readonly shape: "object" | "array";
+    /** Keys of the row(s), sorted; null when `columns` made looking unnecessary. */
+    readonly keys: readonly string[] | null;
+    /** The body as sent, for a single unnamed parameter. */
+    readonly raw: Uint8Array;
+  }
+  | {
+    /** Text values by name, in order (form fields; one object). */
+    readonly kind: "form";
+    readonly fields: readonly (readonly [name: string, value: string])[];
+  }
+  | {
+    /** A raw body for a single unnamed parameter. */
+    readonly kind: "raw";
+    readonly type: "text" | "xml" | "bytea";
+    readonly bytes: Uint8Array;
+  };
+
+/** A request, parsed. */
+export interface ApiRequest {
+  /** As received, for `request.method`. */
+  readonly method: string;
+  /** Raw path as received, without the query string, for `request.path`. */
+  readonly path: string;
+  readonly action: Action;
+  readonly schema: string;
+  /** The schema was named by a profile header, or several are exposed. */
+  readonly schemaNegotiated: boolean;
+  readonly query: QueryParams;
+  /** Root window from `limit`/`offset` and, for GET, `Range`. */
+  readonly window: Window;
+  readonly preferences: Preferences;
+  /** What is accepted, most wanted first. */
+  readonly accept: readonly MediaRange[];
+  /** Null when the action takes no body. */
+  readonly payload: Payload | null;
+  /** Lower-case names; without `cookie`. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly cookies: Readonly<Record<string, string>>;
+}

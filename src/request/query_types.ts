@@ -1,0 +1,181 @@
+/**
+ * What a query string says, with nothing looked up yet. Reference: 01.
+ *
+ * @module
+ */
+
+/** One step of a JSON path. `->` keeps JSON, `->>` gives text. */
+export interface PathStep {
+  readonly arrow: "->" | "->>";
+  readonly operand:
+    | { readonly kind: "key"; readonly key: string }
+    /** Decimal digits with an optional minus sign, as sent. */
+    | { readonly kind: "index"; readonly index: string };
+}
+
+/** A column, or a place inside it. */
+export interface Field {
+  readonly name: string;
+  readonly path: readonly PathStep[];
+}
+
+export type AggregateFunction = "sum" | "avg" | "count" | "max" | "min";
+export type JoinType = "left" | "inner";
+
+/** `alias:column->path::cast.agg()::cast` */
+export interface SelectField {
+  readonly kind: "field";
+  readonly field: Field;
+  readonly alias: string | null;
+  readonly cast: string | null;
+  readonly aggregate: AggregateFunction | null;
+  readonly aggregateCast: string | null;
+}
+
+/** `*` */
+export interface SelectAll {
+  readonly kind: "all";
+}
+
+/** `alias:count()::cast` */
+export interface SelectCount {
+  readonly kind: "count";
+  readonly alias: string | null;
+  readonly cast: string | null;
+}
+
+/** `alias:target!hint!inner(…)` */
+export interface SelectRelation {
+  readonly kind: "relation";
+  readonly target: string;
+  readonly alias: string | null;
+  readonly hint: string | null;
+  readonly join: JoinType | null;
+  readonly select: readonly SelectItem[];
+}
+
+/** `...target!hint!inner(…)` */
+export interface SelectSpread {
+  readonly kind: "spread";
+  readonly target: string;
+  readonly hint: string | null;
+  readonly join: JoinType | null;
+  readonly select: readonly SelectItem[];
+}
+
+export type SelectItem = SelectField | SelectAll | SelectCount | SelectRelation | SelectSpread;
+
+/** Operators that compare with one literal. */
+export type SimpleOperator =
+  | "eq"
+  | "neq"
+  | "gt"
+  | "gte"
+  | "lt"
+  | "lte"
+  | "like"
+  | "ilike"
+  | "match"
+  | "imatch"
+  | "cs"
+  | "cd"
+  | "ov"
+  | "sl"
+  | "sr"
+  | "nxr"
+  | "nxl"
+  | "adj";
+
+export type FullTextOperator = "fts" | "plfts" | "phfts" | "wfts";
+export type IsWord = "null" | "not_null" | "true" | "false" | "unknown";
+
+/** What is compared, after the optional `not.`. */
+export type Operation =
+  | {
+    readonly kind: "compare";
+    readonly operator: SimpleOperator;
+    readonly quantifier: "any" | "all" | null;
+    readonly value: string;
+  }
+  | { readonly kind: "in"; readonly values: readonly string[] }
+  | { readonly kind: "is"; readonly word: IsWord }
+  | { readonly kind: "isdistinct"; readonly value: string }
+  | {
+    readonly kind: "fullText";
+    readonly operator: FullTextOperator;
+    readonly language: string | null;
+    readonly value: string;
+  };
+
+/** One comparison. */
+export interface Filter {
+  readonly kind: "filter";
+  readonly field: Field;
+  readonly negated: boolean;
+  readonly operation: Operation;
+}
+
+/** A filter or a group of them. */
+export type LogicTree = Filter | LogicGroup;
+
+export interface LogicGroup {
+  readonly kind: "group";
+  readonly negated: boolean;
+  readonly operator: "and" | "or";
+  readonly children: readonly LogicTree[];
+}
+
+/** One term of `order`. */
+export interface OrderTerm {
+  /** Name or alias of a to-one embed of the same level, for `order=rel(col)`. */
+  readonly relation: string | null;
+  readonly field: Field;
+  readonly direction: "asc" | "desc" | null;
+  readonly nulls: "first" | "last" | null;
+}
+
+/** Something addressed at a level: `[]` is the root, else names or aliases of embeds from it. */
+export interface AtLevel<T> {
+  readonly path: readonly string[];
+  readonly value: T;
+}
+
+/** A row window: rows `first` to `last` (inclusive); `last` null is unbounded. */
+export interface Window {
+  readonly first: number;
+  readonly last: number | null;
+}
+
+/** The whole query string. */
+export interface QueryParams {
+  /** Empty when absent or empty: all columns. */
+  readonly select: readonly SelectItem[];
+  /** `select` is absent, empty or exactly `*`. */
+  readonly defaultSelect: boolean;
+  /** Filters in query order; those of the root have an empty path. */
+  readonly filters: readonly AtLevel<Filter>[];
+  /**
+   * The raw names of the parameters that are filters, in query order (PUT compares them with the
+   * primary key).
+   */
+  readonly filterNames: readonly string[];
+  readonly logic: readonly AtLevel<LogicGroup>[];
+  /** First of each level wins; later ones are left out. */
+  readonly order: readonly AtLevel<readonly OrderTerm[]>[];
+  /** `limit`/`offset` of embedded levels, as integers that PostgreSQL will judge. */
+  readonly limits: readonly AtLevel<
+    { readonly limit: number | null; readonly offset: number | null }
+  >[];
+  /** Root `limit`, `offset` values: null when absent or unreadable. */
+  readonly limit: number | null;
+  readonly offset: number | null;
+  /** Whether any `limit`/`offset` parameter, of any level, is present. */
+  readonly hasLimits: boolean;
+  /** Sorted, without duplicates; null when absent. */
+  readonly columns: readonly string[] | null;
+  readonly onConflict: readonly string[] | null;
+  /** GET/HEAD on functions: arguments in query order. */
+  readonly callArguments: readonly (readonly [name: string, value: string])[];
+  /** Canonical form for `Content-Location`, without the question mark; empty when no parameters. */
+  readonly canonical: string;
+}

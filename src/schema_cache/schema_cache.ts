@@ -1,0 +1,171 @@
+/**
+ * What is known about the database: plain data that can be dumped as JSON and handed to another
+ * thread, and the index over it that stages look names up in. Reference: 05.
+ *
+ * @module
+ */
+
+/** A name in a schema. */
+export interface QualifiedName {
+  readonly schema: string;
+  readonly name: string;
+}
+
+/** A column of a relation. */
+export interface Column {
+  readonly name: string;
+  readonly comment: string | null;
+  readonly nullable: boolean;
+  /** Formatted type with modifier: `character varying(10)`, `api.color`, `integer[]`. */
+  readonly declaredType: string;
+  /** Through all domain levels when the base is in `pg_catalog`, without modifier. */
+  readonly baseType: string;
+  readonly maxLength: number | null;
+  /** Default expression as SQL text, by the rules of reference 05 §2.2. */
+  readonly default: string | null;
+  /** Labels of the base type in sort order; empty for other types. */
+  readonly enumLabels: readonly string[];
+}
+
+/** A table, view, materialized view, foreign or partitioned table. */
+export interface Relation extends QualifiedName {
+  readonly comment: string | null;
+  readonly isView: boolean;
+  readonly insertable: boolean;
+  readonly updatable: boolean;
+  readonly deletable: boolean;
+  /** Primary key columns, alphabetical for tables; as tracked for views. */
+  readonly primaryKey: readonly string[];
+  /** In attribute order. */
+  readonly columns: readonly Column[];
+}
+
+/** One column on the origin's side with the foreign one (or a junction's) it equals. */
+export type ColumnPair = readonly [origin: string, foreign: string];
+
+interface RelationshipEnds {
+  readonly origin: QualifiedName;
+  readonly foreign: QualifiedName;
+  /** Both ends are the same relation. */
+  readonly self: boolean;
+}
+
+/** Made by a foreign key between the two relations. */
+export interface KeyRelationship extends RelationshipEnds {
+  readonly kind: "one-to-many" | "many-to-one" | "one-to-one";
+  /** For one-to-one: the origin is the referenced side. */
+  readonly originIsParent: boolean;
+  readonly constraint: string;
+  readonly pairs: readonly ColumnPair[];
+  readonly originIsView: boolean;
+  readonly foreignIsView: boolean;
+}
+
+/** Made by two foreign keys of a junction. */
+export interface JunctionRelationship extends RelationshipEnds {
+  readonly kind: "many-to-many";
+  readonly junction: QualifiedName;
+  /** Constraint from the junction to the origin, and its pairs [origin column, junction column]. */
+  readonly originConstraint: string;
+  readonly originPairs: readonly ColumnPair[];
+  /** Constraint from the junction to the foreign relation; pairs [junction column, foreign column]. */
+  readonly foreignConstraint: string;
+  readonly foreignPairs: readonly ColumnPair[];
+  readonly originIsView: boolean;
+  readonly foreignIsView: boolean;
+}
+
+/** Made by a function from a row of the origin to rows of the foreign relation. */
+export interface ComputedRelationship extends RelationshipEnds {
+  readonly kind: "computed";
+  readonly function: QualifiedName;
+  readonly toOne: boolean;
+}
+
+export type Relationship = KeyRelationship | JunctionRelationship | ComputedRelationship;
+
+/** An input parameter of a function. */
+export interface Parameter {
+  /** Empty when unnamed. */
+  readonly name: string;
+  /** Type as `regtype` text under an empty search path. */
+  readonly type: string;
+  /** The type that arguments are cast to: `character` → `character varying`, `bit` → `bit varying`. */
+  readonly callType: string;
+  readonly required: boolean;
+  readonly variadic: boolean;
+}
+
+export type Volatility = "immutable" | "stable" | "volatile";
+
+/** A function that can be called by `/rpc`. */
+export interface Routine extends QualifiedName {
+  readonly comment: string | null;
+  readonly parameters: readonly Parameter[];
+  readonly returns: {
+    readonly set: boolean;
+    /** A row type, through domains, or OUT/INOUT/TABLE parameters. */
+    readonly composite: boolean;
+    readonly typeSchema: string;
+    readonly typeName: string;
+    /** The result is `void`. */
+    readonly void: boolean;
+    /** The relation whose row type is returned, directly or through domains. */
+    readonly relation: QualifiedName | null;
+  };
+  readonly volatility: Volatility;
+  readonly hasVariadic: boolean;
+  /** From the function's own `default_transaction_isolation`, lower case. */
+  readonly isolation: string | null;
+  /** Function-level settings that are applied to the transaction: [name, value]. */
+  readonly settings: readonly (readonly [string, string])[];
+}
+
+/** An implicit cast between a domain and json or text that the service applies itself. */
+export interface Representation {
+  /** Types as `format_type` text: `api.color`, `json`, `text`. */
+  readonly source: string;
+  readonly target: string;
+  readonly function: QualifiedName;
+}
+
+/** A database-defined way to render rows, or a function's value, as a media type. */
+export interface MediaHandler {
+  /** `aggregate` over a relation's rows, over `any` rows, or a `function`'s own value. */
+  readonly kind: "aggregate" | "any" | "function";
+  /** Relation of an `aggregate`, name of a `function`; null for `any`. */
+  readonly target: QualifiedName | null;
+  readonly handler: QualifiedName;
+  /** Name of the domain, in its original case. */
+  readonly mediaType: string;
+}
+
+/** Everything, as JSON-serialisable data. */
+export interface SchemaCacheData {
+  readonly relations: readonly Relation[];
+  readonly relationships: readonly Relationship[];
+  readonly routines: readonly Routine[];
+  readonly representations: readonly Representation[];
+  readonly mediaHandlers: readonly MediaHandler[];
+}
+
+/** The data with constant-time look-ups. Built by {@linkcode indexSchemaCache}. */
+export interface SchemaCache {
+  readonly data: SchemaCacheData;
+  relation(name: QualifiedName): Relation | undefined;
+  column(relation: QualifiedName, column: string): Column | undefined;
+  /** Names of all relations of a schema, sorted. */
+  relationNames(schema: string): readonly string[];
+  /** Relationships of an origin to relations of one schema, in the order of reference 03 §3.6. */
+  relationships(origin: QualifiedName, foreignSchema: string): readonly Relationship[];
+  /** Names of the relations of a schema that have relationships to it, sorted. */
+  relatedOrigins(schema: string): readonly string[];
+  /** Overloads of a function, fewest parameters first (reference 06 §1). */
+  routines(name: QualifiedName): readonly Routine[];
+  /** Names of all functions of a schema, sorted. */
+  routineNames(schema: string): readonly string[];
+  /** The cast function from one type to another, if the service has to apply it. */
+  representation(source: string, target: string): QualifiedName | undefined;
+  /** The handler of a target (or of any, with null) for a lower-case media type. */
+  mediaHandler(target: QualifiedName | null, mediaType: string): MediaHandler | undefined;
+}

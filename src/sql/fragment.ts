@@ -1,0 +1,146 @@
+/**
+ * SQL as values that text cannot forge: a fragment is made only by the {@linkcode sql} tag and by
+ * the functions of this module, and {@linkcode compile} turns it into statement text plus parameters.
+ *
+ * @module
+ */
+
+/** A parameter's value: text form, raw bytes, or SQL NULL. */
+export type ParamValue = string | Uint8Array | null;
+
+type Part = string | Param;
+
+/** One parameter. Using the same object twice in a fragment sends its value once. */
+class Param {
+  constructor(readonly value: ParamValue) {}
+}
+
+let makeSql: (parts: readonly Part[]) => Sql;
+let partsOf: (fragment: Sql) => readonly Part[];
+
+/** A piece of SQL. Its parts are private, so that neither JSON nor a string can pass for one. */
+export class Sql {
+  readonly #parts: readonly Part[];
+
+  /** Makes a fragment of trusted parts; code outside this module goes through {@linkcode sql}. */
+  private constructor(parts: readonly Part[]) {
+    this.#parts = parts;
+  }
+
+  static {
+    makeSql = (parts) => new Sql(parts);
+    partsOf = (fragment) => fragment.#parts;
+  }
+}
+
+/**
+ * Builds a fragment. Holes take fragments only, so that a bare string does not compile.
+ *
+ * ```ts
+ * import { compile, ident, param, sql } from "./fragment.ts";
+ * const { text, params } = compile(sql`select * from ${ident("api", "t")} where id = ${param("1")}`);
+ * if (text !== `select * from "api"."t" where id = $1` || params[0] !== "1") throw new Error(text);
+ * ```
+ */
+export function sql(strings: TemplateStringsArray, ...holes: readonly Sql[]): Sql {
+  const parts: Part[] = [strings[0]!];
+  for (let index = 0; index < holes.length; index++) {
+    append(parts, holes[index]!);
+    parts.push(strings[index + 1]!);
+  }
+  return makeSql(parts);
+}
+
+/** Quotes a name, or a dotted sequence of names, as SQL identifiers. */
+export function ident(...names: readonly string[]): Sql {
+  return makeSql([names.map(quoteIdent).join(".")]);
+}
+
+/** Quotes one name as an SQL identifier. NUL, which PostgreSQL cannot hold, is dropped. */
+export function quoteIdent(name: string): string {
+  return `"${name.replaceAll("\0", "").replaceAll('"', '""')}"`;
+}
+
+/** Passes a value as a parameter; PostgreSQL infers its type from the place it stands in. */
+export function param(value: ParamValue): Sql {
+  return makeSql([new Param(value)]);
+}
+
+/**
+ * Quotes text as an SQL string literal. Only for facts of the database itself (setting names, keys
+ * of output objects) that a statement's shape depends on; what a client sent goes through
+ * {@linkcode param}.
+ */
+export function literal(text: string): Sql {
+  const escaped = text.replaceAll("\0", "").replaceAll("'", "''");
+  return makeSql([
+    escaped.includes("\\") ? ` E'${escaped.replaceAll("\\", "\\\\")}'` : `'${escaped}'`,
+  ]);
+}
+
+/**
+ * Takes text that the database itself produced as SQL (a type's name by `format_type`, a default
+ * expression by `pg_get_expr`) into a fragment. Never for anything a client sent.
+ */
+export function catalogueSql(text: string): Sql {
+  return makeSql([text]);
+}
+
+/** The fragment with no text. */
+export const empty: Sql = makeSql([]);
+
+/** Joins fragments with a separator. */
+export function join(fragments: readonly Sql[], separator: Sql = sql`, `): Sql {
+  const parts: Part[] = [];
+  fragments.forEach((fragment, index) => {
+    if (index > 0) append(parts, separator);
+    append(parts, fragment);
+  });
+  return makeSql(parts);
+}
+
+/** Joins conditions with AND, in parentheses when there are several; none is `true`. */
+export function and(conditions: readonly Sql[]): Sql {
+  return combine(conditions, sql` and `, sql`true`);
+}
+
+/** Joins conditions with OR, in parentheses when there are several; none is `false`. */
+export function or(conditions: readonly Sql[]): Sql {
+  return combine(conditions, sql` or `, sql`false`);
+}
+
+/** A statement's text with `$1`, `$2` … and the values that stand for them. */
+export interface CompiledSql {
+  readonly text: string;
+  readonly params: readonly ParamValue[];
+}
+
+/** Turns a fragment into statement text and parameters; a parameter used twice is sent once. */
+export function compile(fragment: Sql): CompiledSql {
+  const numbers = new Map<Param, number>();
+  const params: ParamValue[] = [];
+  let text = "";
+  for (const part of partsOf(fragment)) {
+    if (typeof part === "string") {
+      text += part;
+      continue;
+    }
+    let number = numbers.get(part);
+    if (number === undefined) {
+      number = params.push(part.value);
+      numbers.set(part, number);
+    }
+    text += "$" + number;
+  }
+  return { text, params };
+}
+
+function combine(conditions: readonly Sql[], operator: Sql, none: Sql): Sql {
+  if (conditions.length === 0) return none;
+  if (conditions.length === 1) return conditions[0]!;
+  return sql`(${join(conditions, operator)})`;
+}
+
+function append(parts: Part[], fragment: Sql): void {
+  for (const part of partsOf(fragment)) parts.push(part);
+}
