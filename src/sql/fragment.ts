@@ -5,8 +5,13 @@
  * @module
  */
 
-/** A parameter's value: text form, raw bytes, or SQL NULL. */
-export type ParamValue = string | Uint8Array | null;
+/** Bytes sent in PostgreSQL's binary format; what they mean depends on the parameter's type. */
+export interface BinaryValue {
+  readonly binary: Uint8Array;
+}
+
+/** A parameter's value: text, the UTF-8 bytes of text, a binary value, or SQL NULL. */
+export type ParamValue = string | Uint8Array | BinaryValue | null;
 
 type Part = string | Param;
 

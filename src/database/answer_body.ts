@@ -1,0 +1,126 @@
+/**
+ * The last column of the answering row: collected, or handed on while it arrives.
+ *
+ * @module
+ */
+import type { Body } from "./database.ts";
+import type { Transport } from "./transport.ts";
+
+/** Bytes that may wait in a stream before the connection is paused. */
+const waitingBytes = 256 * 1024;
+/** A body that was abandoned with less than this to come is read to its end. */
+const drainedBytes = 1024 * 1024;
+
+const nothing = new Uint8Array(0);
+
+/** One body. Bytes that came before {@linkcode take} are collected, later ones are streamed. */
+export class AnswerBody {
+  readonly #transport: Transport;
+  readonly #mayStream: boolean;
+  #length: number | null = null;
+  #received = 0;
+  #first: Uint8Array | null = null;
+  /** All bytes, when they came in several pieces and are held. */
+  #held: Uint8Array | null = null;
+  #controller: ReadableStreamDefaultController<Uint8Array> | null = null;
+  #paused = false;
+  #abandoned = false;
+
+  /** `started`: the row's length is known. */
+  started = false;
+
+  constructor(transport: Transport, mayStream: boolean) {
+    this.#transport = transport;
+    this.#mayStream = mayStream;
+  }
+
+  /** Whether a stream was handed out that is not at its end. */
+  get streaming(): boolean {
+    return this.#controller !== null;
+  }
+
+  start(length: number | null): void {
+    this.started = true;
+    this.#length = length;
+  }
+
+  push(bytes: Uint8Array): void {
+    const at = this.#received;
+    this.#received += bytes.length;
+    if (this.#abandoned) return;
+    if (this.#controller !== null) return this.#enqueue(this.#controller, bytes);
+    if (at === 0 && (this.#mayStream || bytes.length === this.#length)) {
+      this.#first = bytes;
+      return;
+    }
+    this.#held ??= this.#allocate();
+    this.#held.set(bytes, at);
+  }
+
+  end(): void {
+    const controller = this.#controller;
+    this.#controller = null;
+    controller?.close();
+    if (this.#paused) this.#resume();
+  }
+
+  /** Breaks a stream that was handed out. */
+  fail(error: unknown): void {
+    const controller = this.#controller;
+    this.#controller = null;
+    controller?.error(error);
+  }
+
+  /** The body as it stands: bytes when all have come, else a stream of them and the rest. */
+  take(): Body {
+    const length = this.#length;
+    if (length === null || length === 0) return { length, content: nothing };
+    if (this.#received === length) return { length, content: this.#held ?? this.#first! };
+    return { length, content: this.#stream() };
+  }
+
+  /** A buffer for the whole body, with what had come before. */
+  #allocate(): Uint8Array {
+    const held = new Uint8Array(this.#length ?? 0);
+    if (this.#first !== null) held.set(this.#first);
+    this.#first = null;
+    return held;
+  }
+
+  #stream(): ReadableStream<Uint8Array> {
+    const first = this.#first ?? this.#held?.subarray(0, this.#received);
+    this.#first = null;
+    this.#held = null;
+    return new ReadableStream<Uint8Array>(
+      {
+        start: (controller) => {
+          this.#controller = controller;
+          if (first !== undefined && first.length > 0) this.#enqueue(controller, first);
+        },
+        pull: () => this.#resume(),
+        cancel: () => this.#abandon(),
+      },
+      { highWaterMark: waitingBytes, size: (chunk) => chunk.byteLength },
+    );
+  }
+
+  #enqueue(controller: ReadableStreamDefaultController<Uint8Array>, bytes: Uint8Array): void {
+    controller.enqueue(bytes);
+    if ((controller.desiredSize ?? 0) > 0 || this.#paused) return;
+    this.#paused = true;
+    this.#transport.pause();
+  }
+
+  #resume(): void {
+    if (!this.#paused) return;
+    this.#paused = false;
+    this.#transport.resume();
+  }
+
+  #abandon(): void {
+    this.#controller = null;
+    this.#abandoned = true;
+    if ((this.#length ?? 0) - this.#received > drainedBytes) return this.#transport.destroy();
+    this.#resume();
+  }
+}

@@ -1,0 +1,182 @@
+/**
+ * PostgreSQL in the process: PGlite, one session, requests queue. Takes the same frames as a socket.
+ *
+ * @module
+ */
+import { PGlite, type PGliteOptions } from "@electric-sql/pglite";
+import type { Database } from "./database.ts";
+import { createPool } from "./pool.ts";
+import type { Transport, TransportEvents } from "./transport.ts";
+
+/** How to open an embedded database. */
+export interface EmbeddedOptions {
+  /** `pglite://memory`, `pglite://<folder>`, or with another scheme of PGlite (`pglite://idb://x`). */
+  readonly uri: string;
+  /** SQL text applied once, when the database is created, in one transaction. */
+  readonly init: string | null;
+  /** Seconds that a request waits for its turn. */
+  readonly acquisitionTimeout: number;
+  readonly prepare: boolean;
+  readonly now: () => number;
+  /** Further options of PGlite: extensions, a data folder to load. */
+  readonly pglite?: PGliteOptions;
+}
+
+/** Whether a connection string means PostgreSQL in the process. */
+export function isEmbedded(uri: string): boolean {
+  return uri.startsWith("pglite://");
+}
+
+const preparedLimit = 500;
+
+/**
+ * Opens an embedded database. It starts with the first use, or now with `version()`.
+ * What goes wrong while starting is answered as `cannotConnect` and tried again at the next use.
+ */
+export function openEmbedded(options: EmbeddedOptions): Database {
+  const engine = new Engine(options);
+  const pool = createPool({
+    max: 1,
+    acquisitionTimeout: options.acquisitionTimeout * 1000,
+    maxIdleTime: Infinity,
+    maxLifetime: Infinity,
+    prepare: options.prepare,
+    preparedLimit,
+    now: options.now,
+    connect: () => engine.connect(),
+  });
+  return {
+    transaction: (batch) => pool.transaction(batch),
+    version: () => pool.version(),
+    flush: () => pool.flush(),
+    counts: () => pool.counts(),
+    close: () => pool.close().then(() => engine.close()),
+  };
+}
+
+/** The engine outlives the sessions on it: data in memory are gone when it is closed. */
+class Engine {
+  readonly #options: EmbeddedOptions;
+  #engine: PGlite | null = null;
+
+  constructor(options: EmbeddedOptions) {
+    this.#options = options;
+  }
+
+  async connect(): Promise<Transport> {
+    if (this.#engine === null) this.#engine = await start(this.#options);
+    else await this.#engine.exec("rollback; discard all");
+    return new EngineTransport(this.#engine);
+  }
+
+  async close(): Promise<void> {
+    await this.#engine?.close();
+    this.#engine = null;
+  }
+}
+
+async function start(options: EmbeddedOptions): Promise<PGlite> {
+  const engine = await PGlite.create({ ...options.pglite, dataDir: dataDirectory(options.uri) });
+  try {
+    if (options.init !== null) await initialise(engine, options.init);
+  } catch (error) {
+    await engine.close();
+    throw error;
+  }
+  return engine;
+}
+
+function dataDirectory(uri: string): string {
+  const place = uri.slice("pglite://".length);
+  return place === "memory" || place === "" ? "memory://" : place;
+}
+
+/**
+ * Applies the SQL unless that was done before. The mark is set in the same transaction, so that a
+ * process that dies half-way leaves a database without either.
+ */
+async function initialise(engine: PGlite, sql: string): Promise<void> {
+  const { rows } = await engine.query(
+    "select 1 from pg_catalog.pg_db_role_setting s " +
+      "where s.setconfig::text like '%svc.initialised=%'",
+  );
+  if (rows.length > 0) return;
+  await engine.transaction(async (transaction) => {
+    await transaction.exec(sql);
+    await transaction.exec(
+      "do $$ begin execute format('alter database %I set svc.initialised = ''yes''', " +
+        "current_database()); end $$",
+    );
+  });
+}
+
+class EngineTransport implements Transport {
+  readonly #engine: PGlite;
+  #events: TransportEvents | null = null;
+  #closed = false;
+  /** Answers that wait while the reader is slow. */
+  #waiting: Uint8Array[] | null = null;
+
+  constructor(engine: PGlite) {
+    this.#engine = engine;
+  }
+
+  listen(events: TransportEvents): void {
+    this.#events = events;
+  }
+
+  write(chunks: readonly Uint8Array[]): void {
+    this.#run(chunks.length === 1 ? chunks[0]! : concat(chunks));
+  }
+
+  pause(): void {
+    this.#waiting ??= [];
+  }
+
+  resume(): void {
+    const waiting = this.#waiting ?? [];
+    this.#waiting = null;
+    for (const chunk of waiting) this.#tell(chunk);
+  }
+
+  /** The engine runs a statement to its end before it listens again. */
+  cancel(): void {}
+
+  end(): void {
+    this.#closed = true;
+  }
+
+  destroy(): void {
+    this.#close("the embedded database was given up");
+  }
+
+  async #run(message: Uint8Array): Promise<void> {
+    try {
+      const answer = await this.#engine.execProtocolRaw(message);
+      if (!this.#closed) this.#tell(answer);
+    } catch (error) {
+      this.#close(error instanceof Error ? error.message : "the embedded database failed");
+    }
+  }
+
+  #tell(chunk: Uint8Array): void {
+    if (this.#waiting !== null) this.#waiting.push(chunk);
+    else this.#events?.data(chunk);
+  }
+
+  #close(reason: string): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#events?.closed(reason);
+  }
+}
+
+function concat(chunks: readonly Uint8Array[]): Uint8Array {
+  const joined = new Uint8Array(chunks.reduce((sum, chunk) => sum + chunk.length, 0));
+  let at = 0;
+  for (const chunk of chunks) {
+    joined.set(chunk, at);
+    at += chunk.length;
+  }
+  return joined;
+}
