@@ -22,11 +22,6 @@ export interface EmbeddedOptions {
   readonly pglite?: PGliteOptions;
 }
 
-/** Whether a connection string means PostgreSQL in the process. */
-export function isEmbedded(uri: string): boolean {
-  return uri.startsWith("pglite://");
-}
-
 const preparedLimit = 500;
 
 /**

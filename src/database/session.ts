@@ -224,7 +224,7 @@ export class Session {
     const current = this.#current;
     if (current === null) return this.#destroy(failure.message);
     // What fails while cleaning up after an error would hide the error.
-    current.failure ??= new DatabaseError(failure);
+    current.failure ??= new DatabaseError(failure, current.at - 1);
     if (isStaleStatement(failure)) {
       for (const name of this.#prepared.clear()) this.#encoder.closeStatement(name);
     }

@@ -8,13 +8,22 @@ import { type ErrorTexts, ServiceError } from "./service_error.ts";
 
 type Headers = readonly (readonly [string, string])[];
 
+/** One row: makes the error, and tells the documentation when that happens. */
+type Entry<Args extends readonly unknown[]> = ((...args: Args) => ServiceError) & {
+  readonly code: string;
+  readonly status: number;
+  /** Markdown, completing "… when". */
+  readonly when: string;
+};
+
 function entry<Args extends readonly unknown[]>(
   code: string,
   status: number,
+  when: string,
   texts: (...args: Args) => ErrorTexts & { readonly headers?: Headers },
-): ((...args: Args) => ServiceError) & { readonly code: string; readonly status: number } {
+): Entry<Args> {
   const make = (...args: Args) => new ServiceError({ code, own: true, status, ...texts(...args) });
-  return Object.assign(make, { code, status });
+  return Object.assign(make, { code, status, when });
 }
 
 /** `WWW-Authenticate` of a request that should have brought a token. */
@@ -51,18 +60,23 @@ export interface EmbeddingCandidate {
 /** The catalogue. Each row makes a {@linkcode ServiceError}. */
 export const errors = {
   // Group 0: connection
-  cannotConnect: entry("000", 503, (details: string | null) => ({
+  cannotConnect: entry("000", 503, "the database cannot be reached", (details: string | null) => ({
     message: "Database connection error.",
     details,
   })),
-  connectionLost: entry("001", 503, (details: string | null) => ({
-    message: "Database client error. Retrying the connection.",
-    details,
-  })),
-  noSchemaCache: entry("002", 503, () => ({
+  connectionLost: entry(
+    "001",
+    503,
+    "the connection broke while the request was using it",
+    (details: string | null) => ({
+      message: "Database client error. Retrying the connection.",
+      details,
+    }),
+  ),
+  noSchemaCache: entry("002", 503, "the schema cache could not be loaded yet", () => ({
     message: "Could not query the database for the schema cache. Retrying.",
   })),
-  acquisitionTimeout: entry("003", 504, () => ({
+  acquisitionTimeout: entry("003", 504, "no connection of the pool became free in time", () => ({
     message: "Timed out acquiring connection from connection pool.",
   })),
 
@@ -70,6 +84,7 @@ export const errors = {
   parse: entry(
     "100",
     400,
+    "a parameter of the query string cannot be read",
     (problem: {
       /** `filter`, `tree path`, `select parameter`, … */
       readonly what: string;
@@ -83,111 +98,219 @@ export const errors = {
       details: problem.details,
     }),
   ),
-  methodOnFunction: entry("101", 405, (method: string) => ({
-    message: `Cannot use the ${method} method on RPC`,
-  })),
-  invalidBody: entry("102", 400, (message: string) => ({ message })),
-  invalidRange: entry("103", 416, (details: string) => ({
-    message: "Requested range not satisfiable",
-    details,
-  })),
-  invalidPut: entry("105", 405, () => ({
+  methodOnFunction: entry(
+    "101",
+    405,
+    "a function was asked for with another method than GET, HEAD or POST",
+    (method: string) => ({
+      message: `Cannot use the ${method} method on RPC`,
+    }),
+  ),
+  invalidBody: entry(
+    "102",
+    400,
+    "the body is empty, malformed or not uniform",
+    (message: string) => ({ message }),
+  ),
+  invalidRange: entry(
+    "103",
+    416,
+    "the window of rows is impossible, or begins behind the last row",
+    (details: string) => ({
+      message: "Requested range not satisfiable",
+      details,
+    }),
+  ),
+  invalidPut: entry("105", 405, "PUT with other filters than the primary key by `eq`", () => ({
     message: "Filters must include all and only primary key columns with 'eq' operators",
   })),
-  unacceptableSchema: entry("106", 406, (schema: string, exposed: readonly string[]) => ({
-    message: `Invalid schema: ${schema}`,
-    hint: `Only the following schemas are exposed: ${exposed.join(", ")}`,
-  })),
-  unsupportedContentType: entry("107", 415, (contentType: string) => ({
-    message: `Content-Type not acceptable: ${contentType}`,
-  })),
-  notAcceptable: entry("107", 406, (mediaTypes: readonly string[]) => ({
-    message: `None of these media types are available: ${mediaTypes.join(", ")}`,
-  })),
-  notEmbedded: entry("108", 400, (name: string) => ({
-    message: `'${name}' is not an embedded resource in this request`,
-    hint: `Verify that '${name}' is included in the 'select' query parameter.`,
-  })),
-  embeddedUnderAlias: entry("108", 400, (name: string, alias: string) => ({
-    message: `'${name}' is not an embedded resource in this request`,
-    details: "Target names are not allowed in filters if they have an alias",
-    hint: `Change '${name}' to '${alias}' in filters, orders or limits.`,
-  })),
-  limitWithoutOrder: entry("109", 400, () => ({
+  unacceptableSchema: entry(
+    "106",
+    406,
+    "the profile header names a schema that is not exposed",
+    (schema: string, exposed: readonly string[]) => ({
+      message: `Invalid schema: ${schema}`,
+      hint: `Only the following schemas are exposed: ${exposed.join(", ")}`,
+    }),
+  ),
+  unsupportedContentType: entry(
+    "107",
+    415,
+    "the body has a media type that is not accepted",
+    (contentType: string) => ({
+      message: `Content-Type not acceptable: ${contentType}`,
+    }),
+  ),
+  notAcceptable: entry(
+    "107",
+    406,
+    "none of the accepted media types can be made",
+    (mediaTypes: readonly string[]) => ({
+      message: `None of these media types are available: ${mediaTypes.join(", ")}`,
+    }),
+  ),
+  notEmbedded: entry(
+    "108",
+    400,
+    "a filter, order or limit addresses a relation that is not in `select`",
+    (name: string) => ({
+      message: `'${name}' is not an embedded resource in this request`,
+      hint: `Verify that '${name}' is included in the 'select' query parameter.`,
+    }),
+  ),
+  embeddedUnderAlias: entry(
+    "108",
+    400,
+    "a filter, order or limit addresses an aliased embed by its relation",
+    (name: string, alias: string) => ({
+      message: `'${name}' is not an embedded resource in this request`,
+      details: "Target names are not allowed in filters if they have an alias",
+      hint: `Change '${name}' to '${alias}' in filters, orders or limits.`,
+    }),
+  ),
+  limitWithoutOrder: entry("109", 400, "PATCH or DELETE with `limit` and without `order`", () => ({
     message: "A 'limit' was applied without an explicit 'order'",
     hint: "Apply an 'order' using unique column(s)",
   })),
-  limitSurpassed: entry("110", 400, (changed: number, allowed: number) => ({
-    message: "The maximum number of rows allowed to change was surpassed",
-    details: `Results contain ${changed} rows changed but the maximum number allowed is ${allowed}`,
-  })),
-  invalidResponseHeaders: entry("111", 500, () => ({
-    message: "response.headers guc must be a JSON array composed of objects with a single key " +
-      "and a string value",
-  })),
-  invalidResponseStatus: entry("112", 500, () => ({
-    message: "response.status guc must be a valid status code",
-  })),
-  putWithLimits: entry("114", 400, () => ({
+  limitSurpassed: entry(
+    "110",
+    400,
+    "a limited PATCH or DELETE would change more rows than the limit",
+    (changed: number, allowed: number) => ({
+      message: "The maximum number of rows allowed to change was surpassed",
+      details:
+        `Results contain ${changed} rows changed but the maximum number allowed is ${allowed}`,
+    }),
+  ),
+  invalidResponseHeaders: entry(
+    "111",
+    500,
+    "`response.headers`, set in the database, cannot be sent",
+    () => ({
+      message: "response.headers guc must be a JSON array composed of objects with a single key " +
+        "and a string value",
+    }),
+  ),
+  invalidResponseStatus: entry(
+    "112",
+    500,
+    "`response.status`, set in the database, is no status",
+    () => ({
+      message: "response.status guc must be a valid status code",
+    }),
+  ),
+  putWithLimits: entry("114", 400, "PUT with `limit` or `offset`", () => ({
     message: "limit/offset querystring parameters are not allowed for PUT",
   })),
-  putMismatch: entry("115", 400, () => ({
+  putMismatch: entry("115", 400, "PUT whose body differs from the URL in the primary key", () => ({
     message: "Payload values do not match URL in primary key column(s)",
   })),
-  notSingular: entry("116", 406, (rows: number) => ({
-    message: "Cannot coerce the result to a single JSON object",
-    details: `The result contains ${rows} rows`,
-  })),
-  unsupportedMethod: entry("117", 405, (method: string) => ({
+  notSingular: entry(
+    "116",
+    406,
+    "one object was asked for and the result has not exactly one row",
+    (rows: number) => ({
+      message: "Cannot coerce the result to a single JSON object",
+      details: `The result contains ${rows} rows`,
+    }),
+  ),
+  unsupportedMethod: entry("117", 405, "the method means nothing here", (method: string) => ({
     message: `Unsupported HTTP method: ${method}`,
   })),
-  relatedOrderToMany: entry("118", 400, (origin: string, embed: string) => ({
-    message: `A related order on '${embed}' is not possible`,
-    details: `'${origin}' and '${embed}' do not form a many-to-one or one-to-one relationship`,
-  })),
-  spreadToMany: entry("119", 400, (origin: string, embed: string) => ({
-    message: `A spread operation on '${embed}' is not possible`,
-    details: `'${origin}' and '${embed}' do not form a many-to-one or one-to-one relationship`,
-  })),
-  embedOperator: entry("120", 400, (embed: string) => ({
-    message: `Bad operator on the '${embed}' embedded resource`,
-    details: "Only is null or not is null filters are allowed on embedded resources",
-  })),
+  relatedOrderToMany: entry(
+    "118",
+    400,
+    "ordering by a related table that is not to-one",
+    (origin: string, embed: string) => ({
+      message: `A related order on '${embed}' is not possible`,
+      details: `'${origin}' and '${embed}' do not form a many-to-one or one-to-one relationship`,
+    }),
+  ),
+  spreadToMany: entry(
+    "119",
+    400,
+    "spreading a related table that is not to-one",
+    (origin: string, embed: string) => ({
+      message: `A spread operation on '${embed}' is not possible`,
+      details: `'${origin}' and '${embed}' do not form a many-to-one or one-to-one relationship`,
+    }),
+  ),
+  embedOperator: entry(
+    "120",
+    400,
+    "an embed is filtered by another operator than `is.null`, `not.is.null`",
+    (embed: string) => ({
+      message: `Bad operator on the '${embed}' embedded resource`,
+      details: "Only is null or not is null filters are allowed on embedded resources",
+    }),
+  ),
   invalidRaise: entry(
     "121",
     400,
+    "the JSON of a full-control RAISE cannot be read",
     (state: string, details: string, hint: string) => ({
       message: `Could not parse JSON in the "RAISE SQLSTATE '${state}'" error`,
       details,
       hint,
     }),
   ),
-  invalidPreferences: entry("122", 400, (preferences: readonly string[]) => ({
-    message: "Invalid preferences given with handling=strict",
-    details: `Invalid preferences: ${preferences.join(", ")}`,
-  })),
-  aggregatesDisabled: entry("123", 400, () => ({
-    message: "Use of aggregate functions is not allowed",
-  })),
-  maxAffectedExceeded: entry("124", 400, (rows: number) => ({
-    message: "Query result exceeds max-affected preference constraint",
-    details: `The query affects ${rows} rows`,
-  })),
-  invalidPath: entry("125", 404, () => ({ message: "Invalid path specified in request URL" })),
-  rootDisabled: entry("126", 404, () => ({ message: "Root endpoint metadata is disabled" })),
-  aggregateInToManySpread: entry("127", 400, () => ({
+  invalidPreferences: entry(
+    "122",
+    400,
+    "unknown preferences with `Prefer: handling=strict`",
+    (preferences: readonly string[]) => ({
+      message: "Invalid preferences given with handling=strict",
+      details: `Invalid preferences: ${preferences.join(", ")}`,
+    }),
+  ),
+  aggregatesDisabled: entry(
+    "123",
+    400,
+    "an aggregate in `select` while `db-aggregates-enabled` is false",
+    () => ({
+      message: "Use of aggregate functions is not allowed",
+    }),
+  ),
+  maxAffectedExceeded: entry(
+    "124",
+    400,
+    "more rows than `Prefer: max-affected` allows",
+    (rows: number) => ({
+      message: "Query result exceeds max-affected preference constraint",
+      details: `The query affects ${rows} rows`,
+    }),
+  ),
+  invalidPath: entry(
+    "125",
+    404,
+    "the path is neither `/`, `/<relation>` nor `/rpc/<function>`",
+    () => ({ message: "Invalid path specified in request URL" }),
+  ),
+  rootDisabled: entry(
+    "126",
+    404,
+    "`/` while `openapi-mode` is `disabled`",
+    () => ({ message: "Root endpoint metadata is disabled" }),
+  ),
+  aggregateInToManySpread: entry("127", 400, "an aggregate inside a to-many spread", () => ({
     message: "Feature not implemented",
     details: "Aggregates are not implemented for one-to-many or many-to-many spreads.",
   })),
-  maxAffectedOnSingle: entry("128", 400, () => ({
-    message: "Function must return SETOF or TABLE when max-affected preference is used with " +
-      "handling=strict",
-  })),
+  maxAffectedOnSingle: entry(
+    "128",
+    400,
+    "`max-affected` on a function that returns no set",
+    () => ({
+      message: "Function must return SETOF or TABLE when max-affected preference is used with " +
+        "handling=strict",
+    }),
+  ),
 
   // Group 2: schema cache
   noRelationship: entry(
     "200",
     400,
+    "no relationship for an embed",
     (problem: {
       readonly parent: string;
       readonly child: string;
@@ -208,6 +331,7 @@ export const errors = {
   ambiguousRelationship: entry(
     "201",
     300,
+    "several relationships for an embed",
     (problem: {
       readonly parent: string;
       readonly child: string;
@@ -225,28 +349,58 @@ export const errors = {
         ". Find the desired relationship in the 'details' key.",
     }),
   ),
-  noFunction: entry("202", 404, (texts: ErrorTexts) => texts),
-  ambiguousFunction: entry("203", 300, (candidates: readonly string[]) => ({
-    message: "Could not choose the best candidate function between: " + candidates.join(", "),
-    hint: "Try renaming the parameters or the function itself in the database so function " +
-      "overloading can be resolved",
-  })),
-  noColumn: entry("204", 400, (column: string, relation: string) => ({
-    message: `Could not find the '${column}' column of '${relation}' in the schema cache`,
-  })),
-  noRelation: entry("205", 404, (relation: Qualified, suggestion: Qualified | null) => ({
-    message: `Could not find the table '${qualified(relation)}' in the schema cache`,
-    hint: suggestion === null ? null : `Perhaps you meant the table '${qualified(suggestion)}'`,
-  })),
+  noFunction: entry(
+    "202",
+    404,
+    "no function of that name and those arguments",
+    (texts: ErrorTexts) => texts,
+  ),
+  ambiguousFunction: entry(
+    "203",
+    300,
+    "several functions of that name and those arguments",
+    (candidates: readonly string[]) => ({
+      message: "Could not choose the best candidate function between: " + candidates.join(", "),
+      hint: "Try renaming the parameters or the function itself in the database so function " +
+        "overloading can be resolved",
+    }),
+  ),
+  noColumn: entry(
+    "204",
+    400,
+    "a written column does not exist",
+    (column: string, relation: string) => ({
+      message: `Could not find the '${column}' column of '${relation}' in the schema cache`,
+    }),
+  ),
+  noRelation: entry(
+    "205",
+    404,
+    "the relation does not exist in the exposed schema",
+    (relation: Qualified, suggestion: Qualified | null) => ({
+      message: `Could not find the table '${qualified(relation)}' in the schema cache`,
+      hint: suggestion === null ? null : `Perhaps you meant the table '${qualified(suggestion)}'`,
+    }),
+  ),
 
   // Group 3: tokens
-  noSecret: entry("300", 500, () => ({ message: "Server lacks JWT secret" })),
-  invalidToken: entry("301", 401, invalidToken),
-  noAnonymousRole: entry("302", 401, () => ({
+  noSecret: entry(
+    "300",
+    500,
+    "a token was sent and `jwt-secret` is not set",
+    () => ({ message: "Server lacks JWT secret" }),
+  ),
+  invalidToken: entry("301", 401, "the token is not valid, or not any more", invalidToken),
+  noAnonymousRole: entry("302", 401, "no token was sent and `db-anon-role` is not set", () => ({
     message: "Anonymous access is disabled",
     headers: bearerChallenge,
   })),
 
   // Group X: internal
-  internal: entry("X00", 500, (message: string) => ({ message })),
+  internal: entry(
+    "X00",
+    500,
+    "something that should not happen",
+    (message: string) => ({ message }),
+  ),
 } as const;

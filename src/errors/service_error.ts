@@ -49,10 +49,16 @@ export interface DatabaseFailure {
 /** Wraps a {@linkcode DatabaseFailure}; `errors/sqlstate.ts` says what it is answered with. */
 export class DatabaseError extends Error {
   readonly failure: DatabaseFailure;
+  /**
+   * Which statement of the transaction failed, counted from 0; -1 is its beginning, and the number
+   * of statements its end.
+   */
+  readonly statement: number;
 
-  constructor(failure: DatabaseFailure) {
+  constructor(failure: DatabaseFailure, statement = 0) {
     super(failure.message);
     this.name = "DatabaseError";
     this.failure = failure;
+    this.statement = statement;
   }
 }

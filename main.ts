@@ -1,0 +1,293 @@
+/**
+ * The process: arguments, environment, files, sockets, signals, exit codes. No decisions.
+ *
+ * @module
+ */
+import { dirname, isAbsolute, resolve } from "node:path";
+import { parseRolePath } from "./src/auth/role_claim.ts";
+import { helpText, parseArguments, usage, versionText } from "./src/cli.ts";
+import { ConfigError } from "./src/config/config_error.ts";
+import { loadConfig } from "./src/config/load.ts";
+import type { Config } from "./src/config/options.ts";
+import { dumpConfig, exampleFile } from "./src/config/print.ts";
+import { isEmbedded, openDatabase } from "./src/database/open.ts";
+import { svcDialect } from "./src/dialect.ts";
+import { adminHandler } from "./src/admin.ts";
+import { serviceHandler } from "./src/handler.ts";
+import { accessLine } from "./src/observe/access_log.ts";
+import { LineSink } from "./src/observe/line_sink.ts";
+import { diagnosticLine } from "./src/observe/logger.ts";
+import type { LogLevel, Observation } from "./src/observe/observation.ts";
+import { Service } from "./src/service.ts";
+import { version } from "./src/version.ts";
+
+await main(Deno.args);
+
+async function main(argv: readonly string[]): Promise<void> {
+  const command = parseArguments(argv);
+  switch (command.kind) {
+    case "help":
+      return print(helpText());
+    case "version":
+      return print(versionText());
+    case "example":
+      return print(exampleFile());
+    case "error":
+      return fail(`${command.message}\n${usage().trimEnd()}`);
+    case "dump-config":
+      return print(dumpConfig(readConfig(command.file)));
+    case "run":
+      return await run(command.file);
+    default:
+      return command satisfies never;
+  }
+}
+
+function print(text: string): void {
+  writeAll(Deno.stdout, new TextEncoder().encode(text));
+}
+
+function fail(message: string): never {
+  writeAll(Deno.stderr, new TextEncoder().encode(`${svcDialect.productToken}: ${message}\n`));
+  Deno.exit(1);
+}
+
+function writeAll(output: { writeSync(bytes: Uint8Array): number }, bytes: Uint8Array): void {
+  for (let at = 0; at < bytes.length;) at += output.writeSync(bytes.subarray(at));
+}
+
+/** Reads the configuration, or ends the process with one line that says what is wrong. */
+function readConfig(file: string | null): Config {
+  try {
+    return loadFrom(file);
+  } catch (error) {
+    return fail(error instanceof Error ? error.message : String(error));
+  }
+}
+
+function loadFrom(file: string | null): Config {
+  return loadConfig({
+    file: file === null ? null : { path: file, text: readText(file) },
+    environment: Deno.env.toObject(),
+    readFile: (path) => Deno.readFileSync(beside(file, path)),
+    checkRolePath: parseRolePath,
+  });
+}
+
+function readText(file: string): string {
+  try {
+    return Deno.readTextFileSync(file);
+  } catch (error) {
+    throw new Error(`${file}: ${error instanceof Error ? error.message : "cannot be read"}`);
+  }
+}
+
+/** Paths in a configuration file are meant from its folder. */
+function beside(file: string | null, path: string): string {
+  return file === null || isAbsolute(path) ? path : resolve(dirname(file), path);
+}
+
+async function run(file: string | null): Promise<void> {
+  const config = withPaths(readConfig(file), file);
+  const log = openLog(config.logLevel);
+  try {
+    await serve(file, config, log);
+  } catch (error) {
+    log.flush();
+    fail(error instanceof Error ? error.message : String(error));
+  }
+}
+
+/** The folder of an embedded database is meant from the configuration file's, too. */
+function withPaths(config: Config, file: string | null): Config {
+  const place = config.dbUri.slice("pglite://".length);
+  if (!isEmbedded(config.dbUri) || place === "memory" || place.includes("://")) return config;
+  return { ...config, dbUri: `pglite://${beside(file, place)}` };
+}
+
+async function serve(file: string | null, config: Config, log: Log): Promise<void> {
+  const { observe } = log;
+  observe({ kind: "starting", version });
+  const embedded = isEmbedded(config.dbUri);
+  const began = Date.now();
+  if (embedded) observe({ kind: "embedded-starting", folder: embeddedFolder(config) });
+  const database = await openDatabase(config, {
+    embeddedInit: readInit(config, file),
+    applicationName: svcDialect.displayName,
+    now: Date.now,
+  });
+  const service = await Service.create({
+    config,
+    database,
+    dialect: svcDialect,
+    now: Date.now,
+    observe,
+  });
+  let live = false;
+  const admin = serveAdmin(service, config, { isLive: () => live, observe });
+  const stopped = stopSignal(observe);
+  const watching = watchSignals(service, { file, log });
+  await Promise.race([service.reloadSchema(), stopped]);
+  if (embedded) observe({ kind: "embedded-ready", ms: Date.now() - began });
+  const api = serveApi(service, config, observe);
+  live = true;
+  await stopped;
+  live = false;
+  watching();
+  await Promise.all([api.shutdown(), admin?.shutdown()]);
+  await service.close();
+  log.flush();
+  Deno.exit(0);
+}
+
+function embeddedFolder({ dbUri }: Config): string | null {
+  const place = dbUri.slice("pglite://".length);
+  return place === "memory" ? null : place;
+}
+
+function readInit(config: Config, file: string | null): string | null {
+  if (config.dbEmbeddedInit === null) return null;
+  return readText(beside(file, config.dbEmbeddedInit));
+}
+
+type Server = Deno.HttpServer<Deno.NetAddr> | Deno.HttpServer<Deno.UnixAddr>;
+
+interface Listening {
+  readonly what: "api" | "admin";
+  readonly host: string;
+  readonly port: number;
+  readonly reusePort: boolean;
+  readonly observe: (event: Observation) => void;
+}
+
+const hosts: ReadonlyMap<string, string> = new Map([
+  ["*", "0.0.0.0"],
+  ["*4", "0.0.0.0"],
+  ["!4", "0.0.0.0"],
+  ["*6", "::"],
+  ["!6", "::"],
+]);
+
+function listen(
+  { what, host, port, reusePort, observe }: Listening,
+  handler: (request: Request, info: Deno.ServeHandlerInfo) => Promise<Response>,
+): Server {
+  return Deno.serve({
+    hostname: hosts.get(host) ?? host,
+    port,
+    reusePort,
+    onListen: ({ hostname, port }) => {
+      const address = hostname.includes(":") ? `[${hostname}]:${port}` : `${hostname}:${port}`;
+      observe({ kind: "listening", what, address });
+    },
+    onError: (error) => {
+      observe({ kind: "unexpected-error", error });
+      return new Response("Something went wrong", { status: 500 });
+    },
+  }, handler);
+}
+
+function serveApi(
+  service: Service,
+  config: Config,
+  observe: (event: Observation) => void,
+): Server {
+  const handle = serviceHandler(service);
+  return listen(
+    {
+      what: "api",
+      host: config.serverHost,
+      port: config.serverPort,
+      reusePort: config.serverReuseport,
+      observe,
+    },
+    (request, { remoteAddr }) =>
+      handle(request, { client: "hostname" in remoteAddr ? remoteAddr.hostname : null }),
+  );
+}
+
+function serveAdmin(
+  service: Service,
+  config: Config,
+  { isLive, observe }: {
+    readonly isLive: () => boolean;
+    readonly observe: (event: Observation) => void;
+  },
+): Server | null {
+  if (config.adminServerPort === null) return null;
+  const { adminServerHost: host, adminServerPort: port } = config;
+  return listen(
+    { what: "admin", host, port, reusePort: false, observe },
+    adminHandler(service, isLive),
+  );
+}
+
+/** Resolves with the first signal that asks the process to end. */
+function stopSignal(observe: (event: Observation) => void): Promise<void> {
+  return new Promise((resolve) => {
+    for (const signal of ["SIGTERM", "SIGINT"] as const) {
+      Deno.addSignalListener(signal, () => {
+        observe({ kind: "terminating", signal });
+        resolve();
+      });
+    }
+  });
+}
+
+interface Watched {
+  readonly file: string | null;
+  readonly log: Log;
+}
+
+/** Reloads on signals; returns what ends that. */
+function watchSignals(service: Service, { file, log }: Watched): () => void {
+  const schema = () => void service.reloadSchema();
+  const config = () => void reconfigure(service, { file, log });
+  const listeners = [["SIGUSR1", schema], ["SIGHUP", schema], ["SIGUSR2", config]] as const;
+  for (const [signal, listener] of listeners) Deno.addSignalListener(signal, listener);
+  return () => {
+    for (const [signal, listener] of listeners) Deno.removeSignalListener(signal, listener);
+  };
+}
+
+async function reconfigure(service: Service, { file, log }: Watched): Promise<void> {
+  try {
+    const config = withPaths(loadFrom(file), file);
+    await service.reconfigure(config);
+    log.setLevel(config.logLevel);
+  } catch (error) {
+    const message = error instanceof ConfigError || error instanceof Error ? error.message : "";
+    log.observe({ kind: "config-reload-failed", message });
+  }
+}
+
+interface Log {
+  readonly observe: (event: Observation) => void;
+  readonly setLevel: (level: LogLevel) => void;
+  readonly flush: () => void;
+}
+
+/** Requests go to stdout, everything else to stderr. */
+function openLog(initial: LogLevel): Log {
+  let level = initial;
+  const requests = new LineSink({ write: (bytes) => writeAll(Deno.stdout, bytes) });
+  const diagnostics = new LineSink({ write: (bytes) => writeAll(Deno.stderr, bytes) });
+  const offsetMinutes = () => -new Date().getTimezoneOffset();
+  return {
+    observe(event) {
+      const context = { level, offsetMinutes: offsetMinutes() };
+      if (event.kind === "request-finished") {
+        const line = accessLine(event, context);
+        if (line !== null) requests.add(line);
+        return;
+      }
+      const line = diagnosticLine(event, { ...context, epochMs: Date.now() });
+      if (line !== null) diagnostics.add(line);
+    },
+    setLevel: (next) => void (level = next),
+    flush() {
+      requests.flush();
+      diagnostics.flush();
+    },
+  };
+}

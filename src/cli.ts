@@ -1,0 +1,93 @@
+/**
+ * The command line: arguments to a command, and the texts that are printed.
+ *
+ * @module
+ */
+import { svcDialect } from "./dialect.ts";
+import { version } from "./version.ts";
+
+/** What the process is asked to do. */
+export type Command =
+  /** Serve; without a file, from the environment and defaults. */
+  | { readonly kind: "run"; readonly file: string | null }
+  | { readonly kind: "dump-config"; readonly file: string | null }
+  | { readonly kind: "help" }
+  | { readonly kind: "version" }
+  | { readonly kind: "example" }
+  /** To be printed with {@linkcode usage}; exit status 1. */
+  | { readonly kind: "error"; readonly message: string };
+
+type OptionKind = "help" | "version" | "example" | "dump-config";
+
+interface CommandOption {
+  readonly kind: OptionKind;
+  readonly spellings: readonly string[];
+  readonly doc: string;
+}
+
+/** Those above go before those below. */
+const commandOptions: readonly CommandOption[] = [
+  { kind: "help", spellings: ["-h", "--help"], doc: "Show this help and exit" },
+  { kind: "version", spellings: ["-v", "--version"], doc: "Show the version and exit" },
+  { kind: "example", spellings: ["-e", "--example"], doc: "Show an example file and exit" },
+  { kind: "dump-config", spellings: ["--dump-config"], doc: "Show the configuration and exit" },
+];
+
+/** The options that win over everything else that is asked for, even what is wrong. */
+const winning = ["help", "version", "example"] as const;
+
+/**
+ * Understands the arguments after the program's name. `--help`, `--version` and `--example` win over
+ * everything else, in this order; after `--` there are no more options.
+ */
+export function parseArguments(argv: readonly string[]): Command {
+  const end = argv.indexOf("--");
+  const before = end === -1 ? argv : argv.slice(0, end);
+  const after = end === -1 ? [] : argv.slice(end + 1);
+  const isOption = (argument: string) => argument.startsWith("-") && argument !== "-";
+  const asked = new Map(before.filter(isOption).map((argument) => [argument, kindOf(argument)]));
+  const kinds = new Set(asked.values());
+  const winner = winning.find((kind) => kinds.has(kind));
+  if (winner !== undefined) return { kind: winner };
+  const unknown = Array.from(asked.keys()).find((argument) => asked.get(argument) === null);
+  if (unknown !== undefined) return failure(`unknown option ${JSON.stringify(unknown)}`);
+  const [file = null, extra] = [...before.filter((argument) => !isOption(argument)), ...after];
+  if (extra !== undefined) return failure(`unexpected argument ${JSON.stringify(extra)}`);
+  if (file === "") return failure("the path of the configuration file is empty");
+  return { kind: kinds.has("dump-config") ? "dump-config" : "run", file };
+}
+
+function kindOf(argument: string): OptionKind | null {
+  return commandOptions.find(({ spellings }) => spellings.includes(argument))?.kind ?? null;
+}
+
+function failure(message: string): Command {
+  return { kind: "error", message };
+}
+
+/** Returns the text of `--version`. */
+export function versionText(): string {
+  return `${svcDialect.displayName} ${version}\n`;
+}
+
+/** Returns the line that shows how the program is called. */
+export function usage(): string {
+  const spellings = commandOptions.map((option) => `[${option.spellings.join("|")}]`);
+  return `Usage: ${svcDialect.productToken} ${spellings.join(" ")} [FILENAME]\n`;
+}
+
+/** Returns the text of `--help`. */
+export function helpText(): string {
+  const left = commandOptions.map(({ spellings }) => spellings.join(", "));
+  const width = Math.max(...left.map((text) => text.length), "FILENAME".length);
+  const lines = commandOptions.map(({ doc }, row) => `  ${left[row]!.padEnd(width)}  ${doc}`);
+  return `${usage()}
+  ${svcDialect.displayName} ${version} / create a REST API to an existing Postgres database
+
+Available options:
+  ${"FILENAME".padEnd(width)}  Path of the configuration file
+${lines.join("\n")}
+
+Every option of the file can be set by an environment variable: db-uri by ${svcDialect.environmentPrefix}_DB_URI.
+`;
+}

@@ -1,0 +1,59 @@
+/**
+ * Opens the database that a connection string means. The adapters are loaded when they are needed,
+ * so that a runtime without sockets, or without WASM, never sees the other one.
+ *
+ * @module
+ */
+import type { Database } from "./database.ts";
+
+/** What of the configuration says how to reach and use the database. */
+export interface DatabaseConfig {
+  readonly dbUri: string;
+  readonly dbPool: number;
+  /** Seconds. */
+  readonly dbPoolAcquisitionTimeout: number;
+  /** Seconds. */
+  readonly dbPoolMaxIdletime: number;
+  /** Seconds. */
+  readonly dbPoolMaxLifetime: number;
+  readonly dbPreparedStatements: boolean;
+}
+
+/** What is needed beside the configuration. */
+export interface DatabaseSurroundings {
+  /** SQL text that is applied when an embedded database is created. */
+  readonly embeddedInit: string | null;
+  readonly applicationName: string;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+}
+
+/** Whether a connection string means PostgreSQL in the process. */
+export function isEmbedded(uri: string): boolean {
+  return uri.startsWith("pglite://");
+}
+
+/** Opens a database; connections are made when they are needed. */
+export async function openDatabase(
+  config: DatabaseConfig,
+  { embeddedInit, applicationName, now }: DatabaseSurroundings,
+): Promise<Database> {
+  const common = {
+    uri: config.dbUri,
+    acquisitionTimeout: config.dbPoolAcquisitionTimeout,
+    prepare: config.dbPreparedStatements,
+    now,
+  };
+  if (isEmbedded(config.dbUri)) {
+    const { openEmbedded } = await import("./pglite.ts");
+    return openEmbedded({ ...common, init: embeddedInit });
+  }
+  const { openPostgres } = await import("./postgres.ts");
+  return openPostgres({
+    ...common,
+    applicationName,
+    poolSize: config.dbPool,
+    maxIdleTime: config.dbPoolMaxIdletime,
+    maxLifetime: config.dbPoolMaxLifetime,
+  });
+}

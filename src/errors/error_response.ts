@@ -1,0 +1,113 @@
+/**
+ * How an error is said over HTTP.
+ *
+ * @module
+ */
+import type { Dialect } from "../dialect.ts";
+import { errors } from "./catalogue.ts";
+import { hasBody, sendableStatus } from "./http_text.ts";
+import { DatabaseError, type ErrorFacts, ServiceError } from "./service_error.ts";
+import { databaseFailureToError, type FailureContext } from "./sqlstate.ts";
+
+/** `verbose` sends all four keys, `minimal` only `code` and `message`. */
+export type ErrorVerbosity = "verbose" | "minimal";
+
+export interface ErrorResponseOptions {
+  readonly dialect: Pick<Dialect, "errorPrefix" | "displayName">;
+  readonly verbosity: ErrorVerbosity;
+  /** Whole seconds until the next attempt to connect; `null` when there is none to wait for. */
+  readonly retryAfter: number | null;
+}
+
+/** A response as data. `body` is `null` for a status that has none, and to be dropped for HEAD. */
+export interface ErrorResponse {
+  readonly status: number;
+  /** Reason phrase; absent where the standard one is to be sent. */
+  readonly statusText?: string;
+  readonly headers: readonly (readonly [string, string])[];
+  readonly body: Uint8Array<ArrayBuffer> | null;
+}
+
+type Headers = ErrorResponse["headers"];
+
+const utf8 = new TextEncoder();
+
+/** Headers of which the service alone decides: they say where a message ends. */
+const framingHeaders: ReadonlySet<string> = new Set([
+  "connection",
+  "content-length",
+  "keep-alive",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+]);
+
+/**
+ * Makes the error to answer with of whatever was thrown. What is no error of the service or of
+ * PostgreSQL is a bug, of which the client learns only that it happened.
+ */
+export function toServiceError(thrown: unknown, context: FailureContext): ServiceError {
+  if (thrown instanceof ServiceError) return thrown;
+  if (thrown instanceof DatabaseError) return databaseFailureToError(thrown.failure, context);
+  return errors.internal("Internal server error");
+}
+
+/**
+ * Makes the response of an error: compact JSON in the key order code, details, hint, message;
+ * `Content-Type`, `Content-Length`, `Proxy-Status` (RFC 9209), `Retry-After` on 503 and the headers
+ * that the error asks for, which win over the former except where they would break the framing.
+ */
+export function errorResponse(error: ServiceError, options: ErrorResponseOptions): ErrorResponse {
+  const { facts } = error;
+  const status = sendableStatus(facts.status);
+  const code = facts.own ? options.dialect.errorPrefix + facts.code : facts.code;
+  const body = hasBody(status) ? utf8.encode(errorBody(code, facts, options.verbosity)) : null;
+  const ownHeaders: Headers = [
+    ...(body === null ? [] : [contentType]),
+    ["Proxy-Status", `${options.dialect.displayName}; error=${proxyStatusValue(code)}`],
+    ...(status === 503 ? [["Retry-After", String(options.retryAfter ?? 0)] as const] : []),
+  ];
+  const length: Headers = body === null ? [] : [["Content-Length", String(body.byteLength)]];
+  return {
+    status,
+    ...(facts.statusText === undefined ? {} : { statusText: facts.statusText }),
+    headers: [...length, ...override(ownHeaders, facts.headers ?? [])],
+    body,
+  };
+}
+
+const contentType = ["Content-Type", "application/json; charset=utf-8"] as const;
+
+/** Gives the body's text; also what the log says of an error, in its verbose form. */
+export function errorBody(code: string, facts: ErrorFacts, verbosity: ErrorVerbosity): string {
+  const { details = null, hint = null, message } = facts;
+  return JSON.stringify(
+    verbosity === "minimal" ? { code, message } : { code, details, hint, message },
+  );
+}
+
+/** Puts the wanted headers in the place of those of the same name, whatever its case. */
+function override(base: Headers, wanted: Headers): Headers {
+  const allowed = wanted.filter(([name]) => !framingHeaders.has(name.toLowerCase()));
+  const replaced = new Set(allowed.map(([name]) => name.toLowerCase()));
+  return [...base.filter(([name]) => !replaced.has(name.toLowerCase())), ...allowed];
+}
+
+/** A code as it stands where it is made of token characters, else as a quoted string. */
+function proxyStatusValue(code: string): string {
+  if (/^[!#$%&'*+\-.^_`|~:/0-9A-Za-z]+$/.test(code)) return code;
+  const printable = code.slice(0, 256).replace(/[^\x20-\x7e]/g, "?");
+  return `"${printable.replace(/["\\]/g, "\\$&")}"`;
+}
+
+/** An error's four members as the log is told of them, code with its prefix. */
+export function errorFacts(thrown: unknown, dialect: Pick<Dialect, "errorPrefix">) {
+  const { facts } = toServiceError(thrown, { authenticated: false, dialect });
+  return {
+    code: facts.own ? dialect.errorPrefix + facts.code : facts.code,
+    message: facts.message,
+    details: facts.details ?? null,
+    hint: facts.hint ?? null,
+  };
+}

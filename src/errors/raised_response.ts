@@ -1,0 +1,118 @@
+/**
+ * Errors that database code raised in a full-control state: their message and detail are JSON and
+ * say the whole response.
+ *
+ * @module
+ */
+import { errors } from "./catalogue.ts";
+import { headerValue, isHeaderName, reasonPhrase, sendableStatus } from "./http_text.ts";
+import { type DatabaseFailure, ServiceError } from "./service_error.ts";
+
+/** The body, from the error's message. */
+interface RaisedBody {
+  readonly code: string;
+  readonly message: string;
+  readonly details: string | null;
+  readonly hint: string | null;
+}
+
+/** Status and headers, from the error's detail. */
+interface RaisedHead {
+  readonly status: number;
+  readonly statusText: string | null;
+  readonly headers: readonly (readonly [string, string])[];
+}
+
+type JsonObject = Readonly<Record<string, unknown>>;
+
+const messageHint = "MESSAGE must be a JSON object with obligatory keys: 'code', 'message' and " +
+  "optional keys: 'details', 'hint'.";
+const detailHint = "DETAIL must be a JSON object with obligatory keys: 'status', 'headers' and " +
+  "optional key: 'status_text'.";
+
+/**
+ * Makes the error that a failure in a full-control state asks for, or the error that says what is
+ * wrong with its JSON: a member that is missing or of another type, a header that is none. `state`
+ * is how the error names the state.
+ *
+ * ```sql
+ * raise sqlstate 'SVC00' using
+ *   message = '{"code":"Q1","message":"Quota","details":"5 of 5","hint":"wait"}',
+ *   detail  = '{"status":419,"status_text":"Page Expired","headers":{"X-Left":"0"}}';
+ * ```
+ */
+export function raisedResponse(failure: DatabaseFailure, state: string): ServiceError {
+  const { message, detail } = failure;
+  const body = raisedBody(message);
+  if (body === null) {
+    return errors.invalidRaise(state, `Invalid JSON value for MESSAGE: '${message}'`, messageHint);
+  }
+  if (detail === null) {
+    return errors.invalidRaise(state, "DETAIL is missing in the RAISE statement", detailHint);
+  }
+  const head = raisedHead(detail);
+  if (head === null) {
+    return errors.invalidRaise(state, `Invalid JSON value for DETAIL: '${detail}'`, detailHint);
+  }
+  const status = sendableStatus(head.status);
+  const statusText = status === head.status ? head.statusText : null;
+  return new ServiceError({
+    ...body,
+    own: false,
+    status,
+    headers: head.headers,
+    ...(statusText === null ? {} : { statusText: reasonPhrase(statusText) }),
+  });
+}
+
+function raisedBody(text: string): RaisedBody | null {
+  const object = parseObject(text);
+  if (object === null) return null;
+  const { code, message, details = null, hint = null } = object;
+  return typeof code === "string" && typeof message === "string" && isTextOrNull(details) &&
+      isTextOrNull(hint)
+    ? { code, message, details, hint }
+    : null;
+}
+
+function raisedHead(text: string): RaisedHead | null {
+  const object = parseObject(text);
+  if (object === null) return null;
+  const { status, status_text: statusText = null } = object;
+  const headers = raisedHeaders(object.headers);
+  return isInteger(status) && isTextOrNull(statusText) && headers !== null
+    ? { status, statusText, headers }
+    : null;
+}
+
+function raisedHeaders(value: unknown): RaisedHead["headers"] | null {
+  if (!isObject(value)) return null;
+  const headers: [string, string][] = [];
+  for (const [name, text] of Object.entries(value)) {
+    const safe = typeof text === "string" && isHeaderName(name) ? headerValue(text) : null;
+    if (safe === null) return null;
+    headers.push([name, safe]);
+  }
+  return headers;
+}
+
+function parseObject(text: string): JsonObject | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function isInteger(value: unknown): value is number {
+  return Number.isInteger(value);
+}
+
+function isTextOrNull(value: unknown): value is string | null {
+  return value === null || typeof value === "string";
+}

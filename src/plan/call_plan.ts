@@ -1,0 +1,264 @@
+/**
+ * Which overload a call means, and with which arguments.
+ *
+ * @module
+ */
+import { errors } from "../errors/catalogue.ts";
+import type { ErrorTexts } from "../errors/service_error.ts";
+import type { AccessMode, IsolationLevel } from "../database/database.ts";
+import type { ParamValue } from "../sql/fragment.ts";
+import type { ApiRequest, Payload } from "../request/api_request.ts";
+import type {
+  Parameter,
+  QualifiedName,
+  Routine,
+  SchemaCache,
+} from "../schema_cache/schema_cache.ts";
+import { planRead, type ReadConfig, type ReadPlan } from "./read_plan.ts";
+import { suggest } from "./suggest.ts";
+
+/** How the arguments reach the function. */
+export type CallArguments =
+  /** Text values by parameter; several for a variadic one. */
+  | { readonly kind: "values"; readonly values: readonly ArgumentValue[] }
+  /** Keys of a JSON object, or of the first object of an array. */
+  | {
+    readonly kind: "json";
+    readonly parameters: readonly Parameter[];
+    readonly json: string | Uint8Array;
+    readonly shape: "object" | "array";
+  }
+  /** The whole body for the single unnamed parameter. */
+  | { readonly kind: "whole"; readonly parameter: Parameter; readonly value: ParamValue };
+
+/** A parameter with its text, or texts when it is variadic. */
+export interface ArgumentValue {
+  readonly parameter: Parameter;
+  readonly values: readonly string[];
+}
+
+/** A call. */
+export interface CallPlan {
+  readonly routine: Routine;
+  readonly arguments: CallArguments;
+  readonly access: AccessMode;
+  readonly isolation: IsolationLevel | null;
+  /** How the result is read. */
+  readonly read: ReadPlan;
+}
+
+type CallAction = Extract<ApiRequest["action"], { kind: "call" }>;
+
+/** Plans a call. Raises `202`, `203` and what planning the result raises. */
+export function planCall(
+  request: ApiRequest,
+  action: CallAction,
+  cache: SchemaCache,
+  config: ReadConfig,
+): CallPlan {
+  const given = givenArguments(request, action);
+  const routine = chooseRoutine(given, cache);
+  return {
+    routine,
+    arguments: argumentsOf(routine, given),
+    access: action.method === "POST" && routine.volatility === "volatile"
+      ? "read write"
+      : "read only",
+    isolation: isolationOf(routine.isolation),
+    read: planResult(request, routine, cache, config),
+  };
+}
+
+/** Honours `repeatable read` and `serializable`; everything else is null. */
+export function isolationOf(text: string | null): IsolationLevel | null {
+  const lower = text?.toLowerCase();
+  return lower === "repeatable read" || lower === "serializable" ? lower : null;
+}
+
+function planResult(
+  { query, window, schema }: ApiRequest,
+  routine: Routine,
+  cache: SchemaCache,
+  config: ReadConfig,
+): ReadPlan {
+  const relation = routine.returns.relation;
+  const known = relation === null ? undefined : cache.relation(relation);
+  return planRead(
+    {
+      query,
+      window,
+      schema,
+      source: {
+        kind: "rows",
+        alias: relation?.name ?? routine.name,
+        relation: known ?? null,
+        origin: relation ?? routine,
+      },
+      purpose: "result",
+    },
+    cache,
+    config,
+  );
+}
+
+/** What a request offers for choosing among overloads. */
+interface Given {
+  readonly name: QualifiedName;
+  readonly post: boolean;
+  readonly payload: Payload | null;
+  /** Names and values of the query string or the form. */
+  readonly values: readonly (readonly [string, string])[];
+  /** Names, sorted and without duplicates. */
+  readonly keys: readonly string[];
+}
+
+function givenArguments(request: ApiRequest, { routine, method }: CallAction): Given {
+  const { payload, query, schema } = request;
+  const values = payload?.kind === "form"
+    ? payload.fields
+    : method === "POST"
+    ? []
+    : query.callArguments;
+  const names = payload?.kind === "json"
+    ? query.columns ?? payload.keys ?? []
+    : values.map(([name]) => name);
+  return {
+    name: { schema, name: routine },
+    post: method === "POST",
+    payload,
+    values,
+    keys: [...new Set(names)].sort(),
+  };
+}
+
+function chooseRoutine(given: Given, cache: SchemaCache): Routine {
+  const candidates = cache.routines(given.name);
+  const named = candidates.filter((candidate) => matchesNames(candidate, given));
+  const matching = named.length > 0
+    ? named
+    : candidates.filter((candidate) => takesWholeBody(candidate, given));
+  if (matching.length > 1) throw errors.ambiguousFunction(matching.map(signature));
+  const [routine] = matching;
+  if (routine === undefined) throw errors.noFunction(noFunctionTexts(given, candidates, cache));
+  return routine;
+}
+
+function matchesNames({ parameters }: Routine, given: Given): boolean {
+  if (parameters.length === 0) return given.keys.length === 0 && given.payload?.kind !== "raw";
+  const keys = new Set(given.keys);
+  const known = new Set(parameters.map(({ name }) => name));
+  return parameters.every(({ name, required }) => !required || keys.has(name)) &&
+    given.keys.every((key) => known.has(key)) && parameters[0]!.name !== "";
+}
+
+function takesWholeBody({ parameters }: Routine, { post, payload }: Given): boolean {
+  const [parameter] = parameters;
+  if (!post || parameters.length !== 1 || parameter!.name !== "") return false;
+  switch (payload?.kind) {
+    case "json":
+      return parameter!.type === "json" || parameter!.type === "jsonb";
+    case "raw":
+      return parameter!.type === payload.type;
+    default:
+      return false;
+  }
+}
+
+function argumentsOf({ parameters }: Routine, given: Given): CallArguments {
+  const { payload, keys } = given;
+  const [first] = parameters;
+  if (first?.name === "" && payload !== null) {
+    return { kind: "whole", parameter: first, value: wholeBody(payload) };
+  }
+  const wanted = new Set(keys);
+  const supplied = parameters.filter(({ name }) => wanted.has(name));
+  if (payload?.kind === "json" && supplied.length > 0) {
+    return { kind: "json", parameters: supplied, json: payload.text, shape: payload.shape };
+  }
+  return {
+    kind: "values",
+    values: supplied.map((parameter) => ({
+      parameter,
+      values: valuesOf(parameter, given.values),
+    })),
+  };
+}
+
+/** All values of a variadic parameter; the last one of any other. */
+function valuesOf(
+  { name, variadic }: Parameter,
+  values: readonly (readonly [string, string])[],
+): readonly string[] {
+  const all = values.filter(([key]) => key === name).map(([, value]) => value);
+  return variadic ? all : all.slice(-1);
+}
+
+function wholeBody(payload: Payload): ParamValue {
+  switch (payload.kind) {
+    case "json":
+      return payload.raw;
+    case "raw":
+      return payload.type === "bytea" ? { binary: payload.bytes } : payload.bytes;
+    case "form":
+      return null;
+    default:
+      return payload satisfies never;
+  }
+}
+
+/** `schema.name(a => integer, b => text)` */
+function signature({ schema, name, parameters }: Routine): string {
+  const list = parameters.map((parameter) => `${parameter.name} => ${parameter.type}`);
+  return `${schema}.${name}(${list.join(", ")})`;
+}
+
+function noFunctionTexts(
+  given: Given,
+  candidates: readonly Routine[],
+  cache: SchemaCache,
+): ErrorTexts {
+  const { schema, name } = given.name;
+  const full = `${schema}.${name}`;
+  const raw = given.payload?.kind === "raw";
+  return {
+    message: `Could not find the function ${full}${
+      raw ? "" : messageKeys(given.keys)
+    } in the schema cache`,
+    details: `Searched for the function ${full}${
+      searchedFor(given)
+    }, but no matches were found in the schema cache.`,
+    hint: raw ? null : hintFor(given, candidates, cache),
+  };
+}
+
+function messageKeys(keys: readonly string[]): string {
+  return keys.length === 0 ? " without parameters" : `(${keys.join(", ")})`;
+}
+
+function searchedFor({ payload, keys }: Given): string {
+  if (payload?.kind === "raw") return ` with a single unnamed ${payload.type} parameter`;
+  const named = keys.length === 0
+    ? " without parameters"
+    : ` with parameter${keys.length === 1 ? "" : "s"} ${keys.join(", ")}`;
+  // A body of lines or form fields is never taken as a whole.
+  return payload?.kind === "json" && payload.source === "json"
+    ? `${named} or with a single unnamed json/jsonb parameter`
+    : named;
+}
+
+function hintFor(
+  given: Given,
+  candidates: readonly Routine[],
+  cache: SchemaCache,
+): string | null {
+  const { schema, name } = given.name;
+  if (candidates.length === 0) {
+    const found = suggest(name, cache.routineNames(schema), 0.75);
+    return found && `Perhaps you meant to call the function ${schema}.${found}`;
+  }
+  const lists = candidates.map(({ parameters }) =>
+    `(${parameters.map((parameter) => parameter.name).sort().join(", ")})`
+  );
+  const found = suggest(`(${given.keys.join(", ")})`, lists, 0.33);
+  return found && `Perhaps you meant to call the function ${schema}.${name}${found}`;
+}

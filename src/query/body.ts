@@ -1,0 +1,61 @@
+/**
+ * How rows become a body, inside the database.
+ *
+ * @module
+ */
+import type { BodyFormat } from "../plan/negotiate.ts";
+import { ident, type Sql, sql } from "../sql/fragment.ts";
+
+/** Alias of the rows that a body is made of. */
+export const rowsAlias = ident("svc_t");
+
+/** What of a row goes into a body: all its columns, or the value of one column. */
+export interface BodyRows {
+  /** The only column of a result that is not a row type; null for rows. */
+  readonly scalarColumn: string | null;
+  /** The result is one value or one row, not an array of them. */
+  readonly single: boolean;
+}
+
+/** The expression over the rows (as {@linkcode rowsAlias}) that makes the body, as text. */
+export function bodyExpression(format: BodyFormat, rows: BodyRows): Sql {
+  const element = rows.scalarColumn === null
+    ? rowsAlias
+    : sql`${rowsAlias}.${ident(rows.scalarColumn)}`;
+  switch (format.kind) {
+    case "array":
+      return stripped(rows.single ? first(element) : all(element), format.stripped);
+    case "object":
+      return stripped(first(element), format.stripped);
+    case "csv":
+      return csv;
+    default:
+      return format satisfies never;
+  }
+}
+
+function all(element: Sql): Sql {
+  return sql`coalesce(json_agg(${element}), '[]')`;
+}
+
+function first(element: Sql): Sql {
+  return sql`coalesce(json_agg(${element})->0, 'null')`;
+}
+
+function stripped(json: Sql, strip: boolean): Sql {
+  return strip ? sql`json_strip_nulls(${json})::text` : sql`${json}::text`;
+}
+
+/**
+ * Header and lines. The rows stand beside their number, so that the header comes from the first one
+ * without collecting them all.
+ */
+const csv: Sql =
+  sql`coalesce((select string_agg(svc_key, ',') from json_object_keys((json_agg(${rowsAlias}.svc_row) filter (where ${rowsAlias}.svc_number = 1))->0) as svc_key), '') || E'\n' || coalesce(string_agg(substring(${rowsAlias}.svc_row::text, 2, length(${rowsAlias}.svc_row::text) - 2), E'\n' order by ${rowsAlias}.svc_number), '')`;
+
+/** The FROM item under {@linkcode rowsAlias} that a format's expression expects. */
+export function bodySource(format: BodyFormat, rows: Sql): Sql {
+  return format.kind === "csv"
+    ? sql`(select svc_row, row_number() over () as svc_number from (${rows}) as svc_row) as ${rowsAlias}`
+    : sql`(${rows}) as ${rowsAlias}`;
+}

@@ -1,0 +1,156 @@
+/**
+ * The statement that writes, as a common table expression whose rows are what RETURNING gives.
+ *
+ * @module
+ */
+import type { MutatePlan, WrittenColumn, WrittenRows } from "../plan/mutate_plan.ts";
+import type { QualifiedName, Relation } from "../schema_cache/schema_cache.ts";
+import {
+  and,
+  catalogueSql,
+  empty,
+  ident,
+  join,
+  literal,
+  param,
+  type Sql,
+  sql,
+} from "../sql/fragment.ts";
+import { renderConditions, renderOrder } from "./condition.ts";
+
+/** Name of the setting that counts the rows which took the update path of an upsert. */
+export const updatedRowsSetting = "svc.updated";
+
+/** Alias of the expanded body. */
+const body = ident("svc_body");
+
+/** `insert|update|delete … returning …` */
+export function renderMutation(plan: MutatePlan): Sql {
+  switch (plan.kind) {
+    case "insert":
+      return renderInsert(plan);
+    case "update":
+      return renderUpdate(plan);
+    case "delete":
+      return sql`delete from ${tableOf(plan.relation)}${whereOf(plan)}${returning(plan)}`;
+    default:
+      return plan satisfies never;
+  }
+}
+
+function renderInsert(plan: Extract<MutatePlan, { kind: "insert" }>): Sql {
+  const { columns } = plan.rows;
+  const names = columns.map(({ name }) => ident(name));
+  const target = columns.length === 0 ? empty : sql` (${join(names)})`;
+  const where = plan.where === null
+    ? empty
+    : sql` where ${and(renderConditions(plan.where, body))}`;
+  return sql`insert into ${tableOf(plan.relation)}${target} ${selectRows(plan.rows)}${where}${
+    conflictClause(plan)
+  }${returning(plan)}`;
+}
+
+/** `select … from <the body's rows>`: one row of defaults per object when nothing is written. */
+function selectRows(rows: WrittenRows): Sql {
+  if (rows.columns.length === 0) return sql`select from ${emptyObjects(rows)}`;
+  return sql`select ${join(rows.columns.map((column) => writtenValue(column, rows)))} from ${
+    expandedRows(rows)
+  }`;
+}
+
+/** One row per object of a body whose objects have no keys. */
+function emptyObjects({ json, shape }: WrittenRows): Sql {
+  return shape === "object"
+    ? sql`(values (1)) as ${body}`
+    : sql`json_array_elements(${param(json)}::json) as ${body}`;
+}
+
+/** `json_to_recordset($1) as svc_body("a" int, …)` */
+function expandedRows(rows: WrittenRows): Sql {
+  const { json, shape, columns } = rows;
+  const types = join(columns.map(columnDefinition));
+  if (!rows.defaults) {
+    const expand = shape === "object" ? sql`json_to_record` : sql`json_to_recordset`;
+    return sql`${expand}(${param(json)}::json) as ${body}(${types})`;
+  }
+  const elements = shape === "object"
+    ? sql`(select ${param(json)}::jsonb) as svc_row(value)`
+    : sql`jsonb_array_elements(${param(json)}::jsonb) as svc_row(value)`;
+  return sql`${elements}, lateral jsonb_to_record(svc_row.value) as ${body}(${types})`;
+}
+
+function columnDefinition({ name, type, fromJson }: WrittenColumn): Sql {
+  return sql`${ident(name)} ${fromJson === null ? catalogueSql(type) : sql`json`}`;
+}
+
+function writtenValue(column: WrittenColumn, rows: WrittenRows): Sql {
+  const plain = sql`${body}.${ident(column.name)}`;
+  const value = column.fromJson === null ? plain : sql`${functionName(column.fromJson)}(${plain})`;
+  if (!rows.defaults) return value;
+  const missing = column.default === null ? sql`null` : catalogueSql(column.default);
+  return sql`case when svc_row.value ? ${literal(column.name)} then ${value} else ${missing} end`;
+}
+
+function conflictClause({ conflict, rows }: Extract<MutatePlan, { kind: "insert" }>): Sql {
+  if (conflict === null) return empty;
+  const target = join(conflict.target.map((name) => ident(name)));
+  if (conflict.resolution === "ignore") return sql` on conflict (${target}) do nothing`;
+  const assignments = rows.columns.map(({ name }) => sql`${ident(name)} = excluded.${ident(name)}`);
+  const setting = literal(updatedRowsSetting);
+  return sql` on conflict (${target}) do update set ${
+    join(assignments)
+  } where set_config(${setting}, (coalesce(nullif(current_setting(${setting}, true), ''), '0')::int + 1)::text, true) <> ''`;
+}
+
+function renderUpdate(plan: Extract<MutatePlan, { kind: "update" }>): Sql {
+  const { rows } = plan;
+  if (rows.columns.length === 0) return nothingUpdated(plan);
+  const assignments = rows.columns.map(({ name }) => sql`${ident(name)} = ${body}.${ident(name)}`);
+  const values = rows.columns.map((column) =>
+    sql`${writtenValue(column, rows)} as ${ident(column.name)}`
+  );
+  return sql`update ${tableOf(plan.relation)} set ${join(assignments)} from (select ${
+    join(values)
+  } from ${expandedRows(rows)} limit 1) as ${body}${whereOf(plan)}${returning(plan)}`;
+}
+
+/** A body without columns changes nothing, and still answers with the right columns. */
+function nothingUpdated(plan: MutatePlan): Sql {
+  return sql`select ${returnedColumns(plan)} from ${tableOf(plan.relation)} where false`;
+}
+
+function whereOf(plan: Extract<MutatePlan, { kind: "update" | "delete" }>): Sql {
+  const table = tableOf(plan.relation);
+  const conditions = renderConditions(plan.where, table);
+  if (plan.limited === null) {
+    return conditions.length === 0 ? empty : sql` where ${and(conditions)}`;
+  }
+  const { order, limit, offset } = plan.limited;
+  const keys = order.map(({ field }) => ident(field.name));
+  const filters = conditions.length === 0 ? empty : sql` where ${and(conditions)}`;
+  const window = sql` limit ${limit === null ? sql`all` : param(String(limit))} offset ${
+    param(String(offset))
+  }`;
+  return sql` where (${join(keys.map((key) => sql`${table}.${key}`))}) in (select ${
+    join(keys)
+  } from ${table}${filters} order by ${renderOrder(order, table, plan.relation)}${window})`;
+}
+
+function returning(plan: MutatePlan): Sql {
+  return sql` returning ${returnedColumns(plan)}`;
+}
+
+function returnedColumns({ returning: columns, relation }: MutatePlan): Sql {
+  const table = tableOf(relation);
+  if (columns === "none") return sql`1`;
+  if (columns === "all") return sql`${table}.*`;
+  return columns.length === 0 ? sql`1` : join(columns.map((name) => sql`${table}.${ident(name)}`));
+}
+
+function tableOf({ schema, name }: Relation | QualifiedName): Sql {
+  return ident(schema, name);
+}
+
+function functionName({ schema, name }: QualifiedName): Sql {
+  return ident(schema, name);
+}

@@ -1,0 +1,143 @@
+/**
+ * The statement that answers a request: one row whose first columns are facts about the result, as
+ * text, and whose last column is the body.
+ *
+ * @module
+ */
+import type { Statement } from "../database/database.ts";
+import type { CallPlan } from "../plan/call_plan.ts";
+import type { MutatePlan } from "../plan/mutate_plan.ts";
+import type { BodyFormat } from "../plan/negotiate.ts";
+import type { CountPlan } from "../plan/count_plan.ts";
+import type { ReadPlan } from "../plan/read_plan.ts";
+import { compile, empty, ident, join, literal, param, type Sql, sql } from "../sql/fragment.ts";
+import { bodyExpression, type BodyRows, bodySource, rowsAlias } from "./body.ts";
+import { renderCall, scalarColumn } from "./call.ts";
+import { renderCount } from "./count.ts";
+import { renderMutation, updatedRowsSetting } from "./mutate.ts";
+import { renderRows } from "./read.ts";
+
+/** Positions of the facts in the answering row. */
+export const fact = {
+  /** Number of rows of the result. */
+  rows: 0,
+  /** Number of rows without the window; NULL when not counted. */
+  total: 1,
+  /** What database code set as `response.headers`, NULL when nothing. */
+  headers: 2,
+  /** What database code set as `response.status`, NULL when nothing. */
+  status: 3,
+  /** Writes: number of rows that took the update path of an upsert. */
+  updated: 4,
+  /** Writes: JSON object of the primary key of the only row, NULL otherwise. */
+  key: 5,
+} as const;
+
+/** The statements of a request, in order. */
+export interface Query {
+  readonly main: Statement;
+  /** The planner's estimate of the count; its rows are kept. */
+  readonly estimate: Statement | null;
+}
+
+const tableRows: BodyRows = { scalarColumn: null, single: false };
+const source = ident("svc_source");
+
+/** Reading a relation. `format` null (HEAD) makes no body. */
+export function readQuery(plan: ReadPlan, count: CountPlan, format: BodyFormat | null): Query {
+  const main = sql`select ${facts(totalOf(plan, count))}, ${bodyOf(format, tableRows)} from ${
+    sourceOf(format, renderRows(plan))
+  }`;
+  return { main: answering(main), estimate: estimateOf(plan, count) };
+}
+
+/** Writing. `format` null returns no rows. */
+export function mutateQuery(plan: MutatePlan, format: BodyFormat | null): Query {
+  const from = sql`${source} as ${ident(plan.relation.name)}`;
+  const rows = plan.read === null ? sql`select * from ${source}` : renderRows(plan.read, from);
+  const shown = plan.read === null ? null : format;
+  const main = sql`with ${source} as (${renderMutation(plan)}) select ${facts(nothing)}, ${
+    updatedRows(plan)
+  }, ${keyOf(plan)}, ${bodyOf(shown, tableRows)} from ${sourceOf(shown, rows)}`;
+  return { main: answering(main), estimate: null };
+}
+
+/** Calling a function. `format` null (HEAD, or a void result) makes no body. */
+export function callQuery(plan: CallPlan, count: CountPlan, format: BodyFormat | null): Query {
+  const { read, routine } = plan;
+  const alias = read.root.alias;
+  const call = renderCall(plan, alias);
+  const rows = {
+    scalarColumn: routine.returns.composite ? null : scalarColumn,
+    single: !routine.returns.set,
+  };
+  // Counting needs the result a second time, and the function is to run once.
+  const once = count.kind === "exact";
+  const from = once ? sql`${source} as ${ident(alias)}` : call;
+  const common = once
+    ? sql`with ${source} as materialized (select ${ident(alias)}.* from ${call}) `
+    : empty;
+  const total = once ? totalOf(read, count, from) : nothing;
+  const main = sql`${common}select ${facts(total)}, ${bodyOf(format, rows)} from ${
+    sourceOf(format, renderRows(read, from))
+  }`;
+  return { main: answering(main), estimate: null };
+}
+
+const nothing = sql`null::text`;
+
+function facts(total: Sql): Sql {
+  return sql`count(*)::text, ${total}, nullif(current_setting('response.headers', true), ''), nullif(current_setting('response.status', true), '')`;
+}
+
+function totalOf(plan: ReadPlan, count: CountPlan, from?: Sql): Sql {
+  switch (count.kind) {
+    case "none":
+    case "page":
+    case "planned":
+      return nothing;
+    case "exact":
+      return sql`(select count(*) from (${renderCount(plan, from)}) as svc_count)::text`;
+    case "estimated": {
+      const limit = count.cap === null ? empty : sql` limit ${param(String(count.cap + 1))}`;
+      return sql`(select count(*) from (${renderCount(plan, from)}${limit}) as svc_count)::text`;
+    }
+    default:
+      return count satisfies never;
+  }
+}
+
+function estimateOf(plan: ReadPlan, count: CountPlan): Statement | null {
+  if (count.kind !== "planned" && count.kind !== "estimated") return null;
+  return { ...compile(sql`explain (format json) ${renderCount(plan)}`), use: "rows" };
+}
+
+function bodyOf(format: BodyFormat | null, rows: BodyRows): Sql {
+  return format === null ? nothing : bodyExpression(format, rows);
+}
+
+function sourceOf(format: BodyFormat | null, rows: Sql): Sql {
+  return format === null ? sql`(${rows}) as ${rowsAlias}` : bodySource(format, rows);
+}
+
+function updatedRows(plan: MutatePlan): Sql {
+  const counted = plan.kind === "insert" && plan.conflict?.resolution === "merge";
+  return counted ? sql`nullif(current_setting(${literal(updatedRowsSetting)}, true), '')` : nothing;
+}
+
+/** The primary key of the only row, in the order of the returned columns. */
+function keyOf({ relation, returning, read, kind }: MutatePlan): Sql {
+  if (kind !== "insert" || returning === "none" || read !== null) return nothing;
+  const key = new Set(relation.primaryKey);
+  const order = returning === "all" ? relation.columns.map(({ name }) => name) : returning;
+  const members = order.filter((name) => key.has(name)).map((name) =>
+    sql`${literal(name)}, ${rowsAlias}.${ident(name)}::text`
+  );
+  return members.length === 0
+    ? nothing
+    : sql`case when count(*) = 1 then min(json_build_object(${join(members)})::text) end`;
+}
+
+function answering(fragment: Sql): Statement {
+  return { ...compile(fragment), use: "answer" };
+}

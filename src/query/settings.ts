@@ -1,0 +1,72 @@
+/**
+ * The statement that makes a transaction the request's: search path, role, claims and what the
+ * request said, all local to the transaction.
+ *
+ * @module
+ */
+import type { Statement } from "../database/database.ts";
+import { compile, empty, join, param, type ParamValue, quoteIdent, sql } from "../sql/fragment.ts";
+
+/** A setting's name and value. */
+export type Setting = readonly [name: string, value: string];
+
+/** What a transaction is told. */
+export interface TransactionSettings {
+  /** Schemas in search order. */
+  readonly searchPath: readonly string[];
+  readonly role: string;
+  /** Settings of the role, applied before the role is taken. */
+  readonly roleSettings: readonly Setting[];
+  /** JSON text. */
+  readonly claims: string;
+  readonly method: string;
+  readonly path: string;
+  /** JSON text. */
+  readonly headers: string;
+  /** JSON text. */
+  readonly cookies: string;
+  readonly timezone: string | null;
+  /** Settings that override those of the role: of the function that is called, `app.settings.*`. */
+  readonly later: readonly Setting[];
+}
+
+/** One `select set_config(…), …`. Settings of one shape give one text. */
+export function settingsStatement(settings: TransactionSettings): Statement {
+  const { roleSettings, timezone, later } = settings;
+  if (roleSettings.length === 0 && later.length === 0 && timezone === null) {
+    return { text: plainText, params: plainParams(settings), use: "none" };
+  }
+  const [searchPath, ...rest] = plainParams(settings);
+  const fragment = sql`select set_config('search_path', ${param(searchPath!)}, true)${
+    named(roleSettings)
+  }${plainRest(rest)}${named(timezone === null ? [] : [["timezone", timezone]])}${named(later)}`;
+  return { ...compile(fragment), use: "none" };
+}
+
+/** Fewer statements are prepared when a setting's name is a parameter, too. */
+function named(settings: readonly Setting[]) {
+  return settings.length === 0
+    ? empty
+    : sql`, ${
+      join(settings.map(([name, value]) => sql`set_config(${param(name)}, ${param(value)}, true)`))
+    }`;
+}
+
+function plainRest([role, claims, method, path, headers, cookies]: readonly ParamValue[]) {
+  return sql`, set_config('role', ${param(role!)}, true), set_config('request.jwt.claims', ${
+    param(claims!)
+  }, true), set_config('request.method', ${param(method!)}, true), set_config('request.path', ${
+    param(path!)
+  }, true), set_config('request.headers', ${
+    param(headers!)
+  }, true), set_config('request.cookies', ${param(cookies!)}, true)`;
+}
+
+function plainParams(settings: TransactionSettings): readonly ParamValue[] {
+  const { searchPath, role, claims, method, path, headers, cookies } = settings;
+  return [searchPath.map(quoteIdent).join(", "), role, claims, method, path, headers, cookies];
+}
+
+const plainText = compile(
+  sql`select set_config('search_path', ${param("")}, true)${plainRest(["", "", "", "", "", ""])}`,
+).text;

@@ -1,0 +1,53 @@
+/**
+ * What database code wants of the response: `response.status` and `response.headers`.
+ *
+ * @module
+ */
+import { errors } from "../errors/catalogue.ts";
+import { headerValue, isHeaderName } from "../errors/http_text.ts";
+
+export type HeaderList = readonly (readonly [name: string, value: string])[];
+
+/** Reads `response.status`: its leading digits. Raises `112`. */
+export function statusOverride(setting: string | null): number | null {
+  if (setting === null) return null;
+  const status = Number(/^\d+/.exec(setting)?.[0] ?? NaN);
+  if (!(status >= 200 && status <= 599)) throw errors.invalidResponseStatus();
+  return status;
+}
+
+/** Reads `response.headers`: an array of objects with one string member each. Raises `111`. */
+export function headerOverrides(setting: string | null): HeaderList {
+  if (setting === null) return [];
+  const list = parse(setting);
+  if (!Array.isArray(list)) throw errors.invalidResponseHeaders();
+  return list.map(header).filter(([name]) => !framing.has(name.toLowerCase()));
+}
+
+/** What says where a message ends is the server's business. */
+const framing: ReadonlySet<string> = new Set(["content-length", "transfer-encoding", "connection"]);
+
+function parse(setting: string): unknown {
+  try {
+    return JSON.parse(setting);
+  } catch {
+    throw errors.invalidResponseHeaders();
+  }
+}
+
+function header(item: unknown): readonly [string, string] {
+  const members = typeof item === "object" && item !== null ? Object.entries(item) : [];
+  const [name, text] = members[0] ?? [];
+  const value = typeof text === "string" ? headerValue(text) : null;
+  if (members.length !== 1 || name === undefined || value === null || !isHeaderName(name)) {
+    throw errors.invalidResponseHeaders();
+  }
+  return [name, value];
+}
+
+/** The service's headers without those that database code sets, then the latter in their order. */
+export function mergeHeaders(own: HeaderList, overrides: HeaderList): HeaderList {
+  if (overrides.length === 0) return own;
+  const replaced = new Set(overrides.map(([name]) => name.toLowerCase()));
+  return [...own.filter(([name]) => !replaced.has(name.toLowerCase())), ...overrides];
+}

@@ -1,0 +1,141 @@
+/**
+ * A response as data, and the headers that more than one kind of response has.
+ *
+ * @module
+ */
+import type { Body } from "../database/database.ts";
+import { contentTypeOf } from "../http/media_type.ts";
+import { hasBody } from "../errors/http_text.ts";
+import { fact } from "../query/query.ts";
+import type { Representation } from "../plan/negotiate.ts";
+import type { ApiRequest, Preferences } from "../request/api_request.ts";
+import { type HeaderList, headerOverrides, mergeHeaders, statusOverride } from "./overrides.ts";
+
+/** A response before it becomes a `Response`. */
+export interface Reply {
+  readonly status: number;
+  readonly statusText?: string;
+  readonly headers: HeaderList;
+  /** Null where the response has no body, or HEAD asked for none. */
+  readonly content: Uint8Array | ReadableStream<Uint8Array> | null;
+  /** Bytes of the body, where known; for the log. */
+  readonly length: number | null;
+}
+
+/** What PostgreSQL told about a result. */
+export interface Facts {
+  readonly rows: number;
+  readonly total: number | null;
+  readonly responseHeaders: string | null;
+  readonly responseStatus: string | null;
+  /** Rows that took the update path of an upsert. */
+  readonly updated: number;
+  /** JSON object of the primary key of the only row. */
+  readonly key: string | null;
+}
+
+/** Reads the answering row. */
+export function readFacts(head: readonly (string | null)[]): Facts {
+  return {
+    rows: Number(head[fact.rows] ?? 0),
+    total: head[fact.total] == null ? null : Number(head[fact.total]),
+    responseHeaders: head[fact.headers] ?? null,
+    responseStatus: head[fact.status] ?? null,
+    updated: Number(head[fact.updated] ?? 0),
+    key: head[fact.key] ?? null,
+  };
+}
+
+/** What differs between the replies to successful requests. */
+export interface Success {
+  readonly status: number;
+  readonly headers: HeaderList;
+  /** Null for no body. */
+  readonly body: Body | null;
+  /** The body's representation; null leaves `Content-Type` out. */
+  readonly representation: Representation | null;
+}
+
+const vary = ["Vary", "Accept, Prefer, Range"] as const;
+
+/** Puts a successful reply together; database code has the last word on status and headers. */
+export function succeed(request: ApiRequest, facts: Facts, success: Success): Reply {
+  const status = statusOverride(facts.responseStatus) ?? success.status;
+  const overrides = headerOverrides(facts.responseHeaders);
+  const bodied = hasBody(status) && success.body !== null;
+  const own: HeaderList = [
+    ...success.headers,
+    ...bodyHeaders(request, success),
+    vary,
+  ];
+  return {
+    status,
+    headers: [...mergeHeaders(own, overrides), ...lengthHeader(success, bodied)],
+    content: bodied ? success.body!.content : null,
+    length: bodied ? success.body!.length ?? 0 : null,
+  };
+}
+
+function bodyHeaders({ schema, schemaNegotiated }: ApiRequest, success: Success): HeaderList {
+  if (success.representation === null) return [];
+  const type = ["Content-Type", contentTypeOf(success.representation.mediaType)] as const;
+  return schemaNegotiated ? [type, ["Content-Profile", schema]] : [type];
+}
+
+function lengthHeader({ body }: Success, bodied: boolean): HeaderList {
+  return bodied ? [["Content-Length", String(body!.length ?? 0)]] : [];
+}
+
+/** `Range-Unit` and `Content-Range`. */
+export function rangeHeaders(
+  { first, rows, total }: {
+    readonly first: number;
+    readonly rows: number;
+    readonly total: number | null;
+  },
+): HeaderList {
+  const range = rows > 0 && total !== 0 ? `${first}-${first + rows - 1}` : "*";
+  return [["Range-Unit", "items"], ["Content-Range", `${range}/${total ?? "*"}`]];
+}
+
+/** 200, 206 or 416 by what is shown of what there is. */
+export function rangeStatus(
+  { first, rows, total }: {
+    readonly first: number;
+    readonly rows: number;
+    readonly total: number | null;
+  },
+): 200 | 206 | 416 {
+  if (total === null) return 200;
+  if (first > total) return 416;
+  return rows < total ? 206 : 200;
+}
+
+/** Which preferences are named as applied, beside those that every request honours. */
+export interface Applied {
+  readonly resolution?: boolean;
+  readonly missing?: boolean;
+  readonly return?: boolean;
+  readonly maxAffected?: boolean;
+  readonly tx: boolean;
+}
+
+/** `Preference-Applied`, in the fixed order; empty when none was honoured. */
+export function appliedHeader(preferences: Preferences, applied: Applied): HeaderList {
+  const strict = preferences.handling === "strict";
+  const names = [
+    applied.resolution && named("resolution", preferences.resolution),
+    applied.missing && named("missing", preferences.missing),
+    applied.return && named("return", preferences.return),
+    named("count", preferences.count),
+    applied.tx && named("tx", preferences.tx),
+    named("handling", preferences.handling),
+    named("timezone", preferences.timezone),
+    applied.maxAffected && strict && named("max-affected", preferences.maxAffected),
+  ].filter((name) => typeof name === "string");
+  return names.length === 0 ? [] : [["Preference-Applied", names.join(", ")]];
+}
+
+function named(name: string, value: string | number | null): string | null {
+  return value === null ? null : `${name}=${value}`;
+}

@@ -1,0 +1,209 @@
+import { deepStrictEqual, ok, rejects, strictEqual } from "node:assert/strict";
+import type { Batch, BatchReply, Database } from "../../../src/database/database.ts";
+import { createPool, type PoolOptions } from "../../../src/database/pool.ts";
+import { ServiceError } from "../../../src/errors/service_error.ts";
+import { FakeTransport, row, wellBehaved } from "../../support/fake_backend.ts";
+
+const batch: Batch = {
+  access: "read only",
+  isolation: "read committed",
+  statements: [{ text: "select main", params: [], use: "answer" }],
+  end: "commit",
+  stream: true,
+};
+
+/** A pool over transports that answer only when the test says so. */
+function open(options: Partial<PoolOptions> = {}) {
+  const transports: FakeTransport[] = [];
+  const waiting: (() => void)[] = [];
+  const pool = createPool({
+    max: 2,
+    acquisitionTimeout: 1000,
+    maxIdleTime: Infinity,
+    maxLifetime: Infinity,
+    prepare: true,
+    preparedLimit: 10,
+    now: () => 0,
+    connect: () => {
+      const transport = new FakeTransport();
+      const behaved = wellBehaved(row("1", "x"), (sql) => sql === "select main");
+      transport.reply = (sent) => {
+        const reply = behaved(sent);
+        waiting.push(() => transport.tell(reply));
+        return null;
+      };
+      transports.push(transport);
+      return Promise.resolve(transport);
+    },
+    ...options,
+  });
+  const serve = () => waiting.shift()?.();
+  return { pool, transports, serve, waiting };
+}
+
+/** Lets everything that is due happen. */
+function settle(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 0));
+}
+
+async function codeOf(promise: Promise<unknown>): Promise<string> {
+  const error = await promise.then(() => null, (error: unknown) => error);
+  ok(error instanceof ServiceError);
+  return error.facts.code;
+}
+
+async function closeNow(pool: Database, serve: () => void): Promise<void> {
+  const closed = pool.close();
+  for (let round = 0; round < 10; round++) {
+    serve();
+    await settle();
+  }
+  await closed;
+}
+
+Deno.test("a pool serves those who wait in the order in which they came", async () => {
+  const { pool, serve, transports } = open();
+  const order: number[] = [];
+  const all = [0, 1, 2, 3, 4].map((number) =>
+    pool.transaction(batch).then(() => void order.push(number))
+  );
+  await settle();
+  deepStrictEqual(pool.counts(), { max: 2, open: 2, inUse: 2, waiting: 3, timeouts: 0 });
+  for (let round = 0; round < 5; round++) {
+    serve();
+    await settle();
+  }
+  await Promise.all(all);
+  deepStrictEqual(order, [0, 1, 2, 3, 4]);
+  strictEqual(transports.length, 2);
+  await closeNow(pool, serve);
+});
+
+Deno.test("a pool answers 003 to who waits too long, and serves the next all the same", async () => {
+  const { pool, serve } = open({ max: 1, acquisitionTimeout: 30 });
+  const first = pool.transaction(batch);
+  strictEqual(await codeOf(pool.transaction(batch)), "003");
+  strictEqual(pool.counts().timeouts, 1);
+  serve();
+  await first;
+  const next = pool.transaction(batch);
+  await settle();
+  serve();
+  strictEqual((await next).head[0], "1");
+  await closeNow(pool, serve);
+});
+
+Deno.test("a pool tells all who wait when no connection can be made, and tries again later", async () => {
+  let up = false;
+  const transport = new FakeTransport();
+  transport.reply = wellBehaved(row("1", "x"), (sql) => sql === "select main");
+  const { pool: flaky } = open({
+    connect: () => up ? Promise.resolve(transport) : Promise.reject(new Error("refused")),
+  });
+  const codes = await Promise.all([1, 2, 3].map(() => codeOf(flaky.transaction(batch))));
+  deepStrictEqual(codes, ["000", "000", "000"]);
+  up = true;
+  strictEqual((await flaky.transaction(batch)).head[0], "1");
+  await flaky.close();
+});
+
+Deno.test("a pool replaces a connection that was lost", async () => {
+  const { pool, serve, transports } = open({ max: 1 });
+  const first = pool.transaction(batch);
+  await settle();
+  const second = pool.transaction(batch);
+  transports[0]!.lose("reset");
+  strictEqual(await codeOf(first), "001");
+  await settle();
+  strictEqual(transports.length, 2);
+  // What the lost connection would have answered comes too late for anyone.
+  serve();
+  serve();
+  strictEqual((await second).head[0], "1");
+  await closeNow(pool, serve);
+});
+
+Deno.test("a pool forgets a connection that is lost while nobody uses it", async () => {
+  const { pool, serve, transports } = open({ max: 1 });
+  const first = pool.transaction(batch);
+  await settle();
+  serve();
+  await first;
+  transports[0]!.lose("reset");
+  strictEqual(pool.counts().open, 0);
+  const second = pool.transaction(batch);
+  await settle();
+  serve();
+  await second;
+  strictEqual(transports.length, 2);
+  await closeNow(pool, serve);
+});
+
+Deno.test("flush replaces idle connections now and busy ones when they come back", async () => {
+  const { pool, serve, transports } = open();
+  const idle = pool.transaction(batch);
+  const busy = pool.transaction(batch);
+  await settle();
+  serve();
+  await idle;
+  await settle();
+  pool.flush();
+  strictEqual(pool.counts().open, 1);
+  serve();
+  await busy;
+  await settle();
+  strictEqual(pool.counts().open, 0);
+  deepStrictEqual(transports.map(({ log }) => log), [["end"], ["end"]]);
+  await closeNow(pool, serve);
+});
+
+Deno.test("close waits for uses in progress and refuses new ones", async () => {
+  const { pool, serve } = open({ max: 1 });
+  const running = pool.transaction(batch);
+  await settle();
+  const waiting = pool.transaction(batch);
+  const closed = pool.close();
+  strictEqual(await codeOf(waiting), "000");
+  strictEqual(await codeOf(pool.transaction(batch)), "000");
+  serve();
+  strictEqual((await running).head[0], "1");
+  await closed;
+});
+
+Deno.test("aborting leaves the queue, and cancels what runs", async () => {
+  const { pool, serve, transports } = open({ max: 1 });
+  const running = new AbortController();
+  const first = pool.transaction({ ...batch, signal: running.signal });
+  await settle();
+  const waiting = new AbortController();
+  const second = pool.transaction({ ...batch, signal: waiting.signal });
+  waiting.abort(new Error("left"));
+  await rejects(second, /left/);
+  strictEqual(pool.counts().waiting, 0);
+  running.abort();
+  deepStrictEqual(transports[0]!.log, ["cancel"]);
+  serve();
+  await first;
+  await closeNow(pool, serve);
+});
+
+Deno.test("a pool closes connections that are idle or old", async () => {
+  let now = 0;
+  const { pool, serve, transports } = open({ now: () => now, maxIdleTime: 100, maxLifetime: 1e6 });
+  const first = pool.transaction(batch);
+  await settle();
+  serve();
+  await first;
+  now = 201;
+  await new Promise((resolve) => setTimeout(resolve, 250));
+  strictEqual(pool.counts().open, 0);
+  deepStrictEqual(transports[0]!.log, ["end"]);
+  const second: Promise<BatchReply> = pool.transaction(batch);
+  await settle();
+  now = 2e6;
+  serve();
+  await second;
+  await settle();
+  strictEqual(pool.counts().open, 0);
+  await closeNow(pool, serve);
+});

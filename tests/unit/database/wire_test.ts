@@ -1,0 +1,174 @@
+import { deepStrictEqual, ok, strictEqual, throws } from "node:assert/strict";
+import {
+  backend,
+  binaryFormat,
+  cancelFrame,
+  FrameDecoder,
+  FrameEncoder,
+  ProtocolError,
+  readFields,
+  textFormat,
+} from "../../../src/database/wire.ts";
+import { complete, failure, frame, int32, join, ready, row } from "../../support/fake_backend.ts";
+
+const text = new TextDecoder();
+
+function encoded(write: (encoder: FrameEncoder) => void): readonly number[] {
+  const encoder = new FrameEncoder();
+  write(encoder);
+  return [...join(...encoder.take())];
+}
+
+const frames: readonly [string, (encoder: FrameEncoder) => void, readonly number[]][] = [
+  ["parse", (e) => e.parse("s1", "x"), [0x50, 0, 0, 0, 11, 115, 49, 0, 120, 0, 0, 0]],
+  ["execute", (e) => e.execute(), [0x45, 0, 0, 0, 9, 0, 0, 0, 0, 0]],
+  ["sync", (e) => e.sync(), [0x53, 0, 0, 0, 4]],
+  ["closeStatement", (e) => e.closeStatement("s1"), [0x43, 0, 0, 0, 8, 0x53, 115, 49, 0]],
+  ["query", (e) => e.query("x"), [0x51, 0, 0, 0, 6, 120, 0]],
+  [
+    "bind without parameters",
+    (e) => e.bind("", [], textFormat),
+    [0x42, 0, 0, 0, 14, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0],
+  ],
+  [
+    "bind of text, bytes of text and NULL",
+    (e) => e.bind("s", ["é", new Uint8Array([97]), null], binaryFormat),
+    [0x42, 0, 0, 0, 30, 0, 115, 0, 0, 0, 0, 3]
+      .concat([0, 0, 0, 2, 0xc3, 0xa9], [0, 0, 0, 1, 97], [255, 255, 255, 255], [0, 1, 0, 1]),
+  ],
+  [
+    "bind of a binary value",
+    (e) => e.bind("", ["a", { binary: new Uint8Array([1, 0]) }], textFormat),
+    [0x42, 0, 0, 0, 29, 0, 0, 0, 2, 0, 0, 0, 1, 0, 2]
+      .concat([0, 0, 0, 1, 97], [0, 0, 0, 2, 1, 0], [0, 1, 0, 0]),
+  ],
+  [
+    "parse leaves NUL out, which would end the text",
+    (e) => e.parse("", "a\0b"),
+    [0x50, 0, 0, 0, 10, 0, 97, 98, 0, 0, 0],
+  ],
+];
+
+Deno.test("FrameEncoder encodes each message", async (t) => {
+  for (const [name, write, expected] of frames) {
+    await t.step(name, () => deepStrictEqual(encoded(write), expected));
+  }
+});
+
+Deno.test("FrameEncoder gives one chunk for a batch and passes large values by reference", () => {
+  const encoder = new FrameEncoder();
+  encoder.parse("s1", "select $1".padEnd(40_000));
+  encoder.bind("s1", ["y"], textFormat);
+  encoder.sync();
+  strictEqual(encoder.take().length, 1);
+  const large = new Uint8Array(1_000_000).fill(120);
+  encoder.bind("s1", ["before", large, "after"], textFormat);
+  encoder.sync();
+  const chunks = encoder.take();
+  strictEqual(chunks.length, 3);
+  strictEqual(chunks[1], large);
+  const whole = new Uint8Array(chunks.reduce((sum, chunk) => sum + chunk.length, 0));
+  strictEqual(new DataView(chunks[0]!.slice().buffer).getInt32(1) + 1 + 5, whole.length);
+});
+
+type Event = readonly [string, ...unknown[]];
+
+function recorder(): { readonly events: Event[]; readonly decoder: FrameDecoder } {
+  const events: Event[] = [];
+  let body = "";
+  const decoder = new FrameDecoder({
+    message: (type, payload) => events.push([String.fromCharCode(type), text.decode(payload)]),
+    rowStart: (head, length) => {
+      body = "";
+      events.push(["row", head.map((column) => column && text.decode(column)), length]);
+    },
+    rowBytes: (bytes) => void (body += String.fromCharCode(...bytes)),
+    rowEnd: () => events.push(["body", body]),
+  });
+  return { events, decoder };
+}
+
+const stream = join(
+  frame("1"),
+  frame("2"),
+  row("1", null, "body of the answer"),
+  row(null),
+  row(""),
+  row(),
+  complete("SELECT 1"),
+  failure("42P01", "no such table"),
+  frame("N", [0]),
+  ready("I"),
+);
+const expectedEvents: readonly Event[] = [
+  ["1", ""],
+  ["2", ""],
+  ["row", ["1", null], 18],
+  ["body", "body of the answer"],
+  ["row", [], null],
+  ["body", ""],
+  ["row", [], 0],
+  ["body", ""],
+  ["row", [], null],
+  ["body", ""],
+  ["C", "SELECT 1\0"],
+  ["E", "SERROR\0C42P01\0Mno such table\0\0"],
+  ["N", "\0"],
+  ["Z", "I"],
+];
+
+Deno.test("FrameDecoder gives the same messages wherever the stream is cut", () => {
+  for (let first = 0; first <= stream.length; first++) {
+    for (const second of [first, Math.min(first + 1, stream.length), stream.length]) {
+      const { events, decoder } = recorder();
+      for (const [from, to] of [[0, first], [first, second], [second, stream.length]] as const) {
+        if (from < to) decoder.push(stream.subarray(from, to));
+      }
+      deepStrictEqual(events, expectedEvents);
+    }
+  }
+  const { events, decoder } = recorder();
+  for (const byte of stream) decoder.push(new Uint8Array([byte]));
+  deepStrictEqual(events, expectedEvents);
+});
+
+const garbage: readonly [string, Uint8Array][] = [
+  ["an unknown type", new Uint8Array([0, 0, 0, 0, 4])],
+  ["text of another protocol", new TextEncoder().encode("HTTP/1.1 400 Bad Request\r\n")],
+  ["a length below 4", new Uint8Array([0x43, 0, 0, 0, 3])],
+  ["a negative length", new Uint8Array([0x43, 255, 255, 255, 255])],
+  ["a message of a gigabyte", new Uint8Array([0x43, 0x40, 0, 0, 0])],
+  ["a column longer than its row", frame("D", [0, 1], int32(10), [1])],
+  ["bytes behind the last column", frame("D", [0, 1], int32(1), [1, 2, 3])],
+];
+
+Deno.test("FrameDecoder refuses what is not of the protocol", async (t) => {
+  for (const [name, bytes] of garbage) {
+    await t.step(name, () => throws(() => recorder().decoder.push(bytes), ProtocolError));
+  }
+});
+
+Deno.test("FrameDecoder collects a long message in linear time", () => {
+  const { events, decoder } = recorder();
+  const long = frame("E", new Uint8Array(2_000_000).fill(120));
+  const began = performance.now();
+  for (let at = 0; at < long.length; at += 100) decoder.push(long.subarray(at, at + 100));
+  strictEqual(events.length, 1);
+  ok(performance.now() - began < 2000);
+});
+
+Deno.test("readFields reads an error's fields and stops at a broken end", () => {
+  deepStrictEqual(
+    [...readFields(new TextEncoder().encode("C42P01\0Mno é\0\0"))],
+    [["C", "42P01"], ["M", "no é"]],
+  );
+  deepStrictEqual([...readFields(new TextEncoder().encode("C42P01\0Mcut"))], [["C", "42P01"]]);
+  strictEqual(backend.error, 0x45);
+});
+
+Deno.test("cancelFrame names the process and its key", () => {
+  deepStrictEqual(
+    [...cancelFrame(1, -2)],
+    [0, 0, 0, 16, 4, 210, 22, 46, 0, 0, 0, 1, 255, 255, 255, 254],
+  );
+});
