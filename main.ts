@@ -4,20 +4,18 @@
  * @module
  */
 import { dirname, isAbsolute, resolve } from "node:path";
-import { parseRolePath } from "./src/auth/role_claim.ts";
+import { AuthSettingError } from "./src/auth/setting_error.ts";
 import { helpText, parseArguments, usage, versionText } from "./src/cli.ts";
-import { ConfigError } from "./src/config/config_error.ts";
-import { loadConfig } from "./src/config/load.ts";
+import { blame, type ConfigSources, loadConfig } from "./src/config/load.ts";
 import type { Config } from "./src/config/options.ts";
 import { dumpConfig, exampleFile } from "./src/config/print.ts";
 import { isEmbedded, openDatabase } from "./src/database/open.ts";
 import { svcDialect } from "./src/dialect.ts";
 import { adminHandler } from "./src/admin.ts";
 import { serviceHandler } from "./src/handler.ts";
-import { accessLine } from "./src/observe/access_log.ts";
 import { LineSink } from "./src/observe/line_sink.ts";
-import { diagnosticLine } from "./src/observe/logger.ts";
 import type { LogLevel, Observation } from "./src/observe/observation.ts";
+import { createReporter } from "./src/observe/reporter.ts";
 import { Service } from "./src/service.ts";
 import { version } from "./src/version.ts";
 
@@ -66,12 +64,21 @@ function readConfig(file: string | null): Config {
 }
 
 function loadFrom(file: string | null): Config {
-  return loadConfig({
+  return withPaths(loadConfig(sourcesOf(file)), file);
+}
+
+function sourcesOf(file: string | null): ConfigSources {
+  return {
     file: file === null ? null : { path: file, text: readText(file) },
     environment: Deno.env.toObject(),
     readFile: (path) => Deno.readFileSync(beside(file, path)),
-    checkRolePath: parseRolePath,
-  });
+  };
+}
+
+/** Says where a setting stands that turned out to be unusable only later. */
+function located(error: unknown, file: string | null): Error {
+  if (error instanceof AuthSettingError) return blame(sourcesOf(file), error.key, error.message);
+  return error instanceof Error ? error : new Error(String(error));
 }
 
 function readText(file: string): string {
@@ -88,13 +95,13 @@ function beside(file: string | null, path: string): string {
 }
 
 async function run(file: string | null): Promise<void> {
-  const config = withPaths(readConfig(file), file);
+  const config = readConfig(file);
   const log = openLog(config.logLevel);
   try {
     await serve(file, config, log);
   } catch (error) {
     log.flush();
-    fail(error instanceof Error ? error.message : String(error));
+    fail(located(error, file).message);
   }
 }
 
@@ -172,8 +179,9 @@ function listen(
   { what, host, port, reusePort, observe }: Listening,
   handler: (request: Request, info: Deno.ServeHandlerInfo) => Promise<Response>,
 ): Server {
-  return Deno.serve({
-    hostname: hosts.get(host) ?? host,
+  const hostname = hosts.get(host) ?? host;
+  return serveOn({
+    hostname,
     port,
     reusePort,
     onListen: ({ hostname, port }) => {
@@ -185,6 +193,19 @@ function listen(
       return new Response("Something went wrong", { status: 500 });
     },
   }, handler);
+}
+
+/** Begins to listen; says which address it was when that fails. */
+function serveOn(
+  options: Deno.ServeTcpOptions,
+  handler: (request: Request, info: Deno.ServeHandlerInfo) => Promise<Response>,
+): Server {
+  try {
+    return Deno.serve(options, handler);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : "unknown reason";
+    throw new Error(`cannot listen on ${options.hostname}:${options.port}: ${reason}`);
+  }
 }
 
 function serveApi(
@@ -252,12 +273,11 @@ function watchSignals(service: Service, { file, log }: Watched): () => void {
 
 async function reconfigure(service: Service, { file, log }: Watched): Promise<void> {
   try {
-    const config = withPaths(loadFrom(file), file);
+    const config = loadFrom(file);
     await service.reconfigure(config);
     log.setLevel(config.logLevel);
   } catch (error) {
-    const message = error instanceof ConfigError || error instanceof Error ? error.message : "";
-    log.observe({ kind: "config-reload-failed", message });
+    log.observe({ kind: "config-reload-failed", message: located(error, file).message });
   }
 }
 
@@ -270,23 +290,19 @@ interface Log {
 /** Requests go to stdout, everything else to stderr. */
 function openLog(initial: LogLevel): Log {
   let level = initial;
-  const requests = new LineSink({ write: (bytes) => writeAll(Deno.stdout, bytes) });
+  const access = new LineSink({ write: (bytes) => writeAll(Deno.stdout, bytes) });
   const diagnostics = new LineSink({ write: (bytes) => writeAll(Deno.stderr, bytes) });
-  const offsetMinutes = () => -new Date().getTimezoneOffset();
   return {
-    observe(event) {
-      const context = { level, offsetMinutes: offsetMinutes() };
-      if (event.kind === "request-finished") {
-        const line = accessLine(event, context);
-        if (line !== null) requests.add(line);
-        return;
-      }
-      const line = diagnosticLine(event, { ...context, epochMs: Date.now() });
-      if (line !== null) diagnostics.add(line);
-    },
+    observe: createReporter({
+      level: () => level,
+      now: Date.now,
+      offsetMinutes: (epochMs) => -new Date(epochMs).getTimezoneOffset(),
+      access,
+      diagnostics,
+    }),
     setLevel: (next) => void (level = next),
     flush() {
-      requests.flush();
+      access.flush();
       diagnostics.flush();
     },
   };

@@ -1,0 +1,132 @@
+/**
+ * Checks of the claims that are the service's business, and the claims' text for the database.
+ *
+ * @module
+ */
+import { errors } from "../errors/catalogue.ts";
+import type { Claims } from "./jwt.ts";
+
+/** By how many seconds clocks may differ. */
+const skew = 30;
+
+/** A claim that holds a time, and how it is refused at `now`. */
+interface TimeRule {
+  readonly claim: "exp" | "nbf" | "iat";
+  readonly refuses: (time: number, now: number) => boolean;
+  readonly message: string;
+}
+
+const timeRules: readonly TimeRule[] = [
+  { claim: "exp", refuses: (time, now) => time < now - skew, message: "JWT expired" },
+  { claim: "nbf", refuses: (time, now) => time > now + skew, message: "JWT not yet valid" },
+  { claim: "iat", refuses: (time, now) => time > now + skew, message: "JWT issued at future" },
+];
+
+export interface ClaimChecks {
+  /** Seconds since 1970, UTC. */
+  readonly now: number;
+  /** The audience that tokens have to name, if any. */
+  readonly jwtAud: string | null;
+}
+
+/**
+ * Checks `exp`, `nbf`, `iat` and `aud` (RFC 7519 section 4.1) in this order and raises
+ * `errors.invalidToken` for the first that fails. A claim that is absent or null passes; clocks may
+ * differ by 30 seconds; fractions of seconds are dropped. `aud` has to be a string or an array of
+ * strings in any case, and to name the audience if there is one; an empty array names every one.
+ */
+export function checkClaims(claims: Claims, { now, jwtAud }: ClaimChecks): void {
+  for (const { claim, refuses, message } of timeRules) {
+    const time = claims[claim] ?? null;
+    if (time === null) continue;
+    if (typeof time !== "number") {
+      throw errors.invalidToken(`The JWT '${claim}' claim must be a number`);
+    }
+    if (refuses(Math.floor(time), now)) throw errors.invalidToken(message);
+  }
+  checkAudience(claims.aud ?? null, jwtAud);
+}
+
+function checkAudience(aud: unknown, wanted: string | null): void {
+  if (aud === null) return;
+  const named = typeof aud === "string" ? [aud] : aud;
+  if (!Array.isArray(named) || !named.every((name) => typeof name === "string")) {
+    throw errors.invalidToken("The JWT 'aud' claim must be a string or an array of strings");
+  }
+  if (wanted !== null && named.length > 0 && !named.includes(wanted)) {
+    throw errors.invalidToken("JWT not in audience");
+  }
+}
+
+/**
+ * Gives the text of claims with exactly one `role`, the given one. All else stays as it is written.
+ * `json` is the text of an object that `JSON.parse` accepts.
+ *
+ * ```ts
+ * import { strictEqual } from "node:assert/strict";
+ *
+ * strictEqual(claimsWithRole('{"role":1,"n":1.50}', "web"), '{"n":1.50,"role":"web"}');
+ * ```
+ */
+export function claimsWithRole(json: string, role: string): string {
+  const members = topLevelMembers(json);
+  const roles = members.filter(({ name }) => name === "role");
+  if (
+    roles.length === 1 && roles[0]?.value.startsWith('"') && JSON.parse(roles[0].value) === role
+  ) {
+    return json;
+  }
+  const kept = members.filter(({ name }) => name !== "role").map(({ text }) => text);
+  return `{${[...kept, `"role":${JSON.stringify(role)}`].join(",")}}`;
+}
+
+/** A member of an object as it is written. */
+interface Member {
+  readonly name: string;
+  readonly value: string;
+  readonly text: string;
+}
+
+/** Splits the text of a JSON object into its members. The text is known to be well-formed. */
+function topLevelMembers(json: string): readonly Member[] {
+  const members: Member[] = [];
+  let at = json.indexOf("{") + 1;
+  while (true) {
+    const start = json.indexOf('"', at);
+    // The first quote after a comma opens a name; in `{}` there is none.
+    if (start === -1) return members;
+    const nameEnd = stringEnd(json, start);
+    const colon = json.indexOf(":", nameEnd);
+    const end = valueEnd(json, colon + 1);
+    members.push({
+      name: JSON.parse(json.slice(start, nameEnd)),
+      value: json.slice(colon + 1, end).trim(),
+      text: json.slice(start, end).trim(),
+    });
+    at = end;
+  }
+}
+
+/** Gives the position after the string that opens at `start`. */
+function stringEnd(json: string, start: number): number {
+  let at = start + 1;
+  while (json[at] !== '"') at += json[at] === "\\" ? 2 : 1;
+  return at + 1;
+}
+
+/** Gives the position of the comma or the brace that ends the value which starts at `start`. */
+function valueEnd(json: string, start: number): number {
+  let depth = 0;
+  let at = start;
+  while (true) {
+    const character = json[at];
+    if (character === '"') {
+      at = stringEnd(json, at);
+      continue;
+    }
+    if (depth === 0 && (character === "," || character === "}")) return at;
+    if (character === "{" || character === "[") depth++;
+    if (character === "}" || character === "]") depth--;
+    at++;
+  }
+}

@@ -1,0 +1,124 @@
+/**
+ * A bounded cache of verified tokens.
+ *
+ * @module
+ */
+import type { RolePath } from "./role_claim.ts";
+import type { VerifiedToken } from "./jwt.ts";
+
+/** What a request runs as. */
+export interface Identity {
+  /** Database role. */
+  readonly role: string;
+  /** Whether the role differs from the anonymous role. */
+  readonly authenticated: boolean;
+  /** JSON text for `request.jwt.claims`, with `role` set to the role above. */
+  readonly claims: string;
+}
+
+/** A verified token, and who it makes of a request under the settings it was last used with. */
+export interface CachedToken {
+  readonly token: VerifiedToken;
+  readonly rolePath: RolePath;
+  readonly dbAnonRole: string | null;
+  /** `null` when the token gives no role under these settings. */
+  readonly identity: Identity | null;
+}
+
+/** Totals since the cache was made. */
+export interface JwtCacheCounts {
+  readonly lookups: number;
+  readonly hits: number;
+  readonly evictions: number;
+}
+
+/** An entry in the order of insertion. */
+interface Node {
+  readonly text: string;
+  entry: CachedToken;
+  visited: boolean;
+  older: Node | null;
+  newer: Node | null;
+}
+
+/**
+ * Keeps verified tokens by their text, as many as it is allowed, and evicts by SIEVE: a hand moves
+ * from the oldest entry towards the newest and around, takes back the visited mark of what was used
+ * since it came by, and evicts the first entry without one. (Zhang et al., "SIEVE is Simpler than
+ * LRU", NSDI 2024.)
+ *
+ * It knows no time: whoever looks a token up checks its claims.
+ */
+export class JwtCache {
+  readonly #nodes = new Map<string, Node>();
+  #maxEntries: number;
+  #oldest: Node | null = null;
+  #newest: Node | null = null;
+  #hand: Node | null = null;
+  #lookups = 0;
+  #hits = 0;
+  #evictions = 0;
+
+  constructor(maxEntries: number) {
+    this.#maxEntries = maxEntries;
+  }
+
+  /** Gives the entry of a token, and counts the look-up. */
+  get(text: string): CachedToken | undefined {
+    this.#lookups++;
+    const node = this.#nodes.get(text);
+    if (node === undefined) return undefined;
+    this.#hits++;
+    node.visited = true;
+    return node.entry;
+  }
+
+  /** Puts an entry in, or in the place of the token's present one, which keeps its age. */
+  set(text: string, entry: CachedToken): void {
+    const present = this.#nodes.get(text);
+    if (present !== undefined) {
+      present.entry = entry;
+      return;
+    }
+    while (this.#nodes.size > 0 && this.#nodes.size >= this.#maxEntries) this.#evict();
+    const node: Node = { text, entry, visited: false, older: this.#newest, newer: null };
+    if (this.#newest !== null) this.#newest.newer = node;
+    this.#newest = node;
+    this.#oldest ??= node;
+    this.#nodes.set(text, node);
+  }
+
+  /** Allows another number of entries; surplus ones go when the next one comes. */
+  resize(maxEntries: number): void {
+    this.#maxEntries = maxEntries;
+  }
+
+  get size(): number {
+    return this.#nodes.size;
+  }
+
+  counts(): JwtCacheCounts {
+    return { lookups: this.#lookups, hits: this.#hits, evictions: this.#evictions };
+  }
+
+  #evict(): void {
+    let node = this.#hand ?? this.#oldest;
+    while (node?.visited) {
+      node.visited = false;
+      node = node.newer ?? this.#oldest;
+    }
+    if (node === null) return;
+    this.#hand = node.newer;
+    if (node.older === null) this.#oldest = node.newer;
+    else node.older.newer = node.newer;
+    if (node.newer === null) this.#newest = node.older;
+    else node.newer.older = node.older;
+    this.#nodes.delete(node.text);
+    this.#evictions++;
+  }
+}
+
+/** Makes a cache, or `null` when none is wanted: zero or fewer entries. */
+export function createJwtCache(maxEntries: number): JwtCache | null {
+  return maxEntries > 0 ? new JwtCache(maxEntries) : null;
+}

@@ -1,0 +1,84 @@
+/**
+ * Where the role stands in a token's claims: the path language of `jwt-role-claim-key`.
+ *
+ * @module
+ */
+import type { Claims } from "./jwt.ts";
+import { findBySteps, formatSteps, parseOldPath, type PathStep } from "./old_role_path.ts";
+import { AuthSettingError } from "./setting_error.ts";
+
+/** A path to the role. */
+export interface RolePath {
+  /** The path as it is shown: the old syntax normalised, JSONPath as it was written. */
+  readonly text: string;
+  /** Whether the path is in the old syntax (`.a.b`), of which the operator is to be warned. */
+  readonly deprecated: boolean;
+  /** Gives the first value at the path, `undefined` when there is none. Raises for hostile nesting. */
+  readonly find: (claims: Claims) => unknown;
+}
+
+/**
+ * Parses a path: JSONPath (RFC 9535, with `search(value, regex)` as an unanchored match), else the
+ * old syntax of {@linkcode parseOldPath}.
+ *
+ * Raises `AuthSettingError` when it is neither.
+ */
+export async function parseRolePath(text: string): Promise<RolePath> {
+  const names = plainNames(text);
+  if (names !== null) {
+    return {
+      text,
+      deprecated: false,
+      find: (claims) => findBySteps(claims, names),
+    };
+  }
+  const oldPath = parseOldPath(text);
+  if (oldPath !== null) {
+    return {
+      text: formatSteps(oldPath),
+      deprecated: true,
+      find: (claims) => findBySteps(claims, oldPath),
+    };
+  }
+  return { text, deprecated: false, find: await compileJsonPath(text) };
+}
+
+/**
+ * Gives the name of the role at the path, `null` when there is none. A string is the name itself, any
+ * other value stands as its compact JSON text.
+ */
+export function roleOf(claims: Claims, path: RolePath): string | null {
+  const value = path.find(claims);
+  if (value === undefined) return null;
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+/** Reads a path of names alone, such as `$.role`: no library has to be loaded for it. */
+function plainNames(text: string): readonly PathStep[] | null {
+  if (!/^\$(?:\.[A-Za-z_][A-Za-z0-9_]*)+$/.test(text)) return null;
+  return text.split(".").slice(1).map((name) => ({ kind: "name", name }));
+}
+
+/** How deep `..` looks before it gives up. */
+const maxDepth = 200;
+
+async function compileJsonPath(text: string): Promise<RolePath["find"]> {
+  const { JSONPathEnvironment, jsonpath } = await import("json-p3");
+  const environment = new JSONPathEnvironment({ maxRecursionDepth: maxDepth });
+  environment.functionRegister.set(
+    "search",
+    new jsonpath.functions.Search({ iRegexpCheck: false }),
+  );
+  try {
+    const query = environment.compile(text);
+    return (claims) => query.query(claims as JsonValue).nodes[0]?.value;
+  } catch (error) {
+    const problem = error instanceof Error ? `: ${error.message}` : "";
+    throw new AuthSettingError(
+      `failed to parse role-claim-key value (${text})${problem}`,
+      "jwt-role-claim-key",
+    );
+  }
+}
+
+type JsonValue = Parameters<import("json-p3").JSONPathQuery["query"]>[0];

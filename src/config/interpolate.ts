@@ -1,0 +1,30 @@
+/**
+ * References to other values in the texts of the configuration file.
+ *
+ * @module
+ */
+
+/** The outcome: the text, or the reference that leads nowhere. */
+export type Interpolation =
+  | { readonly kind: "text"; readonly text: string }
+  | { readonly kind: "problem"; readonly problem: string };
+
+/**
+ * Replaces `$(NAME)` by what `lookUp` returns for the name and `$$` by one dollar sign; any other
+ * dollar sign stands for itself.
+ */
+export function interpolate(
+  source: string,
+  lookUp: (name: string) => string | undefined,
+): Interpolation {
+  let missing: string | null = null;
+  const text = source.replace(/\$(?:\$|\(([^()]*)\))/g, (found, name: string | undefined) => {
+    if (name === undefined) return "$";
+    const value = lookUp(name);
+    if (value === undefined) missing ??= name;
+    return value ?? found;
+  });
+  return missing === null
+    ? { kind: "text", text }
+    : { kind: "problem", problem: `no such variable: '${missing}'` };
+}

@@ -1,0 +1,577 @@
+/**
+ * THE table of options: one row each. The `Config` type, the names of environment variables, the
+ * example file, the dump and the documentation's table derive from it.
+ *
+ * @module
+ */
+import { svcDialect } from "../dialect.ts";
+import { logLevels } from "../observe/observation.ts";
+import {
+  checkSchema,
+  isHeaderName,
+  isHost,
+  isOrigin,
+  isProxyUri,
+  isSettingName,
+  isSocketPath,
+  isUri,
+  startsRolePath,
+} from "./checks.ts";
+import {
+  boolean,
+  type Codec,
+  fileMode,
+  functionName,
+  integer,
+  list,
+  oneOf,
+  text,
+} from "./codecs.ts";
+import type { CamelCase } from "./names.ts";
+import { connectionString, tokenSecret } from "./secret.ts";
+
+/** The default of an option without which nothing starts. */
+const required = { required: true } as const;
+
+/** The default of an option that takes another one's value. */
+interface SameAs {
+  readonly sameAs: "server-host";
+}
+
+/** Returns whether a default says that there is none, and that the option has to be given. */
+export function isRequired(fallback: unknown): boolean {
+  return fallback === required;
+}
+
+/** Returns whether a default is another option's value. */
+export function isSameAs(fallback: unknown): fallback is SameAs {
+  return typeof fallback === "object" && fallback !== null && "sameAs" in fallback;
+}
+
+/** One option. `T` is the type of its values, `D` the type of its default; null is "none". */
+export interface Option<T, D = T | null | typeof required | SameAs> {
+  /** Other spellings of the key, consulted when the key itself has no value in any source. */
+  readonly aliases?: readonly string[];
+  /** The aliases are consulted before the key. */
+  readonly aliasFirst?: true;
+  readonly codec: Codec<T>;
+  readonly default: D;
+  /** A reload of the configuration applies a new value; else it is read at the start only. */
+  readonly reloadable: boolean;
+  /** May be set in the database, as `svc.<key with underscores>`. */
+  readonly inDatabase: boolean;
+  /** One sentence. */
+  readonly doc: string;
+  /** A sensible value as it is written in the file. */
+  readonly example: string;
+  /** The example file has the option in force; else commented out. */
+  readonly inForce?: true;
+}
+
+function option<T, const D extends T | null | typeof required | SameAs>(
+  row: Option<T, D>,
+): Option<T, D> {
+  return row;
+}
+
+const name = (what: string) => text({ type: "text", expected: `${what} in quotes` });
+
+const host = text({
+  type: "text",
+  expected: 'a host name, an address or one of "*", "*4", "!4", "*6", "!6", in quotes',
+  check: isHost,
+});
+
+const socketPath = text({
+  type: "path",
+  expected: "a path in quotes of at most 107 bytes",
+  check: isSocketPath,
+});
+
+const port = integer({ min: 0, max: 65535 });
+
+/** Timers count milliseconds in 31 bits. */
+const seconds = (min: number) => integer({ min, max: 2_147_483 });
+
+export const options = {
+  "admin-server-host": option({
+    codec: host,
+    default: { sameAs: "server-host" },
+    reloadable: false,
+    inDatabase: false,
+    doc: "Host that the admin server binds to.",
+    example: '"localhost"',
+  }),
+  "admin-server-port": option({
+    codec: port,
+    default: null,
+    reloadable: false,
+    inDatabase: false,
+    doc: "Port of the admin server, which runs only if it is set; must differ from `server-port`.",
+    example: "3001",
+  }),
+  "admin-server-unix-socket": option({
+    codec: socketPath,
+    default: null,
+    reloadable: false,
+    inDatabase: false,
+    doc: "Unix socket of the admin server, instead of `admin-server-port`.",
+    example: '"/run/svc/admin.sock"',
+  }),
+  "admin-server-unix-socket-mode": option({
+    codec: fileMode("admin-server-unix-socket-mode"),
+    default: 0o660,
+    reloadable: false,
+    inDatabase: false,
+    doc: "File mode of the admin server's Unix socket.",
+    example: '"660"',
+  }),
+  "client-error-verbosity": option({
+    codec: oneOf(
+      ["verbose", "minimal"],
+      "Invalid client-error-verbosity. Check your configuration.",
+    ),
+    default: "verbose",
+    reloadable: true,
+    inDatabase: true,
+    doc: "`minimal` leaves only `code` and `message` in error bodies.",
+    example: '"minimal"',
+  }),
+  "db-aggregates-enabled": option({
+    codec: boolean,
+    default: false,
+    reloadable: true,
+    inDatabase: true,
+    doc: "Allows aggregate functions in `select`.",
+    example: "true",
+  }),
+  "db-anon-role": option({
+    codec: name("a role's name"),
+    default: null,
+    reloadable: true,
+    inDatabase: true,
+    doc: "Role of requests without a token; without it they fail with SVC302.",
+    example: '"anon"',
+  }),
+  "db-channel": option({
+    codec: name("a channel's name"),
+    default: svcDialect.channel,
+    reloadable: true,
+    inDatabase: false,
+    doc: "Notification channel on which reloads are asked for.",
+    example: '"svc"',
+    inForce: true,
+  }),
+  "db-channel-enabled": option({
+    codec: boolean,
+    default: true,
+    reloadable: true,
+    inDatabase: false,
+    doc: "Listens on `db-channel`, and reconnects at once when the connection is lost.",
+    example: "true",
+    inForce: true,
+  }),
+  "db-config": option({
+    codec: boolean,
+    default: true,
+    reloadable: true,
+    inDatabase: false,
+    doc: "Reads configuration and role settings from the database as well.",
+    example: "true",
+    inForce: true,
+  }),
+  "db-embedded-init": option({
+    codec: text({ type: "path", expected: "the path of an SQL file in quotes" }),
+    default: null,
+    reloadable: false,
+    inDatabase: false,
+    doc: "SQL file that is applied once, when an embedded database (`pglite://…`) is created.",
+    example: '"init.sql"',
+  }),
+  "db-extra-search-path": option({
+    codec: list({ expected: "schemas in quotes, separated by commas", empty: "value" }),
+    default: ["public"],
+    reloadable: true,
+    inDatabase: true,
+    doc: "Schemas appended to the search path of every request; an empty text adds none.",
+    example: '"public"',
+    inForce: true,
+  }),
+  "db-hoisted-tx-settings": option({
+    codec: list({
+      expected: "names of settings in quotes, separated by commas",
+      empty: "unset",
+      check: isSettingName,
+    }),
+    default: [
+      "statement_timeout",
+      "plan_filter.statement_cost_limit",
+      "default_transaction_isolation",
+    ],
+    reloadable: true,
+    inDatabase: true,
+    doc: "Settings of a function that are applied to the whole transaction that calls it.",
+    example: '"statement_timeout, default_transaction_isolation"',
+  }),
+  "db-max-rows": option({
+    aliases: ["max-rows"],
+    codec: integer({ min: 0 }),
+    default: null,
+    reloadable: true,
+    inDatabase: true,
+    doc: "Hard cap on the rows that are read from a table, a view or a function.",
+    example: "1000",
+  }),
+  "db-plan-enabled": option({
+    codec: boolean,
+    default: false,
+    reloadable: true,
+    inDatabase: true,
+    doc: "Enables the media type of execution plans.",
+    example: "true",
+  }),
+  "db-pool": option({
+    codec: integer({ min: 1, max: 262_143 }),
+    default: 10,
+    reloadable: false,
+    inDatabase: false,
+    doc: "Largest number of connections that are kept open.",
+    example: "10",
+    inForce: true,
+  }),
+  "db-pool-acquisition-timeout": option({
+    codec: seconds(0),
+    default: 10,
+    reloadable: false,
+    inDatabase: false,
+    doc: "Seconds that a request waits for a connection before it fails with SVC003.",
+    example: "10",
+  }),
+  "db-pool-automatic-recovery": option({
+    codec: boolean,
+    default: true,
+    reloadable: true,
+    inDatabase: false,
+    doc: "Reconnects when the connection is lost; otherwise the process ends.",
+    example: "false",
+  }),
+  "db-pool-max-idletime": option({
+    aliases: ["db-pool-timeout"],
+    aliasFirst: true,
+    codec: seconds(0),
+    default: 30,
+    reloadable: false,
+    inDatabase: false,
+    doc: "Seconds after which an unused connection is closed.",
+    example: "30",
+  }),
+  "db-pool-max-lifetime": option({
+    codec: seconds(0),
+    default: 1800,
+    reloadable: false,
+    inDatabase: false,
+    doc: "Seconds after which a connection is replaced when it is not in use.",
+    example: "1800",
+  }),
+  "db-pre-config": option({
+    codec: functionName,
+    default: null,
+    reloadable: true,
+    inDatabase: true,
+    doc: "Function that is called to obtain configuration from the database.",
+    example: '"internal.pre_config"',
+  }),
+  "db-pre-request": option({
+    aliases: ["pre-request"],
+    codec: functionName,
+    default: null,
+    reloadable: true,
+    inDatabase: true,
+    doc:
+      "Function that is called in every transaction, after the role switch and before the query.",
+    example: '"internal.check_request"',
+  }),
+  "db-prepared-statements": option({
+    codec: boolean,
+    default: true,
+    reloadable: true,
+    inDatabase: true,
+    doc: "Uses prepared statements; must be false behind a pooler in transaction mode.",
+    example: "true",
+    inForce: true,
+  }),
+  "db-root-spec": option({
+    aliases: ["root-spec"],
+    codec: functionName,
+    default: null,
+    reloadable: true,
+    inDatabase: true,
+    doc: "Function that answers requests of `/` instead of the generated description.",
+    example: '"api.root"',
+  }),
+  "db-schemas": option({
+    aliases: ["db-schema"],
+    codec: list({
+      expected: "schemas in quotes, separated by commas",
+      empty: "unset",
+      check: checkSchema,
+    }),
+    default: required,
+    reloadable: true,
+    inDatabase: true,
+    doc: "Schemas that are exposed; the first is the default.",
+    example: '"public"',
+    inForce: true,
+  }),
+  "db-tx-end": option({
+    codec: oneOf(
+      ["commit", "commit-allow-override", "rollback", "rollback-allow-override"],
+      "Invalid transaction termination. Check your configuration.",
+    ),
+    default: "commit",
+    reloadable: true,
+    inDatabase: true,
+    doc: "How transactions end, and whether `Prefer: tx=` may choose.",
+    example: '"commit"',
+    inForce: true,
+  }),
+  "db-uri": option({
+    codec: connectionString,
+    default: required,
+    reloadable: false,
+    inDatabase: false,
+    doc: "Connection string, or `pglite://<folder>` or `pglite://memory` for PostgreSQL in the " +
+      "process; its user is the authenticator role.",
+    example: '"postgresql://"',
+    inForce: true,
+  }),
+  "dialect": option({
+    codec: oneOf([svcDialect.name], "no such dialect"),
+    default: svcDialect.name,
+    reloadable: false,
+    inDatabase: false,
+    doc: "Spelling of the interface.",
+    example: '"svc"',
+  }),
+  "jwt-aud": option({
+    codec: text({
+      type: "text or URI",
+      expected: "an audience in quotes; with a colon in it, a URI",
+      check: (value) =>
+        !value.includes(":") || isUri(value) || "jwt-aud should be a string or a valid URI",
+    }),
+    default: null,
+    reloadable: true,
+    inDatabase: true,
+    doc: "Audience that tokens must be meant for.",
+    example: '"https://example.com/api"',
+  }),
+  "jwt-cache-max-entries": option({
+    codec: integer({ min: Number.MIN_SAFE_INTEGER }),
+    default: 1000,
+    reloadable: true,
+    inDatabase: true,
+    doc: "Number of verified tokens that are remembered; 0 or less for none.",
+    example: "1000",
+  }),
+  "jwt-role-claim-key": option({
+    aliases: ["role-claim-key"],
+    codec: text({
+      type: "JSONPath",
+      expected: 'a JSONPath in quotes such as "$$.role"',
+      check: (path) => startsRolePath(path) || `failed to parse role-claim-key value (${path})`,
+    }),
+    default: "$.role",
+    reloadable: true,
+    inDatabase: true,
+    doc: "Where a token's claims have the role.",
+    example: '"$$.role"',
+    inForce: true,
+  }),
+  "jwt-secret": option({
+    codec: tokenSecret,
+    default: null,
+    reloadable: true,
+    inDatabase: true,
+    doc: "Secret of at least 32 bytes, JSON Web Key or key set that tokens are verified with; " +
+      "`@` and a path names a file that holds it.",
+    example: '"@/etc/svc/jwt-secret"',
+  }),
+  "jwt-secret-is-base64": option({
+    aliases: ["secret-is-base64"],
+    codec: boolean,
+    default: false,
+    reloadable: true,
+    inDatabase: true,
+    doc: "`jwt-secret` is base64.",
+    example: "false",
+    inForce: true,
+  }),
+  "log-level": option({
+    codec: oneOf(logLevels, "Invalid logging level. Check your configuration."),
+    default: "error",
+    reloadable: true,
+    inDatabase: false,
+    doc: "How much is logged; requests: none, status 500 and up, 400 and up, all, all.",
+    example: '"error"',
+    inForce: true,
+  }),
+  "log-query": option({
+    codec: boolean,
+    default: false,
+    reloadable: true,
+    inDatabase: false,
+    doc: "Logs the SQL of the requests that are logged.",
+    example: "false",
+    inForce: true,
+  }),
+  "openapi-mode": option({
+    codec: oneOf(
+      ["follow-privileges", "ignore-privileges", "disabled"],
+      "Invalid openapi-mode. Check your configuration.",
+    ),
+    default: "follow-privileges",
+    reloadable: true,
+    inDatabase: true,
+    doc: "Whether the description at `/` shows what the role may use, everything, or is off.",
+    example: '"follow-privileges"',
+    inForce: true,
+  }),
+  "openapi-security-active": option({
+    codec: boolean,
+    default: false,
+    reloadable: true,
+    inDatabase: true,
+    doc: "Adds the security parts to the description at `/`.",
+    example: "true",
+  }),
+  "openapi-server-proxy-uri": option({
+    aliases: ["server-proxy-uri"],
+    codec: text({
+      type: "URI",
+      expected: "an http or https URI in quotes of host, port and path",
+      check: (value) =>
+        isProxyUri(value) ||
+        "Malformed proxy uri, a correct example: https://example.com:8443/basePath",
+    }),
+    default: null,
+    reloadable: true,
+    inDatabase: true,
+    doc: "Base URL that the description at `/` shows.",
+    example: '"https://example.com:8443/basePath"',
+  }),
+  "server-cors-allowed-origins": option({
+    codec: list({
+      expected: 'origins in quotes, separated by commas, such as "https://example.com"',
+      empty: "unset",
+      check: isOrigin,
+    }),
+    default: null,
+    reloadable: true,
+    inDatabase: true,
+    doc: "Origins that browsers may call from; any if it is not set.",
+    example: '"https://example.com, https://www.example.com:8443"',
+  }),
+  "server-host": option({
+    codec: host,
+    default: "*4",
+    reloadable: false,
+    inDatabase: false,
+    doc:
+      "Host to bind to: a name, an address, `*` (any), `*4`/`*6` (any, IPv4/IPv6 preferred) or " +
+      "`!4`/`!6` (IPv4/IPv6 only).",
+    example: '"*4"',
+    inForce: true,
+  }),
+  "server-port": option({
+    codec: port,
+    default: 3000,
+    reloadable: false,
+    inDatabase: false,
+    doc: "Port to bind to; 0 takes any free one.",
+    example: "3000",
+    inForce: true,
+  }),
+  "server-reuseport": option({
+    codec: boolean,
+    default: false,
+    reloadable: false,
+    inDatabase: false,
+    doc: "Lets several processes share the port.",
+    example: "false",
+    inForce: true,
+  }),
+  "server-timing-enabled": option({
+    codec: boolean,
+    default: false,
+    reloadable: true,
+    inDatabase: true,
+    doc: "Sends the `Server-Timing` header.",
+    example: "false",
+    inForce: true,
+  }),
+  "server-trace-header": option({
+    codec: text({
+      type: "header name",
+      expected: "a header's name in quotes",
+      check: isHeaderName,
+    }),
+    default: null,
+    reloadable: true,
+    inDatabase: true,
+    doc: "Request header that is echoed in the response.",
+    example: '"X-Request-Id"',
+  }),
+  "server-unix-socket": option({
+    codec: socketPath,
+    default: null,
+    reloadable: false,
+    inDatabase: false,
+    doc: "Unix socket to listen on, instead of `server-host` and `server-port`.",
+    example: '"/run/svc/svc.sock"',
+  }),
+  "server-unix-socket-mode": option({
+    codec: fileMode("server-unix-socket-mode"),
+    default: 0o660,
+    reloadable: false,
+    inDatabase: false,
+    doc: "File mode of the Unix socket.",
+    example: '"660"',
+  }),
+  "url-use-legacy-target-names": option({
+    codec: boolean,
+    default: true,
+    reloadable: true,
+    inDatabase: true,
+    doc: "Lets filters name an embedded relation that has an alias.",
+    example: "true",
+    inForce: true,
+  }),
+} as const;
+
+/** What is told about the settings that pass through to the database. */
+export const appSettings = {
+  key: "app.settings.*",
+  environment: "APP_SETTINGS_*",
+  type: "text",
+  doc: "Settings that SQL reads with `current_setting('app.settings.<name>', true)`.",
+  example: 'app.settings.region = "eu"',
+} as const;
+
+export type OptionKey = keyof typeof options;
+
+/** The rows without their types, in the order of the table, which is that of the alphabet. */
+export const rows = Object.entries(options) as readonly (readonly [OptionKey, Option<unknown>])[];
+
+type OptionValue<O> = O extends Option<infer T, infer D> ? T | (D extends null ? null : never)
+  : never;
+
+type OptionValues = {
+  readonly [Key in OptionKey as CamelCase<Key>]: OptionValue<(typeof options)[Key]>;
+};
+
+/** The whole configuration: one field per option, named by its key in camel case. */
+export interface Config extends OptionValues {
+  /** Full names with their values, in the order in which they are to be set. */
+  readonly appSettings: readonly (readonly [name: string, value: string])[];
+}

@@ -1,0 +1,79 @@
+/**
+ * What is written of the configuration: the dump, the example file, the documentation's table.
+ *
+ * @module
+ */
+import { quote } from "./codecs.ts";
+import { camelCase, environmentName } from "./names.ts";
+import { appSettings, type Config, isRequired, isSameAs, type Option, rows } from "./options.ts";
+
+/**
+ * Writes the whole configuration as a file that reads as the same configuration, one `key = value`
+ * line per option and application setting, sorted. Secrets are in it.
+ */
+export function dumpConfig(config: Config): string {
+  const context = { secretIsBase64: config.jwtSecretIsBase64 };
+  const settings = config.appSettings.map(([name, value]) => `${name} = ${quote(value)}`);
+  const lines = rows.map(([key, { codec }]) => {
+    const value: unknown = config[camelCase(key)];
+    return `${key} = ${value === null ? '""' : codec.print(value, context)}`;
+  });
+  return [...lines, ...settings].toSorted(byCodePoint).join("\n") + "\n";
+}
+
+function byCodePoint(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+/** Writes a commented file that names every option, and can be read as it is. */
+export function exampleFile(): string {
+  const optionTexts = rows.map(([key, option]) => {
+    const binding = `${option.inForce ? "" : "# "}${key} = ${option.example}`;
+    return `${comment(option.doc)}\n${binding}\n`;
+  });
+  return [...optionTexts, `${comment(appSettings.doc)}\n# ${appSettings.example}\n`].join("\n");
+}
+
+function comment(doc: string): string {
+  return `## ${doc}`;
+}
+
+/** Writes the table of all options in Markdown. */
+export function markdownTable(): string {
+  const { key, environment, type, doc } = appSettings;
+  const optionCells = rows.map((row) => cellsOf(...row));
+  const settingCells = [code(key), code(environmentName(environment)), type, "none", "yes", doc];
+  return [
+    ["Key", "Environment variable", "Type", "Default", "Reloadable", "Meaning"],
+    ["---", "---", "---", "---", "---", "---"],
+    ...optionCells,
+    settingCells,
+  ].map((cells) => `| ${cells.map(escapeCell).join(" | ")} |\n`).join("");
+}
+
+function cellsOf(key: string, option: Option<unknown>): readonly string[] {
+  const aliases = (option.aliases ?? []).map(code).join(", ");
+  return [
+    aliases === "" ? code(key) : `${code(key)} (${aliases})`,
+    code(environmentName(key)),
+    option.codec.type,
+    defaultText(option),
+    option.reloadable ? "yes" : "no",
+    option.doc,
+  ];
+}
+
+function defaultText({ codec, default: fallback }: Option<unknown>): string {
+  if (fallback === null) return "none";
+  if (isRequired(fallback)) return "required";
+  if (isSameAs(fallback)) return `that of ${code(fallback.sameAs)}`;
+  return code(codec.print(fallback, { secretIsBase64: false }));
+}
+
+function code(source: string): string {
+  return `\`${source}\``;
+}
+
+function escapeCell(cell: string): string {
+  return cell.replaceAll("|", "\\|");
+}

@@ -1,0 +1,126 @@
+/**
+ * The values that may stand in a file of their own (`@path`): the connection string and the secret
+ * that tokens are verified with. No message shows them.
+ *
+ * @module
+ */
+import { accept, type Codec, quote, type Reading, refuse } from "./codecs.ts";
+
+const uriFacts = {
+  type: "text or `@file`",
+  expected: 'a connection string such as "postgres://user:password@host:5432/database", ' +
+    '"host=… dbname=…" or "pglite://memory"',
+  confidential: true,
+};
+
+/** A connection string; a file's text is taken without the white space around it. */
+export const connectionString: Codec<string> = {
+  type: uriFacts.type,
+  empty: "unset",
+  read(raw, { readFile }) {
+    if (typeof raw !== "string") return refuse(raw, uriFacts);
+    if (!raw.startsWith("@")) return checkConnection(raw);
+    const content = readNamed(raw.slice(1), readFile);
+    if (content.kind === "problem") return content;
+    return checkConnection(new TextDecoder().decode(content.value).trim());
+  },
+  print: quote,
+};
+
+const notEncoded = "has a special character that is not percent-encoded; write % as %25 and a " +
+  "space as %20";
+
+function checkConnection(value: string): Reading<string> {
+  if (/\p{Cc}/u.test(value)) {
+    return refuse(value, uriFacts, "must not contain line breaks or other control characters");
+  }
+  if (value.startsWith("pglite://")) return accept(value);
+  if (/^postgres(?:ql)?:\/\//.test(value)) {
+    const isEncoded = !/%(?![0-9A-Fa-f]{2})|\s/.test(value);
+    return isEncoded ? accept(value) : refuse(value, uriFacts, notEncoded);
+  }
+  return /^\s*[a-z_]+\s*=/.test(value) ? accept(value) : refuse(value, uriFacts);
+}
+
+const shortestSecret = 32;
+
+const secretFacts = {
+  type: "text or `@file`",
+  expected: `text in quotes of at least ${shortestSecret} bytes, a JSON Web Key (set), ` +
+    'or "@" and the path of a file with it',
+  confidential: true,
+};
+
+/**
+ * The secret's bytes, after its file was read (one line feed at the end is not part of it) and, with
+ * `jwt-secret-is-base64`, decoded: standard or URL alphabet, padded by `=` or `.`.
+ */
+export const tokenSecret: Codec<Uint8Array> = {
+  type: secretFacts.type,
+  empty: "unset",
+  read(raw, { readFile, secretIsBase64 }) {
+    if (typeof raw !== "string") return refuse(raw, secretFacts);
+    const content = raw.startsWith("@")
+      ? readNamed(raw.slice(1), readFile)
+      : accept(new TextEncoder().encode(raw));
+    if (content.kind === "problem") return content;
+    const bytes = raw.startsWith("@") ? withoutLastLineFeed(content.value) : content.value;
+    if (!secretIsBase64) return checkSecret(bytes);
+    const decoded = decodeBase64(new TextDecoder().decode(bytes));
+    return decoded === null ? refuse("", notBase64) : checkSecret(decoded);
+  },
+  print: (bytes, { secretIsBase64 }) =>
+    quote(secretIsBase64 ? encodeBase64(bytes) : new TextDecoder().decode(bytes)),
+};
+
+const notBase64 = {
+  expected: "padded base64, because jwt-secret-is-base64 is true",
+  confidential: true,
+};
+
+function checkSecret(bytes: Uint8Array): Reading<Uint8Array> {
+  if (bytes.length >= shortestSecret || isKey(bytes)) return accept(bytes);
+  const complaint = `The JWT secret must be at least ${shortestSecret} characters long.`;
+  return refuse("", secretFacts, complaint);
+}
+
+/** Whether the secret is a JSON Web Key or a set of them, whose length has no lower bound. */
+function isKey(bytes: Uint8Array): boolean {
+  const json = parseJson(new TextDecoder().decode(bytes));
+  if (typeof json !== "object" || json === null) return false;
+  return "kty" in json || "keys" in json;
+}
+
+function parseJson(source: string): unknown {
+  try {
+    return JSON.parse(source);
+  } catch {
+    return null;
+  }
+}
+
+function readNamed(path: string, readFile: (path: string) => Uint8Array): Reading<Uint8Array> {
+  try {
+    return accept(readFile(path));
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    return { kind: "problem", problem: `cannot read the file ${JSON.stringify(path)}: ${reason}` };
+  }
+}
+
+function withoutLastLineFeed(bytes: Uint8Array): Uint8Array {
+  return bytes.at(-1) === 0x0a ? bytes.subarray(0, -1) : bytes;
+}
+
+const urlAlphabet: Readonly<Record<string, string>> = { "-": "+", "_": "/", ".": "=" };
+
+function decodeBase64(source: string): Uint8Array | null {
+  const standard = source.trim().replace(/[-_.]/g, (found) => urlAlphabet[found]!);
+  const isStrict = standard.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(standard);
+  if (!isStrict) return null;
+  return Uint8Array.from(atob(standard), (character) => character.charCodeAt(0));
+}
+
+function encodeBase64(bytes: Uint8Array): string {
+  return btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
+}

@@ -1,0 +1,93 @@
+/**
+ * Turns events about the service into lines of the diagnostic log.
+ *
+ * @module
+ */
+import { svcDialect } from "../dialect.ts";
+import {
+  type Diagnostic,
+  isLogged,
+  type LogLevel,
+  type ReportedError,
+  severities,
+} from "./observation.ts";
+import { redact } from "./redact.ts";
+import { formatMoment, type Moment } from "./timestamp.ts";
+
+/** The text of each event; an array where it has several lines. */
+const texts: {
+  readonly [Kind in Diagnostic["kind"]]: (
+    event: Extract<Diagnostic, { readonly kind: Kind }>,
+  ) => string | readonly string[];
+} = {
+  "starting": ({ version }) => `Starting ${svcDialect.displayName} ${version}...`,
+  "listening": ({ what, address }) =>
+    `${what === "api" ? "API" : "Admin"} server listening on ${redact(address)}`,
+  "connecting": ({ attempt }) =>
+    `Attempting to connect to the database${attempt > 1 ? ` (attempt ${attempt})` : ""}...`,
+  "connected": ({ version }) => `Successfully connected to ${redact(version)}`,
+  "connect-failed": ({ error }) => `Failed to establish a connection. ${json(error)}`,
+  "connection-lost": ({ error }) => json(error),
+  "retrying": ({ seconds }) => `Attempting to reconnect to the database in ${seconds} seconds...`,
+  "recovery-disabled": () => "Automatic recovery disabled, exiting.",
+  "pool-ready": ({ max }) =>
+    `Connection Pool initialized with a maximum size of ${max} connections`,
+  "pool-timeout": ({ error }) => json(error),
+  // The space at the end is part of the line that operators' tools know.
+  "schema-cache-queried": ({ ms }) => `Schema cache queried in ${ms.toFixed(1)} milliseconds `,
+  "schema-cache-loaded": ({ counts, ms }) => [
+    `Schema cache loaded ${counts.relations} Relations, ` +
+    `${counts.relationships} Relationships, ${counts.functions} RPCs, ` +
+    `${counts.representations} Domain Representations, ` +
+    `${counts.mediaHandlers} Media Type Handlers`,
+    `Schema cache loaded in ${ms.toFixed(1)} milliseconds`,
+  ],
+  "schema-cache-failed": ({ schemas, extraSearchPath, error }) =>
+    `Failed to load the schema cache using db-schemas=${redact(schemas.join(","))} and ` +
+    `db-extra-search-path=${redact(extraSearchPath.join(","))}. ${json(error)}`,
+  "config-reloaded": () => "Config reloaded",
+  "config-reload-failed": ({ message }) =>
+    `Failed reloading config: Error in config ${redact(message)}`,
+  "embedded-starting": ({ folder }) =>
+    "Starting the embedded PostgreSQL " +
+    (folder === null ? "in memory..." : `in ${redact(folder)}...`),
+  "embedded-initializing": ({ path }) => `Applying ${redact(path)} to the new database...`,
+  "embedded-ready": ({ ms }) => `Embedded PostgreSQL ready after ${ms.toFixed(0)} milliseconds`,
+  "request-failed": ({ error }) => json(error),
+  "unexpected-error": ({ error }) => `Unexpected error: ${redact(stackOf(error))}`,
+  "terminating": ({ signal }) => `Received termination unix signal ${signal}`,
+};
+
+/** When a line is written, and how much is logged then. */
+export interface LogContext extends Moment {
+  readonly level: LogLevel;
+}
+
+/**
+ * Returns the line of an event, without its line feed: `dd/Mon/yyyy:HH:MM:SS ±zzzz: text`; two such
+ * lines with a line feed between them where the event has two. Null when the level leaves it out.
+ */
+export function diagnosticLine(event: Diagnostic, context: LogContext): string | null {
+  if (!isLogged(severities[event.kind], context.level)) return null;
+  const prefix = formatMoment(context);
+  const text = textOf(event);
+  const lines = typeof text === "string" ? [text] : text;
+  return lines.map((line) => `${prefix}: ${line}`).join("\n");
+}
+
+function textOf<Kind extends Diagnostic["kind"]>(
+  event: Extract<Diagnostic, { readonly kind: Kind }>,
+): string | readonly string[] {
+  return texts[event.kind as Kind](event);
+}
+
+function json({ code, details, hint, message }: ReportedError): string {
+  const hide = (_: string, value: unknown) => (typeof value === "string" ? redact(value) : value);
+  return JSON.stringify({ code, details, hint, message }, hide);
+}
+
+/** What was thrown may be anything, even something that cannot be made a text. */
+function stackOf(error: unknown): string {
+  if (error instanceof Error) return error.stack ?? error.message;
+  return typeof error === "object" ? "a thrown object that is no error" : String(error);
+}

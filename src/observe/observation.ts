@@ -1,0 +1,125 @@
+/**
+ * What can be reported: one union of events, and the severity of each.
+ *
+ * @module
+ */
+
+/** From the least to the most that is logged. */
+export const logLevels = ["crit", "error", "warn", "info", "debug"] as const;
+
+export type LogLevel = typeof logLevels[number];
+
+/** An error as the client is told of it, in full. */
+export interface ReportedError {
+  readonly code: string;
+  readonly message: string;
+  readonly details: string | readonly Readonly<Record<string, string>>[] | null;
+  readonly hint: string | null;
+}
+
+/** How much of each kind the schema cache holds. */
+export interface SchemaCacheCounts {
+  readonly relations: number;
+  readonly relationships: number;
+  readonly functions: number;
+  readonly representations: number;
+  readonly mediaHandlers: number;
+}
+
+/** A request that was answered. Texts are as the client sent them. */
+export interface FinishedRequest {
+  readonly kind: "request-finished";
+  readonly method: string;
+  /** Path and query string. */
+  readonly target: string;
+  readonly status: number;
+  /** `Content-Length`, if the response has one. */
+  readonly length: number | null;
+  /** Null when authentication failed. */
+  readonly role: string | null;
+  /** Address without port; null for Unix sockets. */
+  readonly client: string | null;
+  readonly referer: string | null;
+  readonly userAgent: string | null;
+  /** When it arrived, in milliseconds since 1970, UTC. */
+  readonly time: number;
+}
+
+/** Everything that can be reported. No event carries a token, a secret or a connection string. */
+export type Observation =
+  | { readonly kind: "starting"; readonly version: string }
+  | {
+    readonly kind: "listening";
+    readonly what: "api" | "admin";
+    /** `127.0.0.1:3000`, `[::1]:3000` or a socket's path. */
+    readonly address: string;
+  }
+  /** `attempt` counts from 1. */
+  | { readonly kind: "connecting"; readonly attempt: number }
+  /** `version` is what the database's `version()` says. */
+  | { readonly kind: "connected"; readonly version: string }
+  | { readonly kind: "connect-failed"; readonly error: ReportedError }
+  | { readonly kind: "connection-lost"; readonly error: ReportedError }
+  | { readonly kind: "retrying"; readonly seconds: number }
+  | { readonly kind: "recovery-disabled" }
+  | { readonly kind: "pool-ready"; readonly max: number }
+  | { readonly kind: "pool-timeout"; readonly error: ReportedError }
+  | { readonly kind: "schema-cache-queried"; readonly ms: number }
+  | {
+    readonly kind: "schema-cache-loaded";
+    readonly counts: SchemaCacheCounts;
+    readonly ms: number;
+  }
+  | {
+    readonly kind: "schema-cache-failed";
+    readonly schemas: readonly string[];
+    readonly extraSearchPath: readonly string[];
+    readonly error: ReportedError;
+  }
+  | { readonly kind: "config-reloaded" }
+  /** `message` is that of a `ConfigError`. */
+  | { readonly kind: "config-reload-failed"; readonly message: string }
+  | { readonly kind: "embedded-starting"; readonly folder: string | null }
+  | { readonly kind: "embedded-initializing"; readonly path: string }
+  | { readonly kind: "embedded-ready"; readonly ms: number }
+  | FinishedRequest
+  /** A request that a failure of the database or of the connection ended with a status ≥ 500. */
+  | { readonly kind: "request-failed"; readonly error: ReportedError }
+  /** A bug: what was thrown. */
+  | { readonly kind: "unexpected-error"; readonly error: unknown }
+  | { readonly kind: "terminating"; readonly signal: "SIGTERM" | "SIGINT" };
+
+export type ObservationKind = Observation["kind"];
+
+/** Events about the service itself; requests have a log of their own. */
+export type Diagnostic = Exclude<Observation, FinishedRequest>;
+
+/** The lowest level that logs each event. */
+export const severities: Readonly<Record<Diagnostic["kind"], LogLevel>> = {
+  "starting": "crit",
+  "listening": "crit",
+  "connecting": "crit",
+  "connected": "crit",
+  "connect-failed": "crit",
+  "connection-lost": "error",
+  "retrying": "crit",
+  "recovery-disabled": "crit",
+  "pool-ready": "crit",
+  "pool-timeout": "error",
+  "schema-cache-queried": "crit",
+  "schema-cache-loaded": "crit",
+  "schema-cache-failed": "crit",
+  "config-reloaded": "crit",
+  "config-reload-failed": "crit",
+  "embedded-starting": "crit",
+  "embedded-initializing": "crit",
+  "embedded-ready": "crit",
+  "request-failed": "error",
+  "unexpected-error": "error",
+  "terminating": "crit",
+};
+
+/** Returns whether `level` logs what is of `severity`. */
+export function isLogged(severity: LogLevel, level: LogLevel): boolean {
+  return logLevels.indexOf(severity) <= logLevels.indexOf(level);
+}

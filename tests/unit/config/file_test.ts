@@ -1,0 +1,125 @@
+import { deepStrictEqual, strictEqual, throws } from "node:assert/strict";
+import { parseFile } from "../../../src/config/file.ts";
+
+const environment = { HOME: "/home/me", EMPTY: "" };
+
+function parse(text: string) {
+  return Array.from(
+    parseFile({ path: "a.conf", text }, environment).values(),
+    ({ key, value, origin }) => [origin.line, key, value],
+  );
+}
+
+const parsed: readonly (readonly [title: string, text: string, entries: readonly unknown[]])[] = [
+  ["nothing", "", []],
+  ["comments and empty lines", "# a\n\n  \t\n#b", []],
+  ["lines and trailing comments", '\na = "x" # y\nb=1\n', [[2, "a", "x"], [3, "b", 1]]],
+  ["a byte order mark and CRLF", '\uFEFFa = "x"\r\n\r\nb = true\r\n', [[1, "a", "x"], [
+    3,
+    "b",
+    true,
+  ]]],
+  ["a comment sign in a text", 'a = "x # y"', [[1, "a", "x # y"]]],
+  ["literal texts", "a = '\\n'", [[1, "a", "\\n"]]],
+  [
+    "values on several lines",
+    'a = """x\nb = 1\n"""\nc = [\n 1,\n 2]\nd = 3',
+    [[1, "a", "x\nb = 1\n"], [4, "c", { unusable: "a list" }], [7, "d", 3]],
+  ],
+  [
+    "tables",
+    'a.b = 1\n[app.settings]\nx = "1"\n[app]\nsettings.y = "2"\n[other]\nz = 1',
+    [
+      [1, "a.b", 1],
+      [3, "app.settings.x", "1"],
+      [5, "app.settings.y", "2"],
+      [6, "other", { unusable: "a table" }],
+      [7, "other.z", 1],
+    ],
+  ],
+  ["dates", "a = 2026-01-01", [[1, "a", { unusable: "a date or time" }]]],
+  ["names of Object.prototype", "__proto__ = 1\na.__proto__.b = 2", [
+    [1, "__proto__", 1],
+    [2, "a.__proto__.b", 2],
+  ]],
+  ["doubled dollar signs", 'a = "$$.role"\nb = "$$$$x"', [[1, "a", "$.role"], [2, "b", "$$x"]]],
+  ["lone dollar signs", 'a = "$.role $ $(x"', [[1, "a", "$.role $ $(x"]]],
+  [
+    "references to keys above and to variables",
+    'a = "x"\nb = 5\nc = "$(a)-$(b)-$(HOME)-$(EMPTY)-$$(a)"',
+    [[1, "a", "x"], [2, "b", 5], [3, "c", "x-5-/home/me--$(a)"]],
+  ],
+  [
+    "references once, not again in what they gave",
+    'a = "$$(HOME)"\nb = "$(a)"',
+    [[1, "a", "$(HOME)"], [2, "b", "$(HOME)"]],
+  ],
+];
+
+for (const [title, text, entries] of parsed) {
+  Deno.test(`parseFile reads ${title}`, () => {
+    deepStrictEqual(parse(text), entries);
+  });
+}
+
+const hint = " (expected key = value, with texts in double quotes)";
+
+const refused: readonly (readonly [title: string, text: string, message: string])[] = [
+  [
+    "unquoted text",
+    "a = 1\nlog-level = info",
+    `a.conf:2: log-level: each key-value declaration must be followed by an end-of-line${hint}`,
+  ],
+  ["no value", "\n\na =", `a.conf:3: a: invalid value${hint}`],
+  ["no key", "\nx y", `a.conf:2: illegal character in key${hint}`],
+  [
+    "a text that does not end, without showing it",
+    'a = 1\nb = "secret',
+    `a.conf:2: b: control characters are not allowed in strings${hint}`,
+  ],
+  [
+    "a text of several lines that does not end",
+    'a = 1\nb = """secret\nc\n',
+    `a.conf:2: b: unfinished string${hint}`,
+  ],
+  [
+    "a list that does not end",
+    "a = [1,\n2\n",
+    `a.conf:1: a: invalid value${hint}`,
+  ],
+  [
+    "a key that is given twice",
+    "a = 1\n\na = 2",
+    "a.conf:3: a: is given twice, first on line 1; expected once",
+  ],
+  [
+    "a key that is given twice in two ways",
+    "app.settings.a = '1'\n[app.settings]\na = '2'",
+    "a.conf:3: app.settings.a: is given twice, first on line 1; expected once",
+  ],
+  ["a reference to nothing", 'a = "$(NOPE)"', "a.conf:1: a: no such variable: 'NOPE'"],
+  ["a reference to a key below", 'a = "$(b)"\nb = "x"', "a.conf:1: a: no such variable: 'b'"],
+  ["a reference to a boolean", 'a = true\nb = "$(a)"', "a.conf:2: b: no such variable: 'a'"],
+  [
+    "a reference to a name of Object.prototype",
+    'a = "$(toString)"',
+    "a.conf:1: a: no such variable: 'toString'",
+  ],
+];
+
+for (const [title, text, message] of refused) {
+  Deno.test(`parseFile refuses ${title}`, () => {
+    throws(() => parse(text), { name: "ConfigError", message });
+  });
+}
+
+Deno.test("parseFile reads a long file in a moment", () => {
+  const text = Array.from({ length: 20_000 }, (_, n) => `k${n} = "${"$".repeat(20)}"`).join("\n");
+  const start = performance.now();
+  strictEqual(parse(text).length, 20_000);
+  for (const line of ["a = info", "a = $[x", "a = [1,", 'a = """']) {
+    throws(() => parse(`${line}\n${text}`), { name: "ConfigError", message: /^a.conf:1: a: / });
+  }
+  throws(() => parse(`${text}\na = {`), { name: "ConfigError", message: /^a.conf:20001: a: / });
+  strictEqual(performance.now() - start < 5_000, true);
+});

@@ -1,0 +1,465 @@
+import { deepStrictEqual, throws } from "node:assert/strict";
+import { ConfigError } from "../../../src/config/config_error.ts";
+import { loadConfig } from "../../../src/config/load.ts";
+import { camelCase, environmentName } from "../../../src/config/names.ts";
+import { type Config, type OptionKey, options } from "../../../src/config/options.ts";
+
+/** A value as the environment has it, or as it stands in the file (`toml`), and what it means. */
+type Accepted = readonly [source: string | { readonly toml: string }, value: unknown];
+
+/** A value as it stands in the file, and the message after `svc.conf:3: key: `. */
+type Rejected = readonly [toml: string, problem: string];
+
+interface Cases {
+  readonly accepted: readonly Accepted[];
+  readonly rejected: readonly Rejected[];
+}
+
+const booleans: Cases = {
+  accepted: [
+    [{ toml: "true" }, true],
+    [{ toml: "false" }, false],
+    ["true", true],
+    ["TRUE", true],
+    ["'False'", false],
+    ['"true"', true],
+    ["0", false],
+    ["-1", false],
+    ["1", true],
+    ["2", true],
+  ],
+  rejected: [
+    ['"yes"', 'expected true or false, got "yes"'],
+    ['"on"', 'expected true or false, got "on"'],
+    ["13", "expected true or false, got 13"],
+    ["[true]", "expected true or false, got a list"],
+    ["2026-01-01", "expected true or false, got a date or time"],
+  ],
+};
+
+function integers(min: number, range: string): Cases {
+  return {
+    accepted: [
+      [{ toml: "1000" }, 1000],
+      [{ toml: "1e3" }, 1000],
+      ["1000", 1000],
+      [" 1000 ", 1000],
+      [String(min), min],
+    ],
+    rejected: [
+      ['"ten"', `expected ${range}, got "ten"`],
+      ["10.5", `expected ${range}, got 10.5`],
+      ["true", `expected ${range}, got true`],
+      ["nan", `expected ${range}, got NaN`],
+      ['"1e3"', `expected ${range}, got "1e3"`],
+      ['"9007199254740993"', `expected ${range}, got "9007199254740993"`],
+    ],
+  };
+}
+
+function bounded(min: number, max: number): Cases {
+  const range = `a whole number from ${min} to ${max}`;
+  const cases = integers(min, range);
+  return {
+    accepted: [...cases.accepted, [String(max), max]],
+    rejected: [
+      ...cases.rejected,
+      [String(min - 1), `expected ${range}, got ${min - 1}`],
+      [String(max + 1), `expected ${range}, got ${max + 1}`],
+    ],
+  };
+}
+
+function names(what: string): Cases {
+  const expected = `expected ${what} in quotes`;
+  return {
+    accepted: [
+      ["web_anon", "web_anon"],
+      ["Ünicode name", "Ünicode name"],
+      [{ toml: '"a\\"b"' }, 'a"b'],
+    ],
+    rejected: [
+      ["5", `${expected}, got 5`],
+      ["false", `${expected}, got false`],
+      ["{}", `${expected}, got a table`],
+      [
+        '"a\\u0000b"',
+        `must not contain the character U+0000 (${expected}, got "a\\u0000b")`,
+      ],
+    ],
+  };
+}
+
+const hostExpected =
+  'expected a host name, an address or one of "*", "*4", "!4", "*6", "!6", in quotes';
+const hosts: Cases = {
+  accepted: [
+    ["*", "*"],
+    ["*4", "*4"],
+    ["!4", "!4"],
+    ["*6", "*6"],
+    ["!6", "!6"],
+    ["localhost", "localhost"],
+    ["127.0.0.1", "127.0.0.1"],
+    ["fe80::1%eth0", "fe80::1%eth0"],
+  ],
+  rejected: [
+    ['"!5"', `${hostExpected}, got "!5"`],
+    ['"a b"', `${hostExpected}, got "a b"`],
+    ['"http://a"', `${hostExpected}, got "http://a"`],
+    ["4", `${hostExpected}, got 4`],
+  ],
+};
+
+const sockets: Cases = {
+  accepted: [["/run/svc.sock", "/run/svc.sock"], ["./a b", "./a b"]],
+  rejected: [
+    [
+      `"${"é".repeat(60)}"`,
+      `expected a path in quotes of at most 107 bytes, got "${"é".repeat(60)}"`,
+    ],
+    ["1", "expected a path in quotes of at most 107 bytes, got 1"],
+  ],
+};
+
+function modes(key: string): Cases {
+  const expected = 'expected octal digits in quotes from "600" to "777"';
+  const invalid = (problem: string, shown: string) =>
+    `Invalid ${key}: ${problem} (${expected}, got ${shown})`;
+  return {
+    accepted: [["600", 0o600], ["660", 0o660], ["777", 0o777]],
+    rejected: [
+      ['"800"', invalid("not an octal", '"800"')],
+      ["777", invalid("not an octal", "777")],
+      ['"660x"', invalid("not an octal", '"660x"')],
+      ['"599"', invalid("needs to be between 600 and 777", '"599"')],
+      ['"778"', invalid("needs to be between 600 and 777", '"778"')],
+      ['"1777"', invalid("needs to be between 600 and 777", '"1777"')],
+    ],
+  };
+}
+
+function words(complaint: string, ...values: readonly string[]): Cases {
+  const listed = values.map((value) => `"${value}"`).join(", ");
+  const expected = `expected ${values.length === 1 ? "" : "one of "}${listed}`;
+  return {
+    accepted: values.map((value) => [value, value]),
+    rejected: [
+      ['"nope"', `${complaint} (${expected}, got "nope")`],
+      ['" commit"', `${complaint} (${expected}, got " commit")`],
+      ['"COMMIT"', `${complaint} (${expected}, got "COMMIT")`],
+      ["1", `${complaint} (${expected}, got 1)`],
+    ],
+  };
+}
+
+function lists(what: string): Cases {
+  const expected = `expected ${what}`;
+  return {
+    accepted: [],
+    rejected: [
+      ['"a,,b"', `has an empty item (${expected}, got "a,,b")`],
+      ['","', `has an empty item (${expected}, got ",")`],
+      ["1", `${expected}, got 1`],
+      ['["a", "b"]', `${expected}, got a list`],
+    ],
+  };
+}
+
+const functions: Cases = {
+  accepted: [
+    ["f", { schema: null, name: "f" }],
+    ["select", { schema: null, name: "select" }],
+    ["a.b.c", { schema: "a", name: "b.c" }],
+  ],
+  rejected: [
+    ['".f"', 'expected a function\'s name in quotes, such as "schema.name", got ".f"'],
+    ['"s."', 'expected a function\'s name in quotes, such as "schema.name", got "s."'],
+    ["true", 'expected a function\'s name in quotes, such as "schema.name", got true'],
+  ],
+};
+
+const connection =
+  'expected a connection string such as "postgres://user:password@host:5432/database", ' +
+  '"host=… dbname=…" or "pglite://memory"';
+const encoding =
+  "has a special character that is not percent-encoded; write % as %25 and a space " +
+  "as %20";
+const secret = "expected text in quotes of at least 32 bytes, a JSON Web Key (set), " +
+  'or "@" and the path of a file with it';
+const audience =
+  "jwt-aud should be a string or a valid URI (expected an audience in quotes; with " +
+  "a colon in it, a URI, got ";
+const proxy = "Malformed proxy uri, a correct example: https://example.com:8443/basePath " +
+  "(expected an http or https URI in quotes of host, port and path, got ";
+const schemas = "expected schemas in quotes, separated by commas";
+const settings = "names of settings in quotes, separated by commas";
+const origins = 'origins in quotes, separated by commas, such as "https://example.com"';
+const secret32 = "reallyreallyreallyreallyverysafe";
+
+const cases: Readonly<Record<OptionKey, Cases>> = {
+  "admin-server-host": hosts,
+  "admin-server-port": bounded(0, 65535),
+  "admin-server-unix-socket": sockets,
+  "admin-server-unix-socket-mode": modes("admin-server-unix-socket-mode"),
+  "client-error-verbosity": words(
+    "Invalid client-error-verbosity. Check your configuration.",
+    "verbose",
+    "minimal",
+  ),
+  "db-aggregates-enabled": booleans,
+  "db-anon-role": names("a role's name"),
+  "db-channel": names("a channel's name"),
+  "db-channel-enabled": booleans,
+  "db-config": booleans,
+  "db-embedded-init": names("the path of an SQL file"),
+  "db-extra-search-path": {
+    accepted: [["", []], [" ", []], ["a", ["a"]], ["a ,  b", ["a", "b"]]],
+    rejected: lists("schemas in quotes, separated by commas").rejected,
+  },
+  "db-hoisted-tx-settings": {
+    accepted: [["statement_timeout, a.b", ["statement_timeout", "a.b"]]],
+    rejected: [
+      ...lists(settings).rejected,
+      ['"a b"', `expected ${settings}, got "a b"`],
+      ['"a, b;c"', `expected ${settings}, got "a, b;c"`],
+    ],
+  },
+  "db-max-rows": {
+    accepted: integers(0, "").accepted,
+    rejected: [
+      ...integers(0, "a whole number of at least 0").rejected,
+      ["-1", "expected a whole number of at least 0, got -1"],
+    ],
+  },
+  "db-plan-enabled": booleans,
+  "db-pool": bounded(1, 262143),
+  "db-pool-acquisition-timeout": bounded(0, 2147483),
+  "db-pool-automatic-recovery": booleans,
+  "db-pool-max-idletime": bounded(0, 2147483),
+  "db-pool-max-lifetime": bounded(0, 2147483),
+  "db-pre-config": functions,
+  "db-pre-request": functions,
+  "db-prepared-statements": booleans,
+  "db-root-spec": functions,
+  "db-schemas": {
+    accepted: [
+      ["a", ["a"]],
+      ["multi,   tenant,setup", ["multi", "tenant", "setup"]],
+    ],
+    rejected: [
+      ...lists("schemas in quotes, separated by commas").rejected,
+      [
+        '"a, pg_catalog, information_schema"',
+        `db-schemas does not allow schema: 'pg_catalog' (${schemas}, ` +
+        'got "a, pg_catalog, information_schema")',
+      ],
+      [
+        '"information_schema"',
+        "db-schemas does not allow schema: 'information_schema' " +
+        `(${schemas}, got "information_schema")`,
+      ],
+      ['" "', `has an empty item (${schemas}, got " ")`],
+    ],
+  },
+  "db-tx-end": words(
+    "Invalid transaction termination. Check your configuration.",
+    "commit",
+    "commit-allow-override",
+    "rollback",
+    "rollback-allow-override",
+  ),
+  "db-uri": {
+    accepted: [
+      [
+        "postgres://u:p%40ss@h:5432/db?sslmode=require",
+        "postgres://u:p%40ss@h:5432/db?sslmode=require",
+      ],
+      ["postgresql://a:1,b:2/db", "postgresql://a:1,b:2/db"],
+      ["postgresql://", "postgresql://"],
+      ["host=h port=5433 password='a://b'", "host=h port=5433 password='a://b'"],
+      ["pglite://memory", "pglite://memory"],
+      ["pglite://data/folder", "pglite://data/folder"],
+      ["@uri", "postgres://from/file"],
+    ],
+    rejected: [
+      ['"tmp_db"', connection],
+      ["5", connection],
+      ["[1]", `${connection}, got a list`],
+      ['"http://hidden:secret@host"', connection],
+      ['"mysql://host?a=b"', connection],
+      ['"postgres://u:100%@h"', `${encoding} (${connection})`],
+      ['"postgres://u:a b@h"', `${encoding} (${connection})`],
+      [
+        '"postgres://u\\n@h"',
+        `must not contain line breaks or other control characters (${connection})`,
+      ],
+      ['"@missing"', 'cannot read the file "missing": No such file'],
+    ],
+  },
+  "dialect": words("no such dialect", "svc"),
+  "jwt-aud": {
+    accepted: [
+      ["abc def", "abc def"],
+      ["urn:x:y", "urn:x:y"],
+      ["https://a.b", "https://a.b"],
+      ["https://[::1]:80/x?y#z", "https://[::1]:80/x?y#z"],
+    ],
+    rejected: [
+      ['"http://%%localhorst.invalid"', audience + '"http://%%localhorst.invalid")'],
+      ['"foo://%%$$$$^^.com"', audience + '"foo://%%$$^^.com")'],
+      ['":x"', audience + '":x")'],
+      ['"http://[x"', audience + '"http://[x")'],
+      ["1", "expected an audience in quotes; with a colon in it, a URI, got 1"],
+    ],
+  },
+  "jwt-cache-max-entries": {
+    accepted: [["0", 0], ["-1", -1], [{ toml: "5" }, 5]],
+    rejected: [
+      ['"many"', 'expected a whole number, got "many"'],
+      ["1.5", "expected a whole number, got 1.5"],
+    ],
+  },
+  "jwt-role-claim-key": {
+    accepted: [
+      ["$.a.b", "$.a.b"],
+      [".a", ".a"],
+      ["$$.a", "$$.a"],
+      [{ toml: '"$$.a"' }, "$.a"],
+      [{ toml: '"$.a"' }, "$.a"],
+    ],
+    rejected: [
+      [
+        '"role.other"',
+        "failed to parse role-claim-key value (role.other) " +
+        '(expected a JSONPath in quotes such as "$$.role", got "role.other")',
+      ],
+      ["1234", 'expected a JSONPath in quotes such as "$$.role", got 1234'],
+    ],
+  },
+  "jwt-secret": {
+    accepted: [
+      [secret32, new TextEncoder().encode(secret32)],
+      ["é".repeat(16), new TextEncoder().encode("é".repeat(16))],
+      ['{"kty":"oct"}', new TextEncoder().encode('{"kty":"oct"}')],
+      ['{"keys":[]}', new TextEncoder().encode('{"keys":[]}')],
+      ["@secret", new TextEncoder().encode(secret32 + "\n")],
+    ],
+    rejected: [
+      [`"${secret32.slice(1)}"`, `The JWT secret must be at least 32 characters long. (${secret})`],
+      ['"{\\"a\\":1}"', `The JWT secret must be at least 32 characters long. (${secret})`],
+      ["12345", secret],
+      ["{}", `${secret}, got a table`],
+      ['"@missing"', 'cannot read the file "missing": No such file'],
+    ],
+  },
+  "jwt-secret-is-base64": booleans,
+  "log-level": words(
+    "Invalid logging level. Check your configuration.",
+    "crit",
+    "error",
+    "warn",
+    "info",
+    "debug",
+  ),
+  "log-query": booleans,
+  "openapi-mode": words(
+    "Invalid openapi-mode. Check your configuration.",
+    "follow-privileges",
+    "ignore-privileges",
+    "disabled",
+  ),
+  "openapi-security-active": booleans,
+  "openapi-server-proxy-uri": {
+    accepted: [
+      ["https://example.com:8443/basePath", "https://example.com:8443/basePath"],
+      ["HTTP://h", "HTTP://h"],
+      ["http://[::1]:1/", "http://[::1]:1/"],
+      ["http://h:65535", "http://h:65535"],
+    ],
+    rejected: [
+      "htp:/@@localhorst.invalid",
+      "http://",
+      "http:///x",
+      "http://h:0",
+      "http://h:65536",
+      "http://h:",
+      "http://u@h",
+      "http://h?a",
+      "http://h/#a",
+      "http://h/%",
+      "ftp://h",
+      "h",
+    ].map((value) => [`"${value}"`, `${proxy}"${value}")`]),
+  },
+  "server-cors-allowed-origins": {
+    accepted: [
+      ["https://a.b, http://c:80", ["https://a.b", "http://c:80"]],
+      ["null", ["null"]],
+    ],
+    rejected: [
+      ...lists(origins).rejected.slice(1),
+      ['"https://a.b/"', `expected ${origins}, got "https://a.b/"`],
+      ['"*"', `expected ${origins}, got "*"`],
+    ],
+  },
+  "server-host": hosts,
+  "server-port": bounded(0, 65535),
+  "server-reuseport": booleans,
+  "server-timing-enabled": booleans,
+  "server-trace-header": {
+    accepted: [["X-Request-Id", "X-Request-Id"]],
+    rejected: [
+      ['"a b"', 'expected a header\'s name in quotes, got "a b"'],
+      ['"a:"', 'expected a header\'s name in quotes, got "a:"'],
+      ['"é"', 'expected a header\'s name in quotes, got "é"'],
+    ],
+  },
+  "server-unix-socket": sockets,
+  "server-unix-socket-mode": modes("server-unix-socket-mode"),
+  "url-use-legacy-target-names": booleans,
+};
+
+const files: ReadonlyMap<string, string> = new Map([
+  ["uri", "\n postgres://from/file \n"],
+  ["secret", secret32 + "\n\n"],
+]);
+
+function readFile(path: string): Uint8Array {
+  const content = files.get(path);
+  if (content === undefined) throw new Error("No such file");
+  return new TextEncoder().encode(content);
+}
+
+/** Reads one binding, on line 3 of the file or in the environment. */
+function read(key: OptionKey, source: string | { readonly toml: string }): Config {
+  const inFile = typeof source !== "string";
+  const others = ['db-uri = "postgresql://"', 'db-schemas = "public"'];
+  // The place of the key under test among the required ones is taken by an empty line.
+  const lines = others.map((line) => (line.startsWith(`${key} =`) ? "" : line));
+  return loadConfig({
+    file: {
+      path: "svc.conf",
+      text: [...lines, inFile ? `${key} = ${source.toml}` : ""].join("\n"),
+    },
+    environment: inFile ? {} : { [environmentName(key)]: source },
+    readFile,
+  });
+}
+
+for (const key of Object.keys(options) as OptionKey[]) {
+  Deno.test(`loadConfig reads ${key}`, () => {
+    for (const [source, value] of cases[key].accepted) {
+      deepStrictEqual(read(key, source)[camelCase(key)], value, JSON.stringify(source));
+    }
+  });
+
+  Deno.test(`loadConfig refuses wrong values of ${key}`, () => {
+    for (const [toml, problem] of cases[key].rejected) {
+      throws(() => read(key, { toml }), {
+        name: ConfigError.name,
+        message: `svc.conf:3: ${key}: ${problem}`,
+      });
+    }
+  });
+}

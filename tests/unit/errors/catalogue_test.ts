@@ -1,0 +1,316 @@
+import { deepStrictEqual, strictEqual } from "node:assert/strict";
+import { errors } from "../../../src/errors/catalogue.ts";
+import { ServiceError } from "../../../src/errors/service_error.ts";
+
+const candidates = [
+  {
+    cardinality: "many-to-one",
+    embedding: "sites with big_projects",
+    relationship: "main_project using sites(main_project_id) and big_projects(big_project_id)",
+    suggestion: "big_projects!main_project",
+  },
+  {
+    cardinality: "many-to-many",
+    embedding: "sites with big_projects",
+    relationship:
+      "jobs using jobs_site_id_fkey(site_id) and jobs_big_project_id_fkey(big_project_id)",
+    suggestion: "big_projects!jobs",
+  },
+];
+const missing = { parent: "a", child: "b", schema: "api", requestHint: null, suggestion: null };
+const unsatisfiable = "Requested range not satisfiable";
+const challenge = [["WWW-Authenticate", "Bearer"]];
+
+/** An error, and what it says; `details`, `hint` and `headers` are null where they are not given. */
+type Row = readonly [
+  error: ServiceError,
+  code: string,
+  status: number,
+  message: string,
+  others?: { details?: unknown; hint?: string; headers?: unknown },
+];
+
+const rows: readonly Row[] = [
+  [errors.cannotConnect(null), "000", 503, "Database connection error."],
+  [errors.cannotConnect("refused\n"), "000", 503, "Database connection error.", {
+    details: "refused\n",
+  }],
+  [
+    errors.connectionLost("no connection to the server\n"),
+    "001",
+    503,
+    "Database client error. Retrying the connection.",
+    { details: "no connection to the server\n" },
+  ],
+  [
+    errors.noSchemaCache(),
+    "002",
+    503,
+    "Could not query the database for the schema cache. Retrying.",
+  ],
+  [errors.acquisitionTimeout(), "003", 504, "Timed out acquiring connection from connection pool."],
+  [
+    errors.parse({ what: "filter", raw: "x.1", column: 3, details: "unexpected x expecting y" }),
+    "100",
+    400,
+    '"failed to parse filter (x.1)" (line 1, column 3)',
+    { details: "unexpected x expecting y" },
+  ],
+  [errors.methodOnFunction("PUT"), "101", 405, "Cannot use the PUT method on RPC"],
+  [errors.invalidBody("Empty or invalid json"), "102", 400, "Empty or invalid json"],
+  [errors.invalidRange("x"), "103", 416, unsatisfiable, { details: "x" }],
+  [
+    errors.invalidPut(),
+    "105",
+    405,
+    "Filters must include all and only primary key columns with 'eq' operators",
+  ],
+  [errors.unacceptableSchema("x", ["a", "b"]), "106", 406, "Invalid schema: x", {
+    hint: "Only the following schemas are exposed: a, b",
+  }],
+  [
+    errors.unsupportedContentType("text/plain"),
+    "107",
+    415,
+    "Content-Type not acceptable: text/plain",
+  ],
+  [
+    errors.notAcceptable(["text/a", "text/b"]),
+    "107",
+    406,
+    "None of these media types are available: text/a, text/b",
+  ],
+  [errors.notEmbedded("x"), "108", 400, "'x' is not an embedded resource in this request", {
+    hint: "Verify that 'x' is included in the 'select' query parameter.",
+  }],
+  [
+    errors.embeddedUnderAlias("x", "y"),
+    "108",
+    400,
+    "'x' is not an embedded resource in this request",
+    {
+      details: "Target names are not allowed in filters if they have an alias",
+      hint: "Change 'x' to 'y' in filters, orders or limits.",
+    },
+  ],
+  [
+    errors.limitWithoutOrder(),
+    "109",
+    400,
+    "A 'limit' was applied without an explicit 'order'",
+    { hint: "Apply an 'order' using unique column(s)" },
+  ],
+  [
+    errors.limitSurpassed(5, 2),
+    "110",
+    400,
+    "The maximum number of rows allowed to change was surpassed",
+    { details: "Results contain 5 rows changed but the maximum number allowed is 2" },
+  ],
+  [
+    errors.invalidResponseHeaders(),
+    "111",
+    500,
+    "response.headers guc must be a JSON array composed of objects with a single key and a string value",
+  ],
+  [errors.invalidResponseStatus(), "112", 500, "response.status guc must be a valid status code"],
+  [
+    errors.putWithLimits(),
+    "114",
+    400,
+    "limit/offset querystring parameters are not allowed for PUT",
+  ],
+  [errors.putMismatch(), "115", 400, "Payload values do not match URL in primary key column(s)"],
+  [errors.notSingular(2), "116", 406, "Cannot coerce the result to a single JSON object", {
+    details: "The result contains 2 rows",
+  }],
+  [errors.unsupportedMethod("TRACE"), "117", 405, "Unsupported HTTP method: TRACE"],
+  [errors.relatedOrderToMany("a", "b"), "118", 400, "A related order on 'b' is not possible", {
+    details: "'a' and 'b' do not form a many-to-one or one-to-one relationship",
+  }],
+  [errors.spreadToMany("a", "b"), "119", 400, "A spread operation on 'b' is not possible", {
+    details: "'a' and 'b' do not form a many-to-one or one-to-one relationship",
+  }],
+  [errors.embedOperator("b"), "120", 400, "Bad operator on the 'b' embedded resource", {
+    details: "Only is null or not is null filters are allowed on embedded resources",
+  }],
+  [
+    errors.invalidRaise("SVC", "d", "h"),
+    "121",
+    400,
+    "Could not parse JSON in the \"RAISE SQLSTATE 'SVC'\" error",
+    { details: "d", hint: "h" },
+  ],
+  [
+    errors.invalidPreferences(["a=b", "c"]),
+    "122",
+    400,
+    "Invalid preferences given with handling=strict",
+    { details: "Invalid preferences: a=b, c" },
+  ],
+  [errors.aggregatesDisabled(), "123", 400, "Use of aggregate functions is not allowed"],
+  [
+    errors.maxAffectedExceeded(3),
+    "124",
+    400,
+    "Query result exceeds max-affected preference constraint",
+    { details: "The query affects 3 rows" },
+  ],
+  [errors.invalidPath(), "125", 404, "Invalid path specified in request URL"],
+  [errors.rootDisabled(), "126", 404, "Root endpoint metadata is disabled"],
+  [errors.aggregateInToManySpread(), "127", 400, "Feature not implemented", {
+    details: "Aggregates are not implemented for one-to-many or many-to-many spreads.",
+  }],
+  [
+    errors.maxAffectedOnSingle(),
+    "128",
+    400,
+    "Function must return SETOF or TABLE when max-affected preference is used with handling=strict",
+  ],
+  [
+    errors.noRelationship(missing),
+    "200",
+    400,
+    "Could not find a relationship between 'a' and 'b' in the schema cache",
+    {
+      details: "Searched for a foreign key relationship between 'a' and 'b' in the schema 'api', " +
+        "but no matches were found.",
+    },
+  ],
+  [
+    errors.noRelationship({
+      ...missing,
+      requestHint: "x",
+      suggestion: "Perhaps you meant 'c' instead of 'b'.",
+    }),
+    "200",
+    400,
+    "Could not find a relationship between 'a' and 'b' in the schema cache",
+    {
+      details: "Searched for a foreign key relationship between 'a' and 'b' using the hint 'x' " +
+        "in the schema 'api', but no matches were found.",
+      hint: "Perhaps you meant 'c' instead of 'b'.",
+    },
+  ],
+  [
+    errors.ambiguousRelationship({ parent: "sites", child: "big_projects", candidates }),
+    "201",
+    300,
+    "Could not embed because more than one relationship was found for 'sites' and 'big_projects'",
+    {
+      details: candidates.map(({ suggestion: _, ...details }) => details),
+      hint: "Try changing 'big_projects' to one of the following: 'big_projects!main_project', " +
+        "'big_projects!jobs'. Find the desired relationship in the 'details' key.",
+    },
+  ],
+  [errors.noFunction({ message: "m", details: "d", hint: "h" }), "202", 404, "m", {
+    details: "d",
+    hint: "h",
+  }],
+  [
+    errors.ambiguousFunction(["api.f(a => integer)", "api.f(a => text)"]),
+    "203",
+    300,
+    "Could not choose the best candidate function between: api.f(a => integer), api.f(a => text)",
+    {
+      hint: "Try renaming the parameters or the function itself in the database so function " +
+        "overloading can be resolved",
+    },
+  ],
+  [
+    errors.noColumn("c", "r"),
+    "204",
+    400,
+    "Could not find the 'c' column of 'r' in the schema cache",
+  ],
+  [
+    errors.noRelation({ schema: "api", name: "projxxxx" }, null),
+    "205",
+    404,
+    "Could not find the table 'api.projxxxx' in the schema cache",
+  ],
+  [
+    errors.noRelation({ schema: "api", name: "projecxx" }, { schema: "api", name: "projects" }),
+    "205",
+    404,
+    "Could not find the table 'api.projecxx' in the schema cache",
+    { hint: "Perhaps you meant the table 'api.projects'" },
+  ],
+  [errors.noSecret(), "300", 500, "Server lacks JWT secret"],
+  [errors.invalidToken("JWT expired"), "301", 401, "JWT expired", {
+    headers: [[
+      "WWW-Authenticate",
+      'Bearer error="invalid_token", error_description="JWT expired"',
+    ]],
+  }],
+  [errors.invalidToken('a "b" \\c', "d"), "301", 401, 'a "b" \\c', {
+    details: "d",
+    headers: [[
+      "WWW-Authenticate",
+      'Bearer error="invalid_token", error_description="a \\"b\\" \\\\c"',
+    ]],
+  }],
+  [errors.noAnonymousRole(), "302", 401, "Anonymous access is disabled", { headers: challenge }],
+  [errors.internal("Internal server error"), "X00", 500, "Internal server error"],
+];
+
+Deno.test("errors say what the interface says, row by row", () => {
+  for (const [error, code, status, message, others = {}] of rows) {
+    const { facts } = error;
+    deepStrictEqual(
+      {
+        code: facts.code,
+        own: facts.own,
+        status: facts.status,
+        message: facts.message,
+        details: facts.details ?? null,
+        hint: facts.hint ?? null,
+        headers: facts.headers ?? null,
+        statusText: facts.statusText,
+      },
+      {
+        code,
+        own: true,
+        status,
+        message,
+        details: others.details ?? null,
+        hint: others.hint ?? null,
+        headers: others.headers ?? null,
+        statusText: undefined,
+      },
+    );
+    strictEqual(error instanceof ServiceError && error.message, message);
+  }
+});
+
+Deno.test("errors have every code of the interface, and the rows above every error", () => {
+  const statuses = new Map<string, Set<number>>();
+  for (const { code, status } of Object.values(errors)) {
+    statuses.set(code, (statuses.get(code) ?? new Set()).add(status));
+  }
+  const found = [...statuses].map(([code, set]) => `${code}:${[...set].sort().join("/")}`).sort();
+  deepStrictEqual(found, [
+    ...["000:503", "001:503", "002:503", "003:504"],
+    ...["100:400", "101:405", "102:400", "103:416", "105:405", "106:406", "107:406/415", "108:400"],
+    ...["109:400", "110:400", "111:500", "112:500", "114:400", "115:400", "116:406", "117:405"],
+    ...["118:400", "119:400", "120:400", "121:400", "122:400", "123:400", "124:400", "125:404"],
+    ...["126:404", "127:400", "128:400"],
+    ...["200:400", "201:300", "202:404", "203:300", "204:400", "205:404"],
+    ...["300:500", "301:401", "302:401"],
+    "X00:500",
+  ]);
+  const withRow = new Set(rows.map(([{ facts }]) => `${facts.code} ${facts.status}`));
+  for (const [name, { code, status }] of Object.entries(errors)) {
+    strictEqual(withRow.has(`${code} ${status}`), true, name);
+  }
+});
+
+Deno.test("errors share a code and a status only where they say the same thing otherwise", () => {
+  const sharing = new Map<string, string[]>();
+  for (const [name, { code, status }] of Object.entries(errors)) {
+    const key = `${code} ${status}`;
+    sharing.set(key, [...sharing.get(key) ?? [], name]);
+  }
+  const shared = [...sharing].filter(([, names]) => names.length > 1);
+  deepStrictEqual(shared, [["108 400", ["notEmbedded", "embeddedUnderAlias"]]]);
+});

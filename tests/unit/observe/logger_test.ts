@@ -1,0 +1,233 @@
+import { deepStrictEqual, strictEqual } from "node:assert/strict";
+import { diagnosticLine } from "../../../src/observe/logger.ts";
+import {
+  type Diagnostic,
+  isLogged,
+  type LogLevel,
+  logLevels,
+  severities,
+} from "../../../src/observe/observation.ts";
+import { redact } from "../../../src/observe/redact.ts";
+import { formatMoment } from "../../../src/observe/timestamp.ts";
+
+const moment = { epochMs: Date.UTC(2026, 4, 6, 13, 16, 11), offsetMinutes: -300 };
+const prefix = "06/May/2026:08:16:11 -0500: ";
+
+const error = {
+  code: "SVC000",
+  message: "Database connection error.",
+  details: 'connection to "h" failed:\n\tpassword=hunter2',
+  hint: null,
+};
+const json = '{"code":"SVC000","details":"connection to \\"h\\" failed: password=***",' +
+  '"hint":null,"message":"Database connection error."}';
+
+const bug = new Error("boom");
+bug.stack = "Error: boom\n    at f (a.ts:1:2)\r\n\tat g\u001b[31m";
+
+/** Of each kind: an event, the lowest level that logs it, its text. */
+const events: {
+  readonly [Kind in Diagnostic["kind"]]: readonly [
+    event: Extract<Diagnostic, { readonly kind: Kind }>,
+    level: LogLevel,
+    text: string | readonly string[],
+  ];
+} = {
+  "starting": [
+    { kind: "starting", version: "1.2.3" },
+    "crit",
+    "Starting SVC 1.2.3...",
+  ],
+  "listening": [
+    { kind: "listening", what: "api", address: "[::1]:3000" },
+    "crit",
+    "API server listening on [::1]:3000",
+  ],
+  "connecting": [
+    { kind: "connecting", attempt: 2 },
+    "crit",
+    "Attempting to connect to the database (attempt 2)...",
+  ],
+  "connected": [
+    { kind: "connected", version: "PostgreSQL 15.18\n(Debian)" },
+    "crit",
+    "Successfully connected to PostgreSQL 15.18 (Debian)",
+  ],
+  "connect-failed": [
+    { kind: "connect-failed", error },
+    "crit",
+    `Failed to establish a connection. ${json}`,
+  ],
+  "connection-lost": [{ kind: "connection-lost", error }, "error", json],
+  "retrying": [
+    { kind: "retrying", seconds: 32 },
+    "crit",
+    "Attempting to reconnect to the database in 32 seconds...",
+  ],
+  "recovery-disabled": [
+    { kind: "recovery-disabled" },
+    "crit",
+    "Automatic recovery disabled, exiting.",
+  ],
+  "pool-ready": [
+    { kind: "pool-ready", max: 10 },
+    "crit",
+    "Connection Pool initialized with a maximum size of 10 connections",
+  ],
+  "pool-timeout": [{ kind: "pool-timeout", error }, "error", json],
+  "schema-cache-queried": [
+    { kind: "schema-cache-queried", ms: 3.84 },
+    "crit",
+    "Schema cache queried in 3.8 milliseconds ",
+  ],
+  "schema-cache-loaded": [
+    {
+      kind: "schema-cache-loaded",
+      counts: {
+        relations: 15,
+        relationships: 8,
+        functions: 7,
+        representations: 0,
+        mediaHandlers: 4,
+      },
+      ms: 0.149,
+    },
+    "crit",
+    [
+      "Schema cache loaded 15 Relations, 8 Relationships, 7 RPCs, 0 Domain Representations, " +
+      "4 Media Type Handlers",
+      "Schema cache loaded in 0.1 milliseconds",
+    ],
+  ],
+  "schema-cache-failed": [
+    { kind: "schema-cache-failed", schemas: ["a", "b"], extraSearchPath: ["public"], error },
+    "crit",
+    "Failed to load the schema cache using db-schemas=a,b and db-extra-search-path=public. " +
+    json,
+  ],
+  "config-reloaded": [{ kind: "config-reloaded" }, "crit", "Config reloaded"],
+  "config-reload-failed": [
+    { kind: "config-reload-failed", message: "svc.conf:3: db-pool: expected\na number" },
+    "crit",
+    "Failed reloading config: Error in config svc.conf:3: db-pool: expected a number",
+  ],
+  "embedded-starting": [
+    { kind: "embedded-starting", folder: "data" },
+    "crit",
+    "Starting the embedded PostgreSQL in data...",
+  ],
+  "embedded-initializing": [
+    { kind: "embedded-initializing", path: "init.sql" },
+    "crit",
+    "Applying init.sql to the new database...",
+  ],
+  "embedded-ready": [
+    { kind: "embedded-ready", ms: 812.4 },
+    "crit",
+    "Embedded PostgreSQL ready after 812 milliseconds",
+  ],
+  "request-failed": [{ kind: "request-failed", error }, "error", json],
+  "unexpected-error": [
+    { kind: "unexpected-error", error: bug },
+    "error",
+    "Unexpected error: Error: boom     at f (a.ts:1:2) at g [31m",
+  ],
+  "terminating": [
+    { kind: "terminating", signal: "SIGTERM" },
+    "crit",
+    "Received termination unix signal SIGTERM",
+  ],
+};
+
+for (const [event, lowest, text] of Object.values(events)) {
+  Deno.test(`diagnosticLine writes ${event.kind} from ${lowest} on`, () => {
+    const written = [text].flat().map((line) => prefix + line).join("\n");
+    for (const level of logLevels) {
+      const expected = isLogged(lowest, level) ? written : null;
+      strictEqual(diagnosticLine(event, { ...moment, level }), expected);
+    }
+  });
+}
+
+Deno.test("severities are those of the table of events", () => {
+  deepStrictEqual(
+    Object.fromEntries(Object.values(events).map(([{ kind }, level]) => [kind, level])),
+    severities,
+  );
+});
+
+Deno.test("isLogged lets a level log what is as severe or more", () => {
+  strictEqual(isLogged("error", "crit"), false);
+  strictEqual(isLogged("error", "error"), true);
+  strictEqual(isLogged("crit", "debug"), true);
+  strictEqual(isLogged("debug", "info"), false);
+});
+
+const variants: readonly (readonly [event: Diagnostic, text: string])[] = [
+  [
+    { kind: "listening", what: "admin", address: "/tmp/a.sock" },
+    "Admin server listening on /tmp/a.sock",
+  ],
+  [{ kind: "connecting", attempt: 1 }, "Attempting to connect to the database..."],
+  [{ kind: "embedded-starting", folder: null }, "Starting the embedded PostgreSQL in memory..."],
+  [{ kind: "unexpected-error", error: "text" }, "Unexpected error: text"],
+  [{ kind: "unexpected-error", error: Symbol("s") }, "Unexpected error: Symbol(s)"],
+  [
+    { kind: "unexpected-error", error: Object.create(null) },
+    "Unexpected error: a thrown object that is no error",
+  ],
+  [
+    { kind: "request-failed", error: { ...error, details: [{ a: "x\ny" }] } },
+    '{"code":"SVC000","details":[{"a":"x y"}],"hint":null,"message":"Database connection error."}',
+  ],
+];
+
+for (const [event, text] of variants) {
+  Deno.test(`diagnosticLine writes ${JSON.stringify(text)}`, () => {
+    strictEqual(diagnosticLine(event, { ...moment, level: "error" }), prefix + text);
+  });
+}
+
+const redacted: readonly (readonly [source: string, expected: string])[] = [
+  ["plain text, a@b.c", "plain text, a@b.c"],
+  [" a\n\tb\r\nc\u2028d\u001b[0m ", "a b c d [0m"],
+  [
+    'cannot parse "postgres://user:p@ss/w@host:5432/db", sorry',
+    'cannot parse "postgres://***@host:5432/db", sorry',
+  ],
+  ["POSTGRESQL://u:p@h", "POSTGRESQL://***@h"],
+  ["postgres://host/db", "postgres://host/db"],
+  ["at file:///npm/@scope/pkg@1.0/x.js", "at file:///npm/@scope/pkg@1.0/x.js"],
+  ["host=h password=p%4 user=u", "host=h password=*** user=u"],
+  ["password = 'a b' x", "password = *** x"],
+  ["PASSWORD='open", "PASSWORD=***"],
+  ["?user=a&password=b&c=d", "?user=a&password=***&c=d"],
+  ["Bearer eyJhbGciOiJIUzI1NiJ9.eyJyb2xlIjoiYSJ9.c2ln-_x!", "Bearer ***!"],
+  ["eyJ.x", "eyJ.x"],
+  ["x".repeat(8193), "x".repeat(8192) + "…"],
+];
+
+for (const [source, expected] of redacted) {
+  Deno.test(`redact makes ${JSON.stringify(expected.slice(0, 60))}`, () => {
+    strictEqual(redact(source), expected);
+  });
+}
+
+Deno.test("redact takes hostile texts in a moment", () => {
+  const parts = ["eyJ.", "postgres://", "password=", "password='", "\n", "a-", "password ", "@"];
+  const start = performance.now();
+  for (const part of parts) redact(part.repeat(1_000_000 / part.length));
+  strictEqual(performance.now() - start < 1_000, true);
+});
+
+const times: readonly (readonly [epochMs: number, offsetMinutes: number, expected: string])[] = [
+  [0, 0, "01/Jan/1970:00:00:00 +0000"],
+  [Date.UTC(2026, 11, 31, 23, 59, 59, 999), 330, "01/Jan/2027:05:29:59 +0530"],
+  [Date.UTC(2024, 1, 29, 2, 0, 0), -150, "28/Feb/2024:23:30:00 -0230"],
+];
+
+for (const [epochMs, offsetMinutes, expected] of times) {
+  Deno.test(`formatMoment writes ${expected}`, () => {
+    strictEqual(formatMoment({ epochMs, offsetMinutes }), expected);
+  });
+}

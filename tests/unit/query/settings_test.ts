@@ -1,0 +1,66 @@
+import { deepStrictEqual, strictEqual } from "node:assert/strict";
+import { settingsStatement, type TransactionSettings } from "../../../src/query/settings.ts";
+
+const plain: TransactionSettings = {
+  searchPath: ["api", 'we"ird'],
+  role: "web_anon",
+  roleSettings: [],
+  claims: '{"role":"web_anon"}',
+  method: "GET",
+  path: "/items",
+  headers: '{"host":"h"}',
+  cookies: "{}",
+  timezone: null,
+  later: [],
+};
+const values = [
+  '"api", "we""ird"',
+  "web_anon",
+  '{"role":"web_anon"}',
+  "GET",
+  "/items",
+  '{"host":"h"}',
+  "{}",
+];
+const text = "select set_config('search_path', $1, true), set_config('role', $2, true), " +
+  "set_config('request.jwt.claims', $3, true), set_config('request.method', $4, true), " +
+  "set_config('request.path', $5, true), set_config('request.headers', $6, true), " +
+  "set_config('request.cookies', $7, true)";
+
+Deno.test("settingsStatement sets everything in one statement, values as parameters", () => {
+  deepStrictEqual(settingsStatement(plain), { text, params: values, use: "none" });
+});
+
+Deno.test("settingsStatement gives one text for requests of one shape", () => {
+  const other = { ...plain, role: "'; drop table x; --", path: "/other", claims: "{}" };
+  strictEqual(settingsStatement(other).text, text);
+});
+
+Deno.test("settingsStatement sets role settings before the role and later ones at the end", () => {
+  const { text, params } = settingsStatement({
+    ...plain,
+    roleSettings: [["work_mem", "5000"]],
+    timezone: "UTC",
+    later: [["statement_timeout", "4s"], ["app.settings.a", "b"]],
+  });
+  strictEqual(
+    text,
+    "select set_config('search_path', $1, true), set_config($2, $3, true), " +
+      "set_config('role', $4, true), set_config('request.jwt.claims', $5, true), " +
+      "set_config('request.method', $6, true), set_config('request.path', $7, true), " +
+      "set_config('request.headers', $8, true), set_config('request.cookies', $9, true), " +
+      "set_config($10, $11, true), set_config($12, $13, true), set_config($14, $15, true)",
+  );
+  deepStrictEqual(params, [
+    values[0],
+    "work_mem",
+    "5000",
+    ...values.slice(1),
+    "timezone",
+    "UTC",
+    "statement_timeout",
+    "4s",
+    "app.settings.a",
+    "b",
+  ]);
+});

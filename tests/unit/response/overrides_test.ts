@@ -1,0 +1,74 @@
+import { deepStrictEqual, strictEqual, throws } from "node:assert/strict";
+import { ServiceError } from "../../../src/errors/service_error.ts";
+import { headerOverrides, mergeHeaders, statusOverride } from "../../../src/response/overrides.ts";
+
+const statuses: readonly [string | null, number | null][] = [
+  [null, null],
+  ["200", 200],
+  ["404abc", 404],
+  ["0418", 418],
+  ["599", 599],
+];
+const badStatuses = [" 404", "-1", "abc", "", "99", "100", "199", "600", "99999999999999999999"];
+
+Deno.test("statusOverride reads the leading digits", () => {
+  for (const [setting, status] of statuses) strictEqual(statusOverride(setting), status);
+});
+
+Deno.test("statusOverride raises 112 for what is no status that can be sent", () => {
+  for (const setting of badStatuses) throwsCode("112", () => statusOverride(setting));
+});
+
+Deno.test("headerOverrides reads one header per object and keeps repeats", () => {
+  deepStrictEqual(headerOverrides(null), []);
+  deepStrictEqual(headerOverrides("[]"), []);
+  deepStrictEqual(
+    headerOverrides('[{"Set-Cookie":"a=1"},{"Set-Cookie":"b=é"},{"X":""}]'),
+    [["Set-Cookie", "a=1"], ["Set-Cookie", "b=Ã©"], ["X", ""]],
+  );
+});
+
+Deno.test("headerOverrides leaves out what says where a message ends", () => {
+  deepStrictEqual(
+    headerOverrides('[{"Content-Length":"3"},{"transfer-encoding":"chunked"},{"X":"y"}]'),
+    [["X", "y"]],
+  );
+});
+
+const badHeaders = [
+  "{}",
+  "nonsense",
+  "5",
+  "null",
+  '["a"]',
+  "[null]",
+  "[[]]",
+  "[{}]",
+  '[{"a":"b","c":"d"}]',
+  '[{"a":1}]',
+  '[{"a":null}]',
+  '[{"a b":"c"}]',
+  '[{"":"c"}]',
+  '[{"a":"b\\r\\nSet-Cookie: c=d"}]',
+  '[{"a\\r\\n":"b"}]',
+  '[{"a":"\\u0000"}]',
+];
+
+Deno.test("headerOverrides raises 111 for anything else", () => {
+  for (const setting of badHeaders) throwsCode("111", () => headerOverrides(setting));
+});
+
+Deno.test("mergeHeaders replaces the service's header whatever its case, and adds the rest", () => {
+  deepStrictEqual(
+    mergeHeaders([["Vary", "Accept"], ["Content-Type", "a/b"]], [
+      ["content-type", "c/d"],
+      ["Set-Cookie", "1"],
+      ["Set-Cookie", "2"],
+    ]),
+    [["Vary", "Accept"], ["content-type", "c/d"], ["Set-Cookie", "1"], ["Set-Cookie", "2"]],
+  );
+});
+
+function throwsCode(code: string, run: () => unknown): void {
+  throws(run, (error) => error instanceof ServiceError && error.facts.code === code);
+}
