@@ -1,6 +1,6 @@
 /**
  * What is known about the database: plain data that can be dumped as JSON and handed to another
- * thread, and the index over it that stages look names up in. Reference: 05.
+ * thread, and the index over it that stages look names up in.
  *
  * @module
  */
@@ -21,7 +21,10 @@ export interface Column {
   /** Through all domain levels when the base is in `pg_catalog`, without modifier. */
   readonly baseType: string;
   readonly maxLength: number | null;
-  /** Default expression as SQL text, by the rules of reference 05 §2.2. */
+  /**
+   * Default expression as SQL text: the domain's when the column has none, `nextval` of an identity
+   * column that takes values; none for generated columns.
+   */
   readonly default: string | null;
   /** Labels of the base type in sort order; empty for other types. */
   readonly enumLabels: readonly string[];
@@ -149,23 +152,38 @@ export interface SchemaCacheData {
   readonly mediaHandlers: readonly MediaHandler[];
 }
 
-/** The data with constant-time look-ups. Built by {@linkcode indexSchemaCache}. */
+/** The data with constant-time look-ups. Built by `indexSchemaCache`. */
 export interface SchemaCache {
   readonly data: SchemaCacheData;
   relation(name: QualifiedName): Relation | undefined;
   column(relation: QualifiedName, column: string): Column | undefined;
   /** Names of all relations of a schema, sorted. */
   relationNames(schema: string): readonly string[];
-  /** Relationships of an origin to relations of one schema, in the order of reference 03 §3.6. */
+  /**
+   * Relationships of an origin to relations of one schema (computed ones: by functions of it), in the
+   * order in which an ambiguity lists them.
+   */
   relationships(origin: QualifiedName, foreignSchema: string): readonly Relationship[];
   /** Names of the relations of a schema that have relationships to it, sorted. */
   relatedOrigins(schema: string): readonly string[];
-  /** Overloads of a function, fewest parameters first (reference 06 §1). */
+  /** Overloads of a function, fewest parameters first. */
   routines(name: QualifiedName): readonly Routine[];
   /** Names of all functions of a schema, sorted. */
   routineNames(schema: string): readonly string[];
   /** The cast function from one type to another, if the service has to apply it. */
   representation(source: string, target: string): QualifiedName | undefined;
-  /** The handler of a target (or of any, with null) for a lower-case media type. */
-  mediaHandler(target: QualifiedName | null, mediaType: string): MediaHandler | undefined;
+  /**
+   * The handler of a target (or of any, with null) for a lower-case media type. `kind` tells a
+   * function from the relation of the same name; without it the relation's comes first.
+   */
+  mediaHandler(
+    target: QualifiedName | null,
+    mediaType: string,
+    kind?: MediaHandler["kind"],
+  ): MediaHandler | undefined;
+  /**
+   * What a function makes of this cache, made on first use and kept as long as the cache: for indexes
+   * that a stage needs. The function itself is the key.
+   */
+  derived<Value>(derive: (cache: SchemaCache) => Value): Value;
 }

@@ -4,17 +4,18 @@ import { type ShownColumns, trackViewColumns } from "../../../src/schema_cache/v
 /** View columns as [position, relation, column]. */
 type Rule = readonly (readonly [number, number, number])[];
 
-function track(view: { oid: number; columns: readonly string[] }, rules: Record<number, Rule>) {
-  const shown = trackViewColumns(
-    [{ oid: view.oid, columnNames: [undefined, ...view.columns] }],
-    new Map(
+function track(columns: readonly string[], rules: Record<number, Rule>) {
+  const shown = trackViewColumns({
+    views: [{ oid: 1, columnNames: [undefined, ...columns] }],
+    rules: new Map(
       Object.entries(rules).map(([oid, rule]) => [
         Number(oid),
         rule.map(([position, relation, column]) => ({ position, relation, column })),
       ]),
     ),
-  );
-  return plain(shown.get(view.oid)!);
+    keyColumns: new Map([2, 10, 20].map((table) => [table, new Set([1, 2, 5, 7])])),
+  });
+  return plain(shown.get(1)!);
 }
 
 function plain(shown: ShownColumns) {
@@ -75,11 +76,17 @@ const rows: readonly {
     rules: { 1: [[1, 10, 1], [2, 10, 2]] },
     gives: [[10, [[1, ["a"]]]]],
   },
+  {
+    name: "nothing of columns outside keys",
+    columns: ["a", "b", "c"],
+    rules: { 1: [[1, 10, 3], [2, 30, 1], [3, 10, 1]] },
+    gives: [[10, [[1, ["c"]]]]],
+  },
   { name: "nothing of a view without a rule", columns: ["a"], rules: {}, gives: [] },
 ];
 
 for (const { name, columns, rules, gives } of rows) {
   Deno.test(`trackViewColumns gives ${name}`, () => {
-    deepStrictEqual(track({ oid: 1, columns }, rules), gives);
+    deepStrictEqual(track(columns, rules), gives);
   });
 }

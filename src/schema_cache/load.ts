@@ -1,0 +1,185 @@
+/**
+ * Reads the schema cache: which queries to run, and what their answers say.
+ *
+ * @module
+ */
+import { quoteIdent } from "../sql/fragment.ts";
+import { type KeysAnswer, keysQuery } from "./queries/keys.ts";
+import { type MediaHandlerRow, mediaHandlersQuery } from "./queries/media_handlers.ts";
+import { type RelationsAnswer, relationsQuery } from "./queries/relations.ts";
+import { type RepresentationRow, representationsQuery } from "./queries/representations.ts";
+import {
+  computedRelationshipsQuery,
+  type ComputedRow,
+  type RoutineRow,
+  routinesQuery,
+} from "./queries/routines.ts";
+import { viewRulesQuery } from "./queries/view_rules.ts";
+import { readViewRules } from "./node_tree.ts";
+import { buildRelations, columnNames, relationshipEnds } from "./relations.ts";
+import { deriveRelationships, type ForeignKey, type RelationshipEnd } from "./relationships.ts";
+import { buildRoutines } from "./routines.ts";
+import type {
+  ComputedRelationship,
+  MediaHandler,
+  Representation,
+  SchemaCacheData,
+} from "./schema_cache.ts";
+import { type KeyColumns, trackViewColumns } from "./view_columns.ts";
+
+/** What of the configuration the schema cache depends on. */
+export interface SchemaCacheConfig {
+  /** Exposed schemas. */
+  readonly dbSchemas: readonly string[];
+  readonly dbExtraSearchPath: readonly string[];
+  /** Settings of functions that are applied to the transaction of a call. */
+  readonly dbHoistedTxSettings: readonly string[];
+}
+
+/** One query of the load: one row with one text column. */
+export interface SchemaCacheQuery {
+  readonly name: QueryName;
+  readonly text: string;
+  readonly params: readonly string[];
+}
+
+/** What a query is about. */
+export type QueryName =
+  | "settings"
+  | "view rules"
+  | "relations"
+  | "keys"
+  | "routines"
+  | "computed relationships"
+  | "representations"
+  | "media handlers";
+
+/**
+ * Lists the queries that read the schema cache. They are to be run in this order in one read-only
+ * transaction, and can be sent at once. The first one empties the `search_path` for the transaction,
+ * so that the names of types and functions in the answers are qualified. A schema that does not exist
+ * makes PostgreSQL raise 3F000 `schema "x" does not exist`.
+ */
+export function schemaCacheQueries(config: SchemaCacheConfig): readonly SchemaCacheQuery[] {
+  const exposed = schemaArray(config.dbSchemas);
+  const all = schemaArray([...config.dbSchemas, ...config.dbExtraSearchPath]);
+  return [
+    { name: "settings", text: settingsQuery, params: [] },
+    { name: "view rules", text: viewRulesQuery, params: [all] },
+    { name: "relations", text: relationsQuery, params: [exposed] },
+    { name: "keys", text: keysQuery, params: [] },
+    { name: "routines", text: routinesQuery, params: [exposed] },
+    { name: "computed relationships", text: computedRelationshipsQuery, params: [exposed] },
+    { name: "representations", text: representationsQuery, params: [] },
+    { name: "media handlers", text: mediaHandlersQuery, params: [exposed] },
+  ];
+}
+
+/** Compiling these queries just in time would take longer than running them. */
+const settingsQuery =
+  "select concat(set_config('search_path', '', true), set_config('jit', 'off', true))";
+
+/**
+ * Builds the schema cache of the answers to {@linkcode schemaCacheQueries}, which are the single
+ * values of the queries, in their order.
+ */
+export function buildSchemaCache(
+  answers: readonly string[],
+  config: SchemaCacheConfig,
+): SchemaCacheData {
+  const texts = new Map(schemaCacheQueries(config).map(({ name }, i) => [name, answers[i]!]));
+  const parse = (name: QueryName) => JSON.parse(texts.get(name)!);
+  const relations: RelationsAnswer = parse("relations");
+  const keys: KeysAnswer = parse("keys");
+  const computed: readonly ComputedRow[] = parse("computed relationships");
+  const routines: readonly RoutineRow[] = parse("routines");
+  const representations: readonly RepresentationRow[] = parse("representations");
+  const handlers: readonly MediaHandlerRow[] = parse("media handlers");
+  const shown = trackViewColumns({
+    views: relations.relations.filter(([, , , , isView]) => isView)
+      .map((row) => ({ oid: row[0], columnNames: columnNames(row) })),
+    rules: readViewRules(texts.get("view rules")!),
+    keyColumns: keyColumns(keys),
+  });
+  const ends = relationshipEnds(relations.relations, new Map(keys.primary), shown);
+  return {
+    relations: buildRelations(relations, ends),
+    relationships: deriveRelationships({
+      ends,
+      foreignKeys: buildForeignKeys(keys),
+      shown,
+      computed: buildComputed(computed, ends),
+    }),
+    routines: buildRoutines(routines, config.dbHoistedTxSettings),
+    representations: representations.map(buildRepresentation),
+    mediaHandlers: handlers.map(buildHandler),
+  };
+}
+
+/** An array literal of identifiers, for a parameter of type `regnamespace[]`. */
+function schemaArray(schemas: readonly string[]): string {
+  const items = schemas.map((name) => `"${quoteIdent(name).replaceAll(/["\\]/g, "\\$&")}"`);
+  return `{${items.join(",")}}`;
+}
+
+function keyColumns(keys: KeysAnswer): KeyColumns {
+  const columns = new Map<number, Set<number>>();
+  const add = (table: number, numbers: readonly number[]) => {
+    const known = columns.get(table);
+    if (known === undefined) columns.set(table, new Set(numbers));
+    else numbers.forEach((number) => known.add(number));
+  };
+  for (const [table, numbers] of keys.primary) add(table, numbers);
+  for (const [, table, numbers, foreignTable, foreignNumbers] of keys.foreign) {
+    add(table, numbers);
+    add(foreignTable, foreignNumbers);
+  }
+  return columns;
+}
+
+function buildForeignKeys(keys: KeysAnswer): readonly ForeignKey[] {
+  const keyText = (table: number, columns: readonly number[]) =>
+    `${table}:${columns.toSorted((a, b) => a - b)}`;
+  const unique = new Set(
+    [...keys.primary, ...keys.unique].map(([table, columns]) => keyText(table, columns)),
+  );
+  return keys.foreign.map(([constraint, table, columns, foreignTable, foreignColumns]) => ({
+    constraint,
+    table,
+    columns,
+    foreignTable,
+    foreignColumns,
+    unique: unique.has(keyText(table, columns)),
+  }));
+}
+
+function buildComputed(
+  rows: readonly ComputedRow[],
+  ends: readonly RelationshipEnd[],
+): readonly ComputedRelationship[] {
+  const byOid = new Map(ends.map((end) => [end.oid, end]));
+  return rows.flatMap(([schema, name, originOid, foreignOid, toOne]) => {
+    const [origin, foreign] = [byOid.get(originOid), byOid.get(foreignOid)];
+    if (origin === undefined || foreign === undefined) return [];
+    return [{
+      kind: "computed",
+      origin: origin.name,
+      foreign: foreign.name,
+      self: origin === foreign,
+      function: { schema, name },
+      toOne,
+    }];
+  });
+}
+
+function buildRepresentation([source, target, schema, name]: RepresentationRow): Representation {
+  return { source, target, function: { schema, name } };
+}
+
+function buildHandler(row: MediaHandlerRow): MediaHandler {
+  const [kind, targetSchema, targetName, schema, name, mediaType] = row;
+  const target = targetSchema === null || targetName === null
+    ? null
+    : { schema: targetSchema, name: targetName };
+  return { kind, target, handler: { schema, name }, mediaType };
+}

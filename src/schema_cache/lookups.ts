@@ -1,0 +1,131 @@
+/**
+ * Indexes the schema cache for constant-time look-ups.
+ *
+ * @module
+ */
+import { foreignSchemaOf } from "./relationship_order.ts";
+import type {
+  Column,
+  MediaHandler,
+  QualifiedName,
+  Relation,
+  Relationship,
+  Routine,
+  SchemaCache,
+  SchemaCacheData,
+} from "./schema_cache.ts";
+
+/** Indexes the data, which must be sorted as `buildSchemaCache` leaves it. */
+export function indexSchemaCache(data: SchemaCacheData): SchemaCache {
+  const relations = indexByName(data.relations);
+  const relationships = indexRelationships(data.relationships);
+  const routines = groupByName(data.routines);
+  const representations = new Map(
+    data.representations.map((r) => [pairKey(r.source, r.target), r.function]),
+  );
+  const mediaHandlers = indexHandlers(data.mediaHandlers);
+  const columns = new Map<Relation, ReadonlyMap<string, Column>>();
+  const derivations = new Map<unknown, unknown>();
+  const cache: SchemaCache = {
+    data,
+    relation: (name) => relations.get(name.schema)?.get(name.name),
+    column: (name, column) => {
+      const relation = relations.get(name.schema)?.get(name.name);
+      if (relation === undefined) return undefined;
+      return memoised(columns, relation, columnsByName).get(column);
+    },
+    relationNames: namesBySchema(relations),
+    relationships: (origin, foreignSchema) =>
+      relationships.get(origin.schema)?.get(origin.name)?.get(foreignSchema) ?? [],
+    relatedOrigins: namesBySchema(withinSchema(relationships)),
+    routines: (name) => routines.get(name.schema)?.get(name.name) ?? [],
+    routineNames: namesBySchema(routines),
+    representation: (source, target) => representations.get(pairKey(source, target)),
+    mediaHandler: (target, mediaType, kind) =>
+      mediaHandlers.get(handlerKey(target, mediaType))
+        ?.find((handler) => kind === undefined || handler.kind === kind),
+    derived: (derive) => memoised(derivations, derive, () => derive(cache)) as never,
+  };
+  return cache;
+}
+
+/** Schema, then name. Not one map by a joined text, which every look-up would have to put together. */
+type ByName<Value> = ReadonlyMap<string, ReadonlyMap<string, Value>>;
+
+function indexByName(relations: readonly Relation[]): ByName<Relation> {
+  const schemas = new Map<string, Map<string, Relation>>();
+  for (const relation of relations) {
+    memoised(schemas, relation.schema, () => new Map()).set(relation.name, relation);
+  }
+  return schemas;
+}
+
+function groupByName(routines: readonly Routine[]): ByName<readonly Routine[]> {
+  const schemas = new Map<string, Map<string, Routine[]>>();
+  for (const routine of routines) {
+    const names = memoised(schemas, routine.schema, () => new Map<string, Routine[]>());
+    memoised(names, routine.name, () => []).push(routine);
+  }
+  return schemas;
+}
+
+function indexRelationships(
+  relationships: readonly Relationship[],
+): ByName<ReadonlyMap<string, readonly Relationship[]>> {
+  const schemas = new Map<string, Map<string, Map<string, Relationship[]>>>();
+  for (const relationship of relationships) {
+    const { schema, name } = relationship.origin;
+    const names = memoised(schemas, schema, () => new Map<string, Map<string, Relationship[]>>());
+    const origin = memoised(names, name, () => new Map<string, Relationship[]>());
+    memoised(origin, foreignSchemaOf(relationship), () => []).push(relationship);
+  }
+  return schemas;
+}
+
+/** Leaves out origins that are related to other schemas only, as requests do not see those. */
+function withinSchema(
+  relationships: ByName<ReadonlyMap<string, readonly Relationship[]>>,
+): ByName<unknown> {
+  return new Map(
+    Array.from(relationships, ([schema, names]) => [
+      schema,
+      new Map([...names].filter(([, bySchema]) => bySchema.has(schema))),
+    ]),
+  );
+}
+
+/** Sorted names of a schema; the same list every time. */
+function namesBySchema(index: ByName<unknown>): (schema: string) => readonly string[] {
+  const lists = new Map(
+    Array.from(index, ([schema, names]) => [schema, [...names.keys()].sort()] as const),
+  );
+  return (schema) => lists.get(schema) ?? [];
+}
+
+function columnsByName(relation: Relation): ReadonlyMap<string, Column> {
+  return new Map(relation.columns.map((column) => [column.name, column]));
+}
+
+function indexHandlers(
+  handlers: readonly MediaHandler[],
+): ReadonlyMap<string, readonly MediaHandler[]> {
+  return Map.groupBy(
+    handlers,
+    (handler) => handlerKey(handler.target, handler.mediaType.toLowerCase()),
+  );
+}
+
+function handlerKey(target: QualifiedName | null, mediaType: string): string {
+  return target === null ? mediaType : `${pairKey(target.schema, target.name)}\0${mediaType}`;
+}
+
+/** PostgreSQL's names hold no NUL. */
+function pairKey(first: string, second: string): string {
+  return `${first}\0${second}`;
+}
+
+function memoised<Key, Value>(map: Map<Key, Value>, key: Key, make: (key: Key) => Value): Value {
+  let value = map.get(key);
+  if (value === undefined) map.set(key, value = make(key));
+  return value;
+}

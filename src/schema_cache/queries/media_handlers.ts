@@ -1,0 +1,47 @@
+/**
+ * Aggregates and functions whose result is a domain that is named like a media type.
+ *
+ * @module
+ */
+
+/** One handler; the target is null for aggregates over any row. */
+export type MediaHandlerRow = readonly [
+  kind: "aggregate" | "any" | "function",
+  targetSchema: string | null,
+  targetName: string | null,
+  schema: string,
+  name: string,
+  mediaType: string,
+];
+
+/** Parameters: exposed schemas as `regnamespace[]`. */
+export const mediaHandlersQuery = `
+with media_types as (
+  select oid, typname from pg_type
+  where typtype = 'd' and (typname ~ '^[A-Za-z0-9.-]+/[A-Za-z0-9.+-]+$' or typname = '*/*')
+),
+handlers (kind, target_schema, target_name, schema, name, media_type) as (
+  select case when a.oid = 'anyelement'::regtype then 'any' else 'aggregate' end,
+    case when a.oid <> 'anyelement'::regtype then an.nspname end,
+    case when a.oid <> 'anyelement'::regtype then a.typname end,
+    n.nspname, p.proname, m.typname
+  from media_types m
+    join pg_proc p on p.prorettype = m.oid and p.prokind = 'a' and p.pronargs = 1
+    join pg_namespace n on n.oid = p.pronamespace
+    join pg_type a on a.oid = p.proargtypes[0]
+    join pg_namespace an on an.oid = a.typnamespace
+    left join pg_class c on c.oid = a.typrelid and c.relkind in ('r', 'p', 'v', 'm', 'f')
+  where p.pronamespace = any ($1::regnamespace[])
+    and (c.oid is not null or a.oid = 'anyelement'::regtype)
+  union all
+  select 'function', n.nspname, p.proname, n.nspname, p.proname, m.typname
+  from media_types m
+    join pg_proc p on p.prorettype = m.oid and p.prokind = 'f' and not p.proretset
+    join pg_namespace n on n.oid = p.pronamespace
+  where p.pronamespace = any ($1::regnamespace[])
+)
+select coalesce(json_agg(
+  json_build_array(kind, target_schema, target_name, schema, name, media_type)
+  order by kind, target_schema, target_name, media_type, schema, name
+), '[]')::text
+from handlers`;

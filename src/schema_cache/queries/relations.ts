@@ -1,0 +1,136 @@
+/**
+ * Tables, views, materialized views, foreign and partitioned tables of the exposed schemas with their
+ * columns. Partitions are not relations of their own.
+ *
+ * @module
+ */
+import { domainBases } from "./domain_bases.ts";
+
+/** One column as {@linkcode relationsQuery} gives it. */
+export type ColumnRow = readonly [
+  number: number,
+  name: string,
+  comment: string | null,
+  nullable: boolean,
+  declaredType: string,
+  /** Null when it is the declared type. */
+  baseType: string | null,
+  maxLength: number | null,
+  defaultExpression: string | null,
+  /** Key of {@linkcode RelationsAnswer} `.enums`, when the base type is an enum. */
+  enumType: number | null,
+];
+
+/** One relation as {@linkcode relationsQuery} gives it. */
+export type RelationRow = readonly [
+  oid: number,
+  schema: string,
+  name: string,
+  comment: string | null,
+  isView: boolean,
+  /** Bits of `pg_relation_is_updatable`: 4 update, 8 insert, 16 delete. */
+  events: number,
+  /** In attribute order; null when there are none. */
+  columns: readonly ColumnRow[] | null,
+];
+
+/** What {@linkcode relationsQuery} answers. */
+export interface RelationsAnswer {
+  /** By schema and name. */
+  readonly relations: readonly RelationRow[];
+  /** Labels of all enum types in sort order, by the type's oid. */
+  readonly enums: Readonly<Record<string, readonly string[]>>;
+}
+
+/**
+ * Parameters: exposed schemas as `regnamespace[]`. An attribute's default is evaluated later inside
+ * SQL: the domain's default, `nextval` of an identity column that takes values, or the column's own;
+ * generated columns have none. Defaults hold no column references, so `pg_get_expr` needs no relation
+ * (and takes no lock). Foreign tables whose wrapper has no handler are not asked whether they can be
+ * written to: the question would fail.
+ */
+export const relationsQuery = `
+with recursive ${domainBases},
+relations as (
+  select c.oid, c.relname, c.relkind, n.nspname
+  from pg_class c join pg_namespace n on n.oid = c.relnamespace
+  where n.oid = any ($1::regnamespace[]) and c.relkind in ('r', 'p', 'v', 'm', 'f')
+    and not c.relispartition
+),
+columns as (
+  select a.attrelid, a.attnum, a.attname, d.description,
+    not (a.attnotnull or coalesce(domain.not_null, false)) as nullable,
+    format_type(a.atttypid, a.atttypmod) as declared_type,
+    case base.typnamespace when 'pg_catalog'::regnamespace then format_type(base.oid, null) end
+      as base_type,
+    case
+      when base.oid in ('bpchar'::regtype, 'varchar'::regtype) then nullif(length.typmod, -1) - 4
+      when base.oid in ('bit'::regtype, 'varbit'::regtype) then nullif(length.typmod, -1)
+    end as max_length,
+    case
+      when t.typtype = 'd' and ad.adbin is null then pg_get_expr(t.typdefaultbin, 0)
+      when a.attidentity = 'd' then (
+        select format('nextval(%L::regclass)', format('%I.%I', sn.nspname, s.relname))
+        from pg_depend dep
+          join pg_class s on s.oid = dep.objid and s.relkind = 'S'
+          join pg_namespace sn on sn.oid = s.relnamespace
+        where dep.classid = 'pg_class'::regclass and dep.refclassid = 'pg_class'::regclass
+          and dep.refobjid = a.attrelid and dep.refobjsubid = a.attnum and dep.deptype = 'i'
+        limit 1
+      )
+      when a.attgenerated <> '' then null
+      else pg_get_expr(ad.adbin, 0)
+    end as default_expression,
+    case base.typtype when 'e' then base.oid::int8 end as enum_type
+  from relations r
+    join pg_attribute a on a.attrelid = r.oid and a.attnum > 0 and not a.attisdropped
+    join pg_type t on t.oid = a.atttypid
+    left join domain_bases domain on domain.oid = t.oid
+    join pg_type base on base.oid = coalesce(domain.base, t.oid)
+    cross join lateral (select coalesce(nullif(a.atttypmod, -1), domain.typmod, -1)) length (typmod)
+    left join pg_attrdef ad on ad.adrelid = a.attrelid and ad.adnum = a.attnum
+    left join pg_description d
+      on d.classoid = 'pg_class'::regclass and d.objoid = a.attrelid and d.objsubid = a.attnum
+),
+dead_foreign_tables (relid) as (
+  select f.ftrelid
+  from pg_foreign_table f
+    join pg_foreign_server s on s.oid = f.ftserver
+    join pg_foreign_data_wrapper w on w.oid = s.srvfdw
+  where w.fdwhandler = 0
+),
+column_lists as (
+  select attrelid, json_agg(
+    json_build_array(
+      attnum, attname, description, nullable, declared_type, nullif(base_type, declared_type),
+      max_length, default_expression, enum_type
+    ) order by attnum
+  ) as list
+  from columns group by attrelid
+)
+select json_build_object(
+  'relations', coalesce((
+    select json_agg(
+      json_build_array(
+        r.oid::int8, r.nspname, r.relname, d.description, r.relkind in ('v', 'm'),
+        case
+          when r.relkind in ('r', 'p') then 28
+          when r.relkind = 'm' or r.oid in (select relid from dead_foreign_tables) then 0
+          else pg_relation_is_updatable(r.oid, true)
+        end,
+        l.list
+      ) order by r.nspname, r.relname
+    )
+    from relations r
+      left join column_lists l on l.attrelid = r.oid
+      left join pg_description d
+        on d.classoid = 'pg_class'::regclass and d.objoid = r.oid and d.objsubid = 0
+  ), '[]'),
+  'enums', coalesce((
+    select json_object_agg(e.enumtypid::int8, e.labels)
+    from (
+      select enumtypid, json_agg(enumlabel order by enumsortorder) as labels
+      from pg_enum group by enumtypid
+    ) e
+  ), '{}')
+)::text`;

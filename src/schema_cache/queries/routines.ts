@@ -1,0 +1,98 @@
+/**
+ * Functions of the exposed schemas that can be called by name, and those that relate rows of one
+ * relation to rows of another.
+ *
+ * @module
+ */
+import { domainBases } from "./domain_bases.ts";
+
+/** An input parameter as {@linkcode routinesQuery} gives it. */
+export type ParameterRow = readonly [
+  name: string,
+  type: string,
+  required: boolean,
+  variadic: boolean,
+];
+
+/** A function as {@linkcode routinesQuery} gives it; types of results are below all domain levels. */
+export type RoutineRow = readonly [
+  schema: string,
+  name: string,
+  comment: string | null,
+  parameters: readonly ParameterRow[],
+  returnsSet: boolean,
+  returnsComposite: boolean,
+  returnsVoid: boolean,
+  typeSchema: string,
+  typeName: string,
+  /** The result type is the row type of a table or view. */
+  returnsRelation: boolean,
+  /** `pg_proc.provolatile`. */
+  volatility: string,
+  /** `name=value` settings of the function. */
+  settings: readonly string[] | null,
+];
+
+/**
+ * Parameters: exposed schemas as `regnamespace[]`. Procedures, aggregates, window functions, trigger
+ * functions and functions whose unnamed parameters cannot be given are left out.
+ */
+export const routinesQuery = `
+with recursive ${domainBases}
+select coalesce(json_agg(json_build_array(
+  n.nspname, p.proname, d.description, coalesce(inputs.list, '[]'::json), p.proretset,
+  base.typtype = 'c' or coalesce(p.proargmodes && '{t,b,o}', false), p.prorettype = 'void'::regtype,
+  bn.nspname, base.typname, row_of.oid is not null, p.provolatile, to_json(p.proconfig)
+) order by n.nspname, p.proname), '[]')::text
+from pg_proc p
+  join pg_namespace n on n.oid = p.pronamespace
+  left join domain_bases domain on domain.oid = p.prorettype
+  join pg_type base on base.oid = coalesce(domain.base, p.prorettype)
+  join pg_namespace bn on bn.oid = base.typnamespace
+  left join pg_class row_of
+    on row_of.oid = base.typrelid and row_of.relkind in ('r', 'p', 'v', 'm', 'f')
+  left join pg_description d
+    on d.classoid = 'pg_proc'::regclass and d.objoid = p.oid and d.objsubid = 0
+  cross join lateral (
+    select
+      json_agg(json_build_array(
+        i.name, format_type(i.type, null), i.position <= p.pronargs - p.pronargdefaults,
+        coalesce(i.mode = 'v', false)
+      ) order by i.position) as list,
+      array_agg(i.type) filter (where i.name = '') as unnamed
+    from (
+      select coalesce(u.name, '') as name, u.type, u.mode, row_number() over (order by u.place) as position
+      from unnest(coalesce(p.proallargtypes, p.proargtypes::oid[]), p.proargnames, p.proargmodes)
+        with ordinality u (type, name, mode, place)
+      where u.type is not null and coalesce(u.mode, 'i') in ('i', 'b', 'v')
+    ) i
+  ) inputs
+where p.pronamespace = any ($1::regnamespace[]) and p.prokind = 'f'
+  and p.prorettype <> 'trigger'::regtype
+  and (
+    inputs.unnamed is null
+    or cardinality(inputs.unnamed) = 1 and inputs.unnamed[1] in (
+      'bytea'::regtype, 'json'::regtype, 'jsonb'::regtype, 'text'::regtype, 'xml'::regtype
+    )
+  )`;
+
+/** A function from a row of one relation to a row, or rows, of another. */
+export type ComputedRow = readonly [
+  schema: string,
+  name: string,
+  origin: number,
+  foreign: number,
+  toOne: boolean,
+];
+
+/** Parameters: exposed schemas as `regnamespace[]`. Relations are given by their oid. */
+export const computedRelationshipsQuery = `
+select coalesce(json_agg(json_build_array(
+  n.nspname, p.proname, origin.typrelid::int8, result.typrelid::int8,
+  not p.proretset or p.prorows = 1
+)), '[]')::text
+from pg_proc p
+  join pg_namespace n on n.oid = p.pronamespace
+  join pg_type origin on origin.oid = p.proargtypes[0] and origin.typtype = 'c'
+  join pg_type result on result.oid = p.prorettype and result.typtype = 'c'
+where p.pronamespace = any ($1::regnamespace[]) and p.prokind = 'f' and p.pronargs = 1`;

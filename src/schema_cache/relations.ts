@@ -1,0 +1,108 @@
+/**
+ * Builds relations from what the catalogue says.
+ *
+ * @module
+ */
+import type { Column, Relation } from "./schema_cache.ts";
+import type { ColumnRow, RelationRow, RelationsAnswer } from "./queries/relations.ts";
+import type { RelationshipEnd } from "./relationships.ts";
+import type { ShownColumns } from "./view_columns.ts";
+
+/** Attribute numbers of primary keys by the table's oid. */
+export type PrimaryKeys = ReadonlyMap<number, readonly number[]>;
+
+/** Builds the relations; `ends` holds them in the same order, with their keys. */
+export function buildRelations(
+  answer: RelationsAnswer,
+  ends: readonly RelationshipEnd[],
+): readonly Relation[] {
+  const enums = new Map(Object.entries(answer.enums));
+  return answer.relations.map((row, index) => buildRelation(row, ends[index]!, enums));
+}
+
+/** Names, kinds and keys of the relations, before their relationships are known. */
+export function relationshipEnds(
+  rows: readonly RelationRow[],
+  primaryKeys: PrimaryKeys,
+  shown: ReadonlyMap<number, ShownColumns>,
+): readonly RelationshipEnd[] {
+  return rows.map((row) => {
+    const [oid, schema, name, , isView] = row;
+    const names = columnNames(row);
+    return {
+      oid,
+      name: { schema, name },
+      isView,
+      columnNames: names,
+      primaryKey: isView
+        ? viewPrimaryKey(shown.get(oid) ?? new Map(), primaryKeys, names)
+        : (primaryKeys.get(oid) ?? []).map((column) => names[column]!).sort(),
+    };
+  });
+}
+
+/** Names of a relation's columns by attribute number. */
+export function columnNames(row: RelationRow): readonly (string | undefined)[] {
+  const names: (string | undefined)[] = [undefined];
+  for (const [number, name] of row[6] ?? []) {
+    while (names.length < number) names.push(undefined);
+    names.push(name);
+  }
+  return names;
+}
+
+/**
+ * Adds up the keys of all tables that the view shows completely, in key order, by the place of their
+ * first column in the view. Of a column shown repeatedly the first one counts. Whether the rows are
+ * unique by it is not asked.
+ */
+function viewPrimaryKey(
+  shown: ShownColumns,
+  primaryKeys: PrimaryKeys,
+  viewColumns: readonly (string | undefined)[],
+): readonly string[] {
+  const keys = Array.from(shown, ([table, columns]) => {
+    const key = primaryKeys.get(table) ?? [];
+    const names = key.flatMap((column) => columns.get(column)?.[0] ?? []);
+    return names.length === key.length ? names : [];
+  }).filter((names) => names.length > 0);
+  const place = (names: readonly string[]) => viewColumns.indexOf(names[0]!);
+  return [...new Set(keys.sort((a, b) => place(a) - place(b)).flat())];
+}
+
+/** `pg_relation_is_updatable` says one bit per kind of change. */
+const eventBits = { update: 4, insert: 8, delete: 16 } as const;
+
+function buildRelation(
+  [, schema, name, comment, isView, events, columns]: RelationRow,
+  end: RelationshipEnd,
+  enums: ReadonlyMap<string, readonly string[]>,
+): Relation {
+  return {
+    schema,
+    name,
+    comment,
+    isView,
+    insertable: (events & eventBits.insert) !== 0,
+    updatable: (events & eventBits.update) !== 0,
+    deletable: (events & eventBits.delete) !== 0,
+    primaryKey: end.primaryKey,
+    columns: (columns ?? []).map((column) => buildColumn(column, enums)),
+  };
+}
+
+const noLabels: readonly string[] = [];
+
+function buildColumn(row: ColumnRow, enums: ReadonlyMap<string, readonly string[]>): Column {
+  const [, name, comment, nullable, declaredType, baseType, maxLength, expression, enumType] = row;
+  return {
+    name,
+    comment,
+    nullable,
+    declaredType,
+    baseType: baseType ?? declaredType,
+    maxLength,
+    default: expression,
+    enumLabels: enumType === null ? noLabels : enums.get(String(enumType)) ?? noLabels,
+  };
+}

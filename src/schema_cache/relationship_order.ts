@@ -1,0 +1,92 @@
+/**
+ * The order of relationships, so that lists of ambiguous ones are the same after every load.
+ *
+ * @module
+ */
+import type { ColumnPair, Relationship } from "./schema_cache.ts";
+
+/**
+ * Schema whose requests see the relationship: that of the foreign relation, for computed ones that
+ * of the function.
+ */
+export function foreignSchemaOf(relationship: Relationship): string {
+  return relationship.kind === "computed"
+    ? relationship.function.schema
+    : relationship.foreign.schema;
+}
+
+/**
+ * Sorts by origin, then by foreign schema and name, self last, kind, constraint or junction, columns,
+ * and views last.
+ */
+export function sortRelationships(relationships: readonly Relationship[]): readonly Relationship[] {
+  return relationships
+    .map((relationship) => ({ relationship, key: sortKey(relationship) }))
+    .sort((a, b) => compareKeys(a.key, b.key))
+    .map(({ relationship }) => relationship);
+}
+
+type SortKey = readonly (string | number)[];
+
+/** Keys of one kind have the same shape up to the columns; the kind is compared before them. */
+function sortKey(relationship: Relationship): SortKey {
+  const { origin, foreign, self, kind } = relationship;
+  const head = [
+    origin.schema,
+    origin.name,
+    foreignSchemaOf(relationship),
+    foreign.name,
+    Number(self),
+    kindOrder[kind],
+  ];
+  switch (kind) {
+    case "computed":
+      return [...head, relationship.function.name];
+    case "many-to-many":
+      return [
+        ...head,
+        relationship.junction.schema,
+        relationship.junction.name,
+        relationship.originConstraint,
+        relationship.foreignConstraint,
+        columnsKey(relationship.originPairs),
+        columnsKey(relationship.foreignPairs),
+        Number(relationship.originIsView),
+        Number(relationship.foreignIsView),
+      ];
+    case "one-to-many":
+    case "many-to-one":
+    case "one-to-one":
+      return [
+        ...head,
+        relationship.constraint,
+        columnsKey(relationship.pairs),
+        Number(relationship.originIsParent),
+        Number(relationship.originIsView),
+        Number(relationship.foreignIsView),
+      ];
+    default:
+      return relationship satisfies never;
+  }
+}
+
+const kindOrder: Readonly<Record<Relationship["kind"], number>> = {
+  "one-to-many": 0,
+  "many-to-one": 1,
+  "one-to-one": 2,
+  "many-to-many": 3,
+  "computed": 4,
+};
+
+/** Columns as one text that sorts as the list of pairs does. */
+function columnsKey(pairs: readonly ColumnPair[]): string {
+  return pairs.flat().join("\0");
+}
+
+function compareKeys(a: SortKey, b: SortKey): number {
+  for (let index = 0; index < a.length && index < b.length; index++) {
+    const [left, right] = [a[index]!, b[index]!];
+    if (left !== right) return left < right ? -1 : 1;
+  }
+  return a.length - b.length;
+}

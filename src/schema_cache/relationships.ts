@@ -1,0 +1,202 @@
+/**
+ * Derives the relationships between exposed relations from foreign keys, from the columns that views
+ * show, and from functions.
+ *
+ * @module
+ */
+import type {
+  ColumnPair,
+  ComputedRelationship,
+  JunctionRelationship,
+  KeyRelationship,
+  QualifiedName,
+  Relationship,
+} from "./schema_cache.ts";
+import type { ShownColumns, TrackedView } from "./view_columns.ts";
+import { sortRelationships } from "./relationship_order.ts";
+
+/** What relationships need to know of an exposed relation. */
+export interface RelationshipEnd extends TrackedView {
+  readonly name: QualifiedName;
+  readonly isView: boolean;
+  readonly primaryKey: readonly string[];
+}
+
+/** A foreign key of any schema, in oids and attribute numbers; columns pair up by position. */
+export interface ForeignKey {
+  readonly constraint: string;
+  readonly table: number;
+  readonly columns: readonly number[];
+  readonly foreignTable: number;
+  readonly foreignColumns: readonly number[];
+  /** The columns are exactly those of a primary or unique key of the table. */
+  readonly unique: boolean;
+}
+
+/** Everything that relationships are derived from. */
+export interface RelationshipFacts {
+  /** Exposed relations. */
+  readonly ends: readonly RelationshipEnd[];
+  readonly foreignKeys: readonly ForeignKey[];
+  /** Which table columns each exposed view shows. */
+  readonly shown: ReadonlyMap<number, ShownColumns>;
+  readonly computed: readonly ComputedRelationship[];
+}
+
+/**
+ * Derives all relationships, sorted by origin and then in the order in which ambiguities are listed.
+ * The effort is linear in what comes out: relations of other schemas only pass on their keys to the
+ * views that show them.
+ */
+export function deriveRelationships(facts: RelationshipFacts): readonly Relationship[] {
+  const links = foreignKeyLinks(facts);
+  const detected: Relationship[] = [];
+  for (const link of links) detected.push(toParent(link), toChild(link));
+  for (const link of junctionRelationships(links)) detected.push(link);
+  const overridden = new Set(facts.computed.map((c) => overrideKey(c.origin, c.function)));
+  return sortRelationships([
+    ...detected.filter((r) => !overridden.has(overrideKey(r.origin, r.foreign))),
+    ...facts.computed,
+  ]);
+}
+
+/** A foreign key between two exposed relations, each the table itself or a view of it. */
+interface Link {
+  readonly child: RelationshipEnd;
+  readonly parent: RelationshipEnd;
+  readonly constraint: string;
+  readonly unique: boolean;
+  readonly upwards: readonly ColumnPair[];
+  readonly downwards: readonly ColumnPair[];
+  /** All columns on the child's side are among its primary key. */
+  readonly withinPrimaryKey: boolean;
+}
+
+function foreignKeyLinks(facts: RelationshipFacts): readonly Link[] {
+  const showing = sidesByTable(facts);
+  return facts.foreignKeys.flatMap((key) => {
+    const children = keySides(showing.get(key.table), key.columns);
+    if (children.length === 0) return [];
+    const parents = keySides(showing.get(key.foreignTable), key.foreignColumns);
+    return children.flatMap((child) => parents.map((parent) => link(key, child, parent)));
+  });
+}
+
+/** A relation that shows columns of a table, its own or as a view: the names of a column in it. */
+interface Side {
+  readonly end: RelationshipEnd;
+  readonly names: (column: number) => readonly string[];
+}
+
+/** For each table the exposed relations that show some of its columns: itself and its views. */
+function sidesByTable(facts: RelationshipFacts): ReadonlyMap<number, readonly Side[]> {
+  const sides = new Map<number, Side[]>();
+  const add = (table: number, side: Side) => {
+    const list = sides.get(table);
+    if (list === undefined) sides.set(table, [side]);
+    else list.push(side);
+  };
+  for (const end of facts.ends) {
+    if (!end.isView) add(end.oid, { end, names: (column) => [end.columnNames[column]!] });
+    for (const [table, shown] of facts.shown.get(end.oid) ?? []) {
+      add(table, { end, names: (column) => shown.get(column) ?? [] });
+    }
+  }
+  return sides;
+}
+
+/** A relation with the names under which it shows all columns of a key. */
+interface KeySide {
+  readonly end: RelationshipEnd;
+  readonly columns: readonly string[];
+}
+
+/** One per relation that shows the whole key, and per combination where it shows columns repeatedly. */
+function keySides(sides: readonly Side[] = [], key: readonly number[]): readonly KeySide[] {
+  return sides.flatMap(({ end, names }) =>
+    combinations(key.map(names)).map((columns) => ({ end, columns }))
+  );
+}
+
+function combinations(choices: readonly (readonly string[])[]): readonly (readonly string[])[] {
+  return choices.reduce<readonly (readonly string[])[]>(
+    (heads, choice) => heads.flatMap((head) => choice.map((column) => [...head, column])),
+    [[]],
+  );
+}
+
+function link(key: ForeignKey, child: KeySide, parent: KeySide): Link {
+  const upwards = child.columns.map((column, index) => [column, parent.columns[index]!] as const);
+  return {
+    child: child.end,
+    parent: parent.end,
+    constraint: key.constraint,
+    unique: key.unique,
+    upwards,
+    downwards: upwards.map(([column, foreign]) => [foreign, column] as const),
+    withinPrimaryKey: child.columns.every((column) => child.end.primaryKey.includes(column)),
+  };
+}
+
+function toParent(link: Link): KeyRelationship {
+  return {
+    kind: link.unique ? "one-to-one" : "many-to-one",
+    ...ends(link.child, link.parent),
+    originIsParent: false,
+    constraint: link.constraint,
+    pairs: link.upwards,
+  };
+}
+
+function toChild(link: Link): KeyRelationship {
+  return {
+    kind: link.unique ? "one-to-one" : "one-to-many",
+    ...ends(link.parent, link.child),
+    originIsParent: true,
+    constraint: link.constraint,
+    pairs: link.downwards,
+  };
+}
+
+/**
+ * Each ordered pair of a relation's many-to-one links by different constraints, where the columns of
+ * both are within its primary key. (Only such links are compared, so a table with many foreign keys
+ * costs nothing.)
+ */
+function junctionRelationships(links: readonly Link[]): readonly JunctionRelationship[] {
+  const candidates = links.filter((link) => !link.unique && link.withinPrimaryKey);
+  return [...Map.groupBy(candidates, (link) => link.child).values()].flatMap((ofJunction) =>
+    ofJunction.flatMap((source) =>
+      ofJunction
+        .filter((target) => target.constraint !== source.constraint)
+        .map((target) => throughJunction(source, target))
+    )
+  );
+}
+
+function throughJunction(source: Link, target: Link): JunctionRelationship {
+  return {
+    kind: "many-to-many",
+    ...ends(source.parent, target.parent),
+    junction: source.child.name,
+    originConstraint: source.constraint,
+    originPairs: source.downwards,
+    foreignConstraint: target.constraint,
+    foreignPairs: target.upwards,
+  };
+}
+
+function ends(origin: RelationshipEnd, foreign: RelationshipEnd) {
+  return {
+    origin: origin.name,
+    foreign: foreign.name,
+    self: origin === foreign,
+    originIsView: origin.isView,
+    foreignIsView: foreign.isView,
+  };
+}
+
+/** A function takes the place of the relationships to the relation that has its name and schema. */
+function overrideKey(origin: QualifiedName, foreign: QualifiedName): string {
+  return JSON.stringify([origin.schema, origin.name, foreign.schema, foreign.name]);
+}

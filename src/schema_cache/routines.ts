@@ -1,0 +1,95 @@
+/**
+ * Builds callable functions from what the catalogue says.
+ *
+ * @module
+ */
+import type { Parameter, Routine, Volatility } from "./schema_cache.ts";
+import type { ParameterRow, RoutineRow } from "./queries/routines.ts";
+
+/**
+ * Builds functions, sorted by schema and name; overloads by number of parameters, then comment (none
+ * first), then parameters. Of the functions' own settings those named in `appliedSettings` are kept.
+ */
+export function buildRoutines(
+  rows: readonly RoutineRow[],
+  appliedSettings: readonly string[],
+): readonly Routine[] {
+  const applied = new Set(appliedSettings.map((name) => name.trim().toLowerCase()));
+  return rows.map((row) => buildRoutine(row, applied)).sort(compareRoutines);
+}
+
+function buildRoutine(row: RoutineRow, applied: ReadonlySet<string>): Routine {
+  const [schema, name, comment, parameterRows, set, composite, returnsVoid, ...rest] = row;
+  const [typeSchema, typeName, returnsRelation, volatility, ownSettings] = rest;
+  const parameters = parameterRows.map(buildParameter);
+  const settings = (ownSettings ?? []).map(splitSetting);
+  const isolation = settings.find(([setting]) => setting === isolationSetting)?.[1] ?? null;
+  return {
+    schema,
+    name,
+    comment,
+    parameters,
+    returns: {
+      set,
+      composite,
+      typeSchema,
+      typeName,
+      void: returnsVoid,
+      relation: returnsRelation ? { schema: typeSchema, name: typeName } : null,
+    },
+    volatility: volatilities[volatility] ?? "volatile",
+    hasVariadic: parameters.some((parameter) => parameter.variadic),
+    isolation: isolation === null ? null : isolation.toLowerCase(),
+    settings: settings.filter(([setting]) => applied.has(setting.toLowerCase())),
+  };
+}
+
+const isolationSetting = "default_transaction_isolation";
+
+/** By `pg_proc.provolatile`. */
+const volatilities: Readonly<Record<string, Volatility>> = {
+  i: "immutable",
+  s: "stable",
+  v: "volatile",
+};
+
+/** A bare `character` or `bit` cast would cut the argument to length 1. */
+const callTypes: ReadonlyMap<string, string> = new Map([
+  ["character", "character varying"],
+  ["character[]", "character varying[]"],
+  ["bit", "bit varying"],
+  ["bit[]", "bit varying[]"],
+]);
+
+function buildParameter([name, type, required, variadic]: ParameterRow): Parameter {
+  return { name, type, callType: callTypes.get(type) ?? type, required, variadic };
+}
+
+/** `name=value`, as PostgreSQL keeps it. */
+function splitSetting(text: string): readonly [string, string] {
+  const equals = text.indexOf("=");
+  return [text.slice(0, equals), text.slice(equals + 1)];
+}
+
+function compareRoutines(a: Routine, b: Routine): number {
+  return compare(a.schema, b.schema) ||
+    compare(a.name, b.name) ||
+    a.parameters.length - b.parameters.length ||
+    Number(a.comment !== null) - Number(b.comment !== null) ||
+    compare(a.comment ?? "", b.comment ?? "") ||
+    compareParameters(a.parameters, b.parameters);
+}
+
+/** Compares lists of the same length. */
+function compareParameters(a: readonly Parameter[], b: readonly Parameter[]): number {
+  for (const [index, parameter] of a.entries()) {
+    const other = b[index]!;
+    const order = compare(parameter.name, other.name) || compare(parameter.type, other.type);
+    if (order !== 0) return order;
+  }
+  return 0;
+}
+
+function compare(a: string, b: string): number {
+  return a === b ? 0 : a < b ? -1 : 1;
+}

@@ -1,0 +1,91 @@
+/**
+ * The schema cache of what some SQL makes: schemas are made in a transaction of the test's own
+ * database, the cache is loaded in the same transaction, and all is rolled back.
+ *
+ * @module
+ */
+import { strictEqual } from "node:assert/strict";
+import { buildSchemaCache, schemaCacheQueries } from "../../src/schema_cache/load.ts";
+import { indexSchemaCache } from "../../src/schema_cache/lookups.ts";
+import type { Relation, Routine, SchemaCache } from "../../src/schema_cache/schema_cache.ts";
+import { prepared, serverVariable } from "./environment.ts";
+import { type PostgresClient, withClient } from "./postgres_client.ts";
+import { relationshipLine } from "./relationship_line.ts";
+
+/** Configuration of a load; by default the schema `api` alone is exposed. */
+export interface LoadConfig {
+  readonly schemas?: readonly string[];
+  readonly extra?: readonly string[];
+  readonly settings?: readonly string[];
+}
+
+/** Loads the cache of a database that holds what the SQL makes. */
+export type LoadSchemaCache = (sql: string, config?: LoadConfig) => Promise<SchemaCache>;
+
+/** Makes a database for the tests of a file and removes it after them. */
+export function schemaCacheLoader(): LoadSchemaCache {
+  const name = `svc_test_${crypto.randomUUID().replaceAll("-", "")}`;
+  Deno.test.beforeAll(() => onServer(`create database ${name}`));
+  Deno.test.afterAll(() => onServer(`drop database ${name} with (force)`));
+  return (sql, config = {}) => {
+    const uri = new URL(prepared(serverVariable));
+    uri.pathname = `/${name}`;
+    return withClient(uri.href, (client) => load(client, sql, config));
+  };
+}
+
+async function onServer(statement: string): Promise<void> {
+  await withClient(prepared(serverVariable), (client) => client.query(statement));
+}
+
+async function load(
+  client: PostgresClient,
+  sql: string,
+  { schemas = ["api"], extra = [], settings = ["statement_timeout"] }: LoadConfig,
+): Promise<SchemaCache> {
+  const options = { dbSchemas: schemas, dbExtraSearchPath: extra, dbHoistedTxSettings: settings };
+  await client.query("begin");
+  await client.query(sql);
+  const answers: string[] = [];
+  for (const query of schemaCacheQueries(options)) {
+    answers.push(await onlyValue(client, query.text, query.params));
+  }
+  await client.query("rollback");
+  return indexSchemaCache(buildSchemaCache(answers, options));
+}
+
+async function onlyValue(
+  client: PostgresClient,
+  text: string,
+  params: readonly unknown[],
+): Promise<string> {
+  const { rows } = await client.query(text, params);
+  strictEqual(rows.length, 1, text);
+  const values = Object.values(rows[0]!);
+  strictEqual(values.length, 1, text);
+  strictEqual(typeof values[0], "string", text);
+  return values[0] as string;
+}
+
+/** Relationships from one relation of `api` to another (or to all) as lines. */
+export function relationshipLines(
+  cache: SchemaCache,
+  origin: string,
+  foreign?: string,
+): readonly string[] {
+  return cache.relationships({ schema: "api", name: origin }, "api")
+    .filter((relationship) => foreign === undefined || relationship.foreign.name === foreign)
+    .map(relationshipLine);
+}
+
+/** A relation of `api`. */
+export function relation(cache: SchemaCache, name: string): Relation {
+  return cache.relation({ schema: "api", name })!;
+}
+
+/** The only function of `api` with a name. */
+export function routine(cache: SchemaCache, name: string): Routine {
+  const [only, ...others] = cache.routines({ schema: "api", name });
+  strictEqual(others.length, 0);
+  return only!;
+}
