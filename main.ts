@@ -19,8 +19,6 @@ import { createReporter } from "./src/observe/reporter.ts";
 import { Service } from "./src/service.ts";
 import { version } from "./src/version.ts";
 
-await main(Deno.args);
-
 async function main(argv: readonly string[]): Promise<void> {
   const command = parseArguments(argv);
   switch (command.kind) {
@@ -222,9 +220,18 @@ function serveApi(
       reusePort: config.serverReuseport,
       observe,
     },
-    (request, { remoteAddr }) =>
-      handle(request, { client: "hostname" in remoteAddr ? remoteAddr.hostname : null }),
+    async (request, { remoteAddr }) => {
+      const client = "hostname" in remoteAddr ? remoteAddr.hostname : null;
+      return withoutLength(request, await handle(request, { client }));
+    },
   );
+}
+
+/** Deno gives an answer to HEAD a length of 0 unless its body is a stream. */
+function withoutLength(request: Request, response: Response): Response {
+  if (request.method !== "HEAD" || response.headers.has("Content-Length")) return response;
+  const body = new ReadableStream({ start: (controller) => controller.close() });
+  return response.status === 204 ? response : new Response(body, response);
 }
 
 function serveAdmin(
@@ -245,10 +252,12 @@ function serveAdmin(
 
 /** Resolves with the first signal that asks the process to end. */
 function stopSignal(observe: (event: Observation) => void): Promise<void> {
+  let asked = false;
   return new Promise((resolve) => {
     for (const signal of ["SIGTERM", "SIGINT"] as const) {
       Deno.addSignalListener(signal, () => {
-        observe({ kind: "terminating", signal });
+        if (!asked) observe({ kind: "terminating", signal });
+        asked = true;
         resolve();
       });
     }
@@ -307,3 +316,5 @@ function openLog(initial: LogLevel): Log {
     },
   };
 }
+
+await main(Deno.args);

@@ -15,7 +15,7 @@ import type {
   SchemaCache,
 } from "../schema_cache/schema_cache.ts";
 import { planRead, type ReadConfig, type ReadPlan } from "./read_plan.ts";
-import { suggest } from "./suggest.ts";
+import { nameSuggesters, suggest } from "./suggest.ts";
 
 /** How the arguments reach the function. */
 export type CallArguments =
@@ -156,7 +156,8 @@ function takesWholeBody({ parameters }: Routine, { post, payload }: Given): bool
   if (!post || parameters.length !== 1 || parameter!.name !== "") return false;
   switch (payload?.kind) {
     case "json":
-      return parameter!.type === "json" || parameter!.type === "jsonb";
+      return payload.source === "json" &&
+        (parameter!.type === "json" || parameter!.type === "jsonb");
     case "raw":
       return parameter!.type === payload.type;
     default:
@@ -253,7 +254,7 @@ function hintFor(
 ): string | null {
   const { schema, name } = given.name;
   if (candidates.length === 0) {
-    const found = suggest(name, cache.routineNames(schema), 0.75);
+    const found = cache.derived(nameSuggesters).routines(schema)(name, 0.75);
     return found && `Perhaps you meant to call the function ${schema}.${found}`;
   }
   const lists = candidates.map(({ parameters }) =>

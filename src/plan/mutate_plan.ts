@@ -5,7 +5,7 @@
  */
 import { errors } from "../errors/catalogue.ts";
 import type { ApiRequest, Payload, Preferences } from "../request/api_request.ts";
-import { formToJson } from "../request/payload.ts";
+import { formToJson } from "../request/form.ts";
 import type { OrderTerm } from "../request/query_types.ts";
 import type { QualifiedName, Relation, SchemaCache } from "../schema_cache/schema_cache.ts";
 import { type Conditions, planConditions } from "./conditions.ts";

@@ -12,7 +12,7 @@ import { type MutatePlan, planDelete, planInsert, planPut, planUpdate } from "./
 import { canonicalText } from "../http/media_type.ts";
 import { negotiate, type Representation } from "./negotiate.ts";
 import { planRead, type ReadConfig, type ReadPlan } from "./read_plan.ts";
-import { suggest } from "./suggest.ts";
+import { nameSuggesters } from "./suggest.ts";
 
 export type Plan =
   | {
@@ -149,8 +149,8 @@ const largestSuggestedSchema = 500;
 function findRelation(schema: string, name: string, cache: SchemaCache): Relation {
   const relation = cache.relation({ schema, name });
   if (relation !== undefined) return relation;
-  const names = cache.relationNames(schema);
-  const similar = names.length < largestSuggestedSchema ? suggest(name, names, 0.75) : null;
+  const few = cache.relationNames(schema).length < largestSuggestedSchema;
+  const similar = few ? cache.derived(nameSuggesters).relations(schema)(name, 0.75) : null;
   throw errors.noRelation({ schema, name }, similar === null ? null : { schema, name: similar });
 }
 

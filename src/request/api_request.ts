@@ -49,8 +49,12 @@ export type Payload =
     readonly shape: "object" | "array";
     /** Keys of the row(s), sorted; null when `columns` made looking unnecessary. */
     readonly keys: readonly string[] | null;
-    /** The body as sent, for a single unnamed parameter. */
+    /**
+     * The body as sent, for a single unnamed parameter; `{}` for an empty one and `[]` for a scalar.
+     */
     readonly raw: Uint8Array;
+    /** What the body was; lines of CSV never fit a single unnamed parameter. */
+    readonly source: "json" | "csv";
   }
   | {
     /** Text values by name, in order (form fields; one object). */

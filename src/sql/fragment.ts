@@ -91,6 +91,22 @@ export function catalogueSql(text: string): Sql {
   return makeSql([text]);
 }
 
+/**
+ * Takes the name of a type that a client wrote as PostgreSQL reads unquoted words: `int`,
+ * `double precision`, `_int4`. Whatever is not words, each beginning with a letter or underscore, is
+ * quoted, so that it can only be the name of an unknown type.
+ */
+export function typeName(text: string): Sql {
+  return typeWords.test(text) ? makeSql([text]) : ident(text);
+}
+
+const typeWords = /^[\p{L}_][\p{L}\p{N}_$]*(?: +[\p{L}_][\p{L}\p{N}_$]*)*$/u;
+
+/** The number of an output column, counted from one, as GROUP BY and ORDER BY take it. */
+export function ordinal(position: number): Sql {
+  return makeSql([Math.trunc(position).toString()]);
+}
+
 /** The fragment with no text. */
 export const empty: Sql = makeSql([]);
 

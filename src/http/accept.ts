@@ -1,0 +1,56 @@
+/**
+ * The `Accept` request header.
+ *
+ * @module
+ */
+import { type MediaRange, parseMediaType } from "./media_type.ts";
+
+const anything: readonly MediaRange[] = [{ kind: "any" }];
+const json: readonly MediaRange[] = [{ kind: "json" }];
+const nothing: readonly MediaRange[] = [];
+
+/** Headers that need no reading. */
+const common: ReadonlyMap<string | null, readonly MediaRange[]> = new Map([
+  [null, anything],
+  ["*/*", anything],
+  ["application/json", json],
+  ["", nothing],
+]);
+
+/** An item of the header. */
+interface Item {
+  readonly text: string;
+  readonly quality: number;
+  readonly specificity: number;
+}
+
+/**
+ * Lists what is accepted, most wanted first: by quality, then by the number of parameters less the
+ * number of wildcards. As PostgREST does, and unlike RFC 9110: commas divide inside of quotes too,
+ * `q=0` comes last and excludes nothing, what follows `;q=` is no parameter, and a quality that
+ * cannot be read is 1. Without a header anything is accepted, with an empty one nothing.
+ */
+export function parseAccept(header: string | null): readonly MediaRange[] {
+  const known = common.get(header);
+  if (known !== undefined || header === null) return known ?? anything;
+  return header.replaceAll(/[ \t]/g, "").split(",")
+    .filter((text) => text !== "")
+    .map(parseItem)
+    .sort((one, other) => other.quality - one.quality || other.specificity - one.specificity)
+    .map(({ text }) => parseMediaType(text));
+}
+
+function parseItem(item: string): Item {
+  const at = item.indexOf(";q=");
+  const text = at < 0 ? item : item.slice(0, at);
+  const quality = at < 0 ? 1 : parseQuality(item.slice(at + 3).split(";", 1)[0] ?? "");
+  return { text, quality, specificity: countOf(text, ";") - countOf(text, "*") };
+}
+
+function parseQuality(text: string): number {
+  return /^[0-9]+(?:\.[0-9]+)?$/.test(text) ? Number(text) : 1;
+}
+
+function countOf(text: string, character: string): number {
+  return text.split(character).length - 1;
+}

@@ -1,0 +1,19 @@
+/**
+ * The `Cookie` request header (RFC 6265, section 4.2).
+ *
+ * @module
+ */
+
+/**
+ * Reads cookies as they are, quotes included. The last of a name counts; one without `=` is empty.
+ */
+export function parseCookies(header: string | null): Readonly<Record<string, string>> {
+  if (header === null) return {};
+  const cookies: (readonly [string, string])[] = [];
+  for (const piece of header.split(";")) {
+    const text = piece.replace(/^ +/, "");
+    const at = text.indexOf("=");
+    if (text !== "") cookies.push(at < 0 ? [text, ""] : [text.slice(0, at), text.slice(at + 1)]);
+  }
+  return Object.fromEntries(cookies);
+}

@@ -1,0 +1,96 @@
+/**
+ * Cross-origin requests (https://fetch.spec.whatwg.org/#http-cors-protocol).
+ *
+ * @module
+ */
+
+/** What is looked at of a request; a `Request` is one. */
+export interface CrossOriginRequest {
+  readonly method: string;
+  readonly headers: { get(name: string): string | null };
+}
+
+type HeaderList = readonly (readonly [name: string, value: string])[];
+
+const methods = ["GET", "POST", "PATCH", "PUT", "DELETE", "OPTIONS", "HEAD"] as const;
+const safelisted = ["Accept", "Accept-Language", "Content-Language"] as const;
+const exposed = [
+  "Content-Encoding",
+  "Content-Location",
+  "Content-Range",
+  "Content-Type",
+  "Date",
+  "Location",
+  "Server",
+  "Transfer-Encoding",
+  "Range-Unit",
+] as const;
+
+const knownMethods: ReadonlySet<string> = new Set(methods);
+const exposeHeaders = ["Access-Control-Expose-Headers", exposed.join(", ")] as const;
+
+/**
+ * Makes the headers that answer a preflight request; null when the request is none and is to be
+ * answered as any other. Without a list of origins, or with an empty one, all are allowed.
+ */
+export function preflightHeaders(
+  { method, headers }: CrossOriginRequest,
+  allowedOrigins: readonly string[] | null,
+): HeaderList | null {
+  if (method !== "OPTIONS") return null;
+  const origin = originHeaders(headers.get("origin"), allowedOrigins);
+  if (origin === null || !knownMethods.has(headers.get("access-control-request-method") ?? "")) {
+    return null;
+  }
+  const requested = headers.get("access-control-request-headers");
+  const names = requested === null ? [] : parseNames(requested);
+  if (names === null) return null;
+  return [
+    ...origin,
+    ["Access-Control-Allow-Methods", methods.join(", ")],
+    ...(requested === null
+      ? []
+      : [["Access-Control-Allow-Headers", allowedHeaders(names)] as const]),
+    ["Access-Control-Max-Age", "86400"],
+  ];
+}
+
+/** Makes the headers that an answer gets beside its own; none when the request is no such one. */
+export function actualHeaders(
+  { method, headers }: CrossOriginRequest,
+  allowedOrigins: readonly string[] | null,
+): HeaderList {
+  const origin = method === "OPTIONS" ? null : originHeaders(headers.get("origin"), allowedOrigins);
+  return origin === null ? [] : [...origin, exposeHeaders];
+}
+
+function originHeaders(
+  origin: string | null,
+  allowedOrigins: readonly string[] | null,
+): HeaderList | null {
+  if (origin === null) return null;
+  if (allowedOrigins === null || allowedOrigins.length === 0) {
+    return [["Access-Control-Allow-Origin", "*"]];
+  }
+  if (!allowedOrigins.includes(origin)) return null;
+  return [
+    ["Access-Control-Allow-Origin", origin],
+    ["Access-Control-Allow-Credentials", "true"],
+  ];
+}
+
+/** Reads a comma list of header names (tokens of RFC 9110, section 5.6.2); null when it is none. */
+function parseNames(text: string): readonly string[] | null {
+  const names = text.split(",").map((name) => name.trim()).filter((name) => name !== "");
+  return names.every((name) => /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/.test(name)) ? names : null;
+}
+
+/** `Authorization`, what was asked for, and what any request may have; each name once. */
+function allowedHeaders(requested: readonly string[]): string {
+  const names = new Map<string, string>();
+  for (const name of ["Authorization", ...requested, ...safelisted]) {
+    const key = name.toLowerCase();
+    if (!names.has(key)) names.set(key, name);
+  }
+  return [...names.values()].join(", ");
+}

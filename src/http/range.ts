@@ -1,0 +1,25 @@
+/**
+ * The `Range` request header, whose unit is rows.
+ *
+ * @module
+ */
+
+/** Rows `first` to `last`, both counted; `last` is null when the range is open. */
+export interface RowRange {
+  readonly first: number;
+  readonly last: number | null;
+}
+
+/** Reads `0-9` or `10-`; null for anything else, which is ignored. `last` may be below `first`. */
+export function parseRange(header: string | null): RowRange | null {
+  if (header === null) return null;
+  const [whole, first, last] = /^([0-9]+)-([0-9]*)$/.exec(header) ?? [];
+  if (whole === undefined || first === undefined) return null;
+  return { first: exactInteger(first), last: last ? exactInteger(last) : null };
+}
+
+/** A decimal integer as a number; where it would not be exact, the nearest that is. */
+export function exactInteger(digits: string): number {
+  const { MIN_SAFE_INTEGER, MAX_SAFE_INTEGER } = Number;
+  return Math.min(Math.max(Number(digits), MIN_SAFE_INTEGER), MAX_SAFE_INTEGER) + 0;
+}

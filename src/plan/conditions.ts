@@ -1,0 +1,87 @@
+/**
+ * Filters and groups as conditions: what their columns' types ask for is decided here.
+ *
+ * @module
+ */
+import type { Filter, LogicGroup, LogicTree, SimpleOperator } from "../request/query_types.ts";
+import type { QualifiedName, Relation, SchemaCache } from "../schema_cache/schema_cache.ts";
+import { type FieldScope, planField, typesOf } from "./fields.ts";
+import type { Condition, FieldCondition } from "./read_node.ts";
+
+/** All of them have to hold. */
+export type Conditions = readonly Condition[];
+
+/** Plans the conditions on a relation's own columns: those of a write. */
+export function planConditions(
+  filters: readonly Filter[],
+  logic: readonly LogicGroup[],
+  relation: Relation,
+  cache: SchemaCache,
+): Conditions {
+  const scope: FieldScope = { relation, untypedRow: null, cache };
+  return [...filters, ...logic].map((tree) => planCondition(tree, scope, noEmbeds));
+}
+
+/** Position of the embed that a name addresses on the level; undefined if it addresses none. */
+export type EmbedPosition = (name: string) => number | undefined;
+
+/** Plans one condition of a level; a null test of an embed's name asks for its rows. */
+export function planCondition(
+  tree: LogicTree,
+  scope: FieldScope,
+  embedPosition: EmbedPosition,
+): Condition {
+  if (tree.kind === "filter") {
+    const embed = isNullTest(tree) ? embedPosition(tree.field.name) : undefined;
+    return embed === undefined
+      ? planFilter(tree, scope)
+      : { kind: "embedded", embed, present: tree.negated };
+  }
+  const { kind, negated, operator } = tree;
+  const children = tree.children.map((child) => planCondition(child, scope, embedPosition));
+  return { kind, negated, operator, children };
+}
+
+/** Whether a filter is `is.null` or `not.is.null` on a whole column. */
+export function isNullTest({ field, operation }: Filter): boolean {
+  return field.path.length === 0 && operation.kind === "is" && operation.word === "null";
+}
+
+const noEmbeds: EmbedPosition = () => undefined;
+
+/** Plans a filter on a column. */
+export function planFilter(filter: Filter, scope: FieldScope): FieldCondition {
+  const { negated, operation } = filter;
+  const field = planField(filter.field, scope);
+  switch (operation.kind) {
+    case "compare": {
+      const convert = patterns.has(operation.operator) ? null : inputFunction(filter, scope);
+      return { ...operation, field, negated, convert };
+    }
+    case "in":
+      return { ...operation, field, negated, convert: inputFunction(filter, scope) };
+    case "is":
+    case "isdistinct":
+      return { ...operation, field, negated };
+    case "fullText":
+      return { ...operation, field, negated, toTsvector: isDocument(filter, scope) };
+    default:
+      return operation satisfies never;
+  }
+}
+
+/** Patterns are no values of the column's type. */
+const patterns: ReadonlySet<SimpleOperator> = new Set(["like", "ilike"]);
+
+function inputFunction({ field }: Filter, scope: FieldScope): QualifiedName | null {
+  if (field.path.length > 0) return null;
+  const type = typesOf(field.name, scope)?.declaredType;
+  return (type === undefined ? undefined : scope.cache.representation("text", type)) ?? null;
+}
+
+/** What is unknown is taken for a `tsvector`, as nothing else can be searched without a conversion. */
+function isDocument({ field }: Filter, scope: FieldScope): boolean {
+  if (field.path.length > 0) return true;
+  const type = typesOf(field.name, scope)?.baseType;
+  return type !== undefined && type !== "tsvector";
+}

@@ -1,0 +1,57 @@
+/**
+ * Conditions of a level that ask whether its embeds have rows.
+ *
+ * @module
+ */
+import type { Condition, Embed } from "./read_node.ts";
+
+/** A level's conditions with the embeds that they ask for. */
+export interface Presence {
+  readonly conditions: readonly Condition[];
+  readonly embeds: readonly Embed[];
+}
+
+/**
+ * Makes `embed is not null` beside all other conditions an inner embed, says every `embed is null`
+ * once, and gives an alias to tests that are still asked several times.
+ */
+export function settlePresence(
+  conditions: readonly Condition[],
+  embeds: readonly Embed[],
+  nextAlias: () => string,
+): Presence {
+  const required = new Set<number>();
+  const absent = new Set<number>();
+  const kept = conditions.filter((condition) => {
+    if (condition.kind !== "embedded") return true;
+    const { embed, present } = condition;
+    const known = (present ? required : absent).has(embed);
+    (present ? required : absent).add(embed);
+    return !present && !known;
+  });
+  const settled = embeds.map((embed, position) =>
+    required.has(position) ? { ...embed, inner: true } : embed
+  );
+  const uses = countUses(kept);
+  return {
+    conditions: kept,
+    embeds: settled.map((embed, position) => {
+      const times = (uses.get(position) ?? 0) + (embed.inner ? 1 : 0);
+      return times > 1 ? { ...embed, presenceAlias: nextAlias() } : embed;
+    }),
+  };
+}
+
+function countUses(conditions: readonly Condition[]): ReadonlyMap<number, number> {
+  const uses = new Map<number, number>();
+  const stack = [...conditions];
+  while (stack.length > 0) {
+    const condition = stack.pop()!;
+    if (condition.kind === "embedded") {
+      uses.set(condition.embed, (uses.get(condition.embed) ?? 0) + 1);
+    } else if (condition.kind === "group") {
+      for (const child of condition.children) stack.push(child);
+    }
+  }
+  return uses;
+}

@@ -1,0 +1,137 @@
+/**
+ * Columns of a level with the decisions that their types ask for.
+ *
+ * @module
+ */
+import type { Field, PathStep, SelectField } from "../request/query_types.ts";
+import type { QualifiedName, Relation, SchemaCache } from "../schema_cache/schema_cache.ts";
+import type { FieldItem } from "./levels.ts";
+import type { PlannedField, ReadItem, RowType } from "./read_node.ts";
+
+/** What a level's names are looked up in. */
+export interface FieldScope {
+  /** The relation whose columns they are, if it is known. */
+  readonly relation: Relation | null;
+  /** Rows lack their type, so that functions of a row have to be told it. */
+  readonly untypedRow: RowType | null;
+  readonly cache: SchemaCache;
+}
+
+/** Plans a field. Unknown columns are left to the database, because functions of the row work. */
+export function planField({ name, path }: Field, scope: FieldScope): PlannedField {
+  const type = typesOf(name, scope)?.declaredType;
+  return {
+    column: name,
+    path,
+    toJsonb: needsJsonb(path, type),
+    computedOn: type === undefined ? scope.untypedRow : null,
+  };
+}
+
+/** Plans a field that a write orders its rows by. */
+export function orderField({ name, path }: Field, { columns }: Relation): PlannedField {
+  const type = columns.find((column) => column.name === name)?.declaredType;
+  return { column: name, path, toJsonb: needsJsonb(path, type), computedOn: null };
+}
+
+function needsJsonb(path: readonly PathStep[], type: string | undefined): boolean {
+  return path.length > 0 && type !== "json" && type !== "jsonb";
+}
+
+/** The cached column of a name. */
+export function typesOf(name: string, { relation, cache }: FieldScope) {
+  return relation === null ? undefined : cache.column(relation, name);
+}
+
+/** How a level's select list is made. */
+export interface ItemNeeds {
+  /** `*` has to be said column by column. */
+  readonly expanded: boolean;
+}
+
+/** Plans a level's select list. */
+export function planItems(
+  fields: readonly FieldItem[],
+  scope: FieldScope,
+  { expanded }: ItemNeeds,
+): readonly ReadItem[] {
+  return fields.flatMap((item) => {
+    switch (item.kind) {
+      case "all":
+        return planAll(scope, expanded);
+      case "count":
+        return [countItem(item.alias, item.cast)];
+      case "field":
+        return [item.aggregate === null ? columnItem(item, scope) : aggregateItem(item, scope)];
+      default:
+        return item satisfies never;
+    }
+  });
+}
+
+function planAll(scope: FieldScope, expanded: boolean): readonly ReadItem[] {
+  const { relation, cache } = scope;
+  if (relation === null || !(expanded || hasRepresentation(relation, cache))) {
+    return [{ kind: "all" }];
+  }
+  return relation.columns.map(({ name }) => columnItem(plainField(name), scope));
+}
+
+function plainField(name: string): SelectField {
+  return {
+    kind: "field",
+    field: { name, path: [] },
+    alias: null,
+    cast: null,
+    aggregate: null,
+    aggregateCast: null,
+  };
+}
+
+function hasRepresentation({ columns }: Relation, cache: SchemaCache): boolean {
+  if (cache.data.representations.length === 0) return false;
+  return columns.some(({ declaredType }) => cache.representation(declaredType, "json"));
+}
+
+function columnItem(item: SelectField, scope: FieldScope): ReadItem {
+  const field = planField(item.field, scope);
+  return {
+    kind: "column",
+    field,
+    convert: field.path.length > 0 ? null : outputFunction(field.column, scope),
+    cast: item.cast,
+    key: item.alias ?? keyOf(item.field),
+    groupedByColumn: item.alias === null && field.path.length === 0,
+  };
+}
+
+function outputFunction(column: string, scope: FieldScope): QualifiedName | null {
+  const type = typesOf(column, scope)?.declaredType;
+  return (type === undefined ? undefined : scope.cache.representation(type, "json")) ?? null;
+}
+
+function aggregateItem(item: SelectField, scope: FieldScope): ReadItem {
+  return {
+    kind: "aggregate",
+    function: item.aggregate!,
+    argument: { field: planField(item.field, scope), cast: item.cast },
+    cast: item.aggregateCast,
+    key: item.alias ?? item.aggregate!,
+  };
+}
+
+function countItem(alias: string | null, cast: string | null): ReadItem {
+  return { kind: "aggregate", function: "count", argument: null, cast, key: alias ?? "count" };
+}
+
+/** The last key of a path, the column where there is none. */
+function keyOf({ name, path }: Field): string {
+  const key = path.findLast(isKey);
+  return key?.operand.key || name;
+}
+
+type KeyStep = PathStep & { readonly operand: { readonly kind: "key" } };
+
+function isKey(step: PathStep): step is KeyStep {
+  return step.operand.kind === "key";
+}

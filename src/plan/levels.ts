@@ -1,0 +1,139 @@
+/**
+ * First pass: the select list as a tree of levels, each with the filters, groups, orders and limits
+ * that address it.
+ *
+ * @module
+ */
+import { errors } from "../errors/catalogue.ts";
+import type {
+  AtLevel,
+  Filter,
+  LogicGroup,
+  OrderTerm,
+  QueryParams,
+  SelectAll,
+  SelectCount,
+  SelectField,
+  SelectItem,
+  SelectRelation,
+  SelectSpread,
+} from "../request/query_types.ts";
+
+/** An entry of a select list that is no embed. */
+export type FieldItem = SelectField | SelectAll | SelectCount;
+
+/** An entry of a select list that embeds. */
+export type EmbedItem = SelectRelation | SelectSpread;
+
+/** What a request says about one level. */
+export interface Level {
+  /** What embeds it; null for the root. */
+  readonly item: EmbedItem | null;
+  readonly fields: readonly FieldItem[];
+  readonly children: readonly Level[];
+  readonly filters: readonly Filter[];
+  readonly logic: readonly LogicGroup[];
+  readonly order: readonly OrderTerm[];
+  readonly limit: number | null;
+  readonly offset: number | null;
+}
+
+/** An aliased embed that was addressed by its target's name. */
+export type TargetNameUse = readonly [target: string, alias: string];
+
+/** The tree, and how it was addressed. */
+export interface Levels {
+  readonly root: Level;
+  /** Without duplicates, in the order of use. */
+  readonly targetNameUses: readonly TargetNameUse[];
+}
+
+/** What of the configuration decides how embeds are addressed. */
+export interface TargetNameConfig {
+  readonly urlUseLegacyTargetNames: boolean;
+}
+
+/**
+ * Makes the tree. Raises `108` for a path that is not embedded: of filters first, then of orders,
+ * limits and groups, and among those of a kind for the last one.
+ */
+export function levelsOf(query: QueryParams, config: TargetNameConfig): Levels {
+  const root = draftOf(null, query.select.length === 0 ? [{ kind: "all" }] : query.select);
+  const uses = new Map<string, TargetNameUse>();
+  const attach = <T>(entries: readonly AtLevel<T>[], to: (draft: Draft, value: T) => void) => {
+    const drafts = new Array<Draft>(entries.length);
+    for (let index = entries.length - 1; index >= 0; index--) {
+      drafts[index] = findLevel(root, entries[index]!.path, config, uses);
+    }
+    entries.forEach(({ value }, index) => to(drafts[index]!, value));
+  };
+  attach(query.filters, (draft, filter) => draft.filters.push(filter));
+  attach(query.order, (draft, terms) => {
+    if (draft.order.length === 0) draft.order.push(...terms);
+  });
+  attach(query.limits, (draft, { limit, offset }) => {
+    draft.limit = limit ?? draft.limit;
+    draft.offset = offset ?? draft.offset;
+  });
+  attach(query.logic, (draft, group) => draft.logic.push(group));
+  return { root, targetNameUses: [...uses.values()] };
+}
+
+/** The name that addresses an embed: its alias, else its target as written. */
+export function addressOf(item: EmbedItem): string {
+  return aliasOf(item) ?? item.target;
+}
+
+/** A {@linkcode Level} while this module fills it. */
+interface Draft extends Level {
+  readonly children: Draft[];
+  readonly filters: Filter[];
+  readonly logic: LogicGroup[];
+  readonly order: OrderTerm[];
+  limit: number | null;
+  offset: number | null;
+}
+
+function draftOf(item: EmbedItem | null, select: readonly SelectItem[]): Draft {
+  const fields: FieldItem[] = [];
+  const children: Draft[] = [];
+  for (const entry of select) {
+    if (isEmbed(entry)) children.push(draftOf(entry, entry.select));
+    else fields.push(entry);
+  }
+  return { item, fields, children, filters: [], logic: [], order: [], limit: null, offset: null };
+}
+
+function isEmbed(item: SelectItem): item is EmbedItem {
+  return item.kind === "relation" || item.kind === "spread";
+}
+
+function aliasOf(item: EmbedItem): string | null {
+  return item.kind === "relation" ? item.alias : null;
+}
+
+function findLevel(
+  root: Draft,
+  path: readonly string[],
+  config: TargetNameConfig,
+  uses: Map<string, TargetNameUse>,
+): Draft {
+  let draft = root;
+  for (const name of path) {
+    draft = findChild(draft, name, config);
+    const alias = aliasOf(draft.item!);
+    if (alias !== null && alias !== name) uses.set(JSON.stringify([name, alias]), [name, alias]);
+  }
+  return draft;
+}
+
+function findChild(draft: Draft, name: string, config: TargetNameConfig): Draft {
+  const targeted = draft.children.find(({ item }) => item!.target === name);
+  const found = draft.children.find(({ item }) =>
+    addressOf(item!) === name || (config.urlUseLegacyTargetNames && item!.target === name)
+  );
+  if (found !== undefined) return found;
+  throw targeted === undefined
+    ? errors.notEmbedded(name)
+    : errors.embeddedUnderAlias(name, addressOf(targeted.item!));
+}

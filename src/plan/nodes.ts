@@ -1,0 +1,175 @@
+/**
+ * Last pass: levels as nodes, from what they are called in the statement to how they are joined.
+ *
+ * @module
+ */
+import type { OrderTerm, Window } from "../request/query_types.ts";
+import type { Relationship, SchemaCache } from "../schema_cache/schema_cache.ts";
+import type { Aliases } from "./aliases.ts";
+import { planCondition } from "./conditions.ts";
+import { settlePresence } from "./embed_presence.ts";
+import { type FieldScope, planField, planItems } from "./fields.ts";
+import { hasAggregate } from "./level_checks.ts";
+import { addressOf } from "./levels.ts";
+import { orderRows } from "./order_rows.ts";
+import type {
+  Embed,
+  EmbedJoin,
+  OrderSource,
+  PlannedOrder,
+  ReadNode,
+  RowType,
+  RowWindow,
+} from "./read_node.ts";
+import type { AnyLevel, EmbeddedLevel } from "./related_levels.ts";
+import { isToOne } from "./relationship.ts";
+import { everything, rootWindow, windowOf } from "./windows.ts";
+
+/** What a node's planning depends on besides its level. */
+export interface NodeContext {
+  /** The node's own. */
+  readonly alias: string;
+  readonly cache: SchemaCache;
+  /** Names for everything below it. */
+  readonly aliases: Aliases;
+  /** The root is given as rows, of one kind or the other; null when it is a relation. */
+  readonly rows: "read" | "result" | "representation" | null;
+  /** Null when no window applies anywhere. */
+  readonly windows: { readonly root: Window; readonly maxRows: number | null } | null;
+}
+
+/** Plans a level and all below it. */
+export function planNode(level: AnyLevel, context: NodeContext): ReadNode {
+  const { alias, cache } = context;
+  const isRoot = level.item === null;
+  const isSpread = level.item?.kind === "spread";
+  const row = rowOf(level, context);
+  const scope: FieldScope = {
+    relation: level.relation,
+    untypedRow: isRoot && context.rows === "result" && level.relation !== null ? row : null,
+    cache,
+  };
+  const { conditions, embeds } = settlePresence(
+    [...level.filters, ...level.logic].map((tree) =>
+      planCondition(tree, scope, (name) => positionOf(level, name))
+    ),
+    level.children.map((child) => planEmbed(child, row, context)),
+    () => context.aliases(level.origin.name),
+  );
+  const grouped = !isSpread && aggregates(level);
+  const window = windowFor(level, context);
+  const paged = !grouped && embeds.some(({ visible }) => visible) &&
+    (level.order.length > 0 || window.limit !== null || window.offset !== null);
+  const expanded = paged || grouped || isSpread || (isRoot && context.rows === "representation");
+  const order = level.order.map((term) => planOrder(term, level, scope));
+  return {
+    alias,
+    relation: (isRoot ? context.rows !== null : level.relationship.kind === "computed")
+      ? null
+      : level.origin,
+    items: planItems(level.fields, scope, { expanded }),
+    conditions,
+    order,
+    orderSources: orderSources(order, embeds, { grouped, aliases: context.aliases }),
+    window,
+    embeds,
+    grouped,
+    paged,
+  };
+}
+
+/** Plans the order of a level; related terms name embeds that were checked before. */
+function planOrder(term: OrderTerm, level: AnyLevel, scope: FieldScope): PlannedOrder {
+  const { relation, field, direction, nulls } = term;
+  if (relation === null) {
+    return { kind: "field", field: planField(field, scope), direction, nulls };
+  }
+  const embed = positionOf(level, relation)!;
+  return { kind: "related", embed, key: field.name, path: field.path, direction, nulls };
+}
+
+function positionOf({ children }: AnyLevel, name: string): number | undefined {
+  const position = children.findIndex(({ item }) => addressOf(item) === name);
+  return position < 0 ? undefined : position;
+}
+
+/** Aggregates of a to-one spread belong to the level that it is spread into. */
+function aggregates(level: AnyLevel): boolean {
+  return hasAggregate(level) ||
+    level.children.some((child) => child.item.kind === "spread" && aggregates(child));
+}
+
+function planEmbed(level: EmbeddedLevel, parentRow: RowType, context: NodeContext): Embed {
+  const { item, relationship } = level;
+  const node = planNode(level, { ...context, alias: context.aliases(level.origin.name) });
+  const toOne = isToOne(relationship);
+  return {
+    node,
+    key: addressOf(item),
+    shape: item.kind === "spread" ? "spread" : toOne ? "object" : "array",
+    inner: item.join === "inner",
+    join: joinOf(relationship, parentRow, context.aliases),
+    mayRepeat: toOne && (relationship.kind === "computed" || isOfView(relationship)),
+    visible: node.items.length > 0 || node.embeds.some(({ visible }) => visible),
+    presenceAlias: null,
+  };
+}
+
+function isOfView(relationship: Relationship): boolean {
+  return relationship.kind !== "computed" && relationship.foreignIsView;
+}
+
+function joinOf(relationship: Relationship, parentRow: RowType, aliases: Aliases): EmbedJoin {
+  switch (relationship.kind) {
+    case "computed":
+      return { kind: "function", function: relationship.function, parentRow };
+    case "many-to-many":
+      return {
+        kind: "junction",
+        junction: relationship.junction,
+        alias: aliases(relationship.junction.name),
+        parentPairs: relationship.originPairs,
+        embedPairs: relationship.foreignPairs,
+      };
+    default:
+      return { kind: "columns", pairs: relationship.pairs };
+  }
+}
+
+/** The root's row has its type only where the root is the relation itself. */
+function rowOf(level: AnyLevel, { rows }: NodeContext): RowType {
+  const given = level.item === null && rows !== null;
+  return {
+    type: level.origin,
+    columns: given ? level.relation?.columns.map(({ name }) => name) ?? [] : null,
+  };
+}
+
+/** A to-one embed has no use for the maximum. */
+function windowFor(level: AnyLevel, { windows }: NodeContext): RowWindow {
+  if (windows === null) return everything;
+  if (level.item === null) return rootWindow(windows.root, windows.maxRows);
+  return windowOf(level, isToOne(level.relationship) ? null : windows.maxRows);
+}
+
+/** One source per embed that the order names; a grouped level orders by what was spread into it. */
+function orderSources(
+  order: readonly PlannedOrder[],
+  embeds: readonly Embed[],
+  { grouped, aliases }: { readonly grouped: boolean; readonly aliases: Aliases },
+): readonly OrderSource[] {
+  const keys = new Map<number, Set<string>>();
+  for (const term of order) {
+    if (term.kind !== "related") continue;
+    const { shape, visible } = embeds[term.embed]!;
+    if (grouped && visible && shape === "spread") continue;
+    const known = keys.get(term.embed);
+    if (known === undefined) keys.set(term.embed, new Set([term.key]));
+    else known.add(term.key);
+  }
+  return Array.from(keys, ([embed, wanted]) => {
+    const { node } = embeds[embed]!;
+    const alias = aliases(node.relation?.name ?? node.alias);
+    return { embed, alias, node: orderRows(embeds[embed]!, wanted) };
+  });
+}

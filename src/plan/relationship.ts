@@ -1,0 +1,151 @@
+/**
+ * Which relationship an embed means: a target, which may be the name of a relation, a constraint, a
+ * column or a function, and perhaps a hint.
+ *
+ * @module
+ */
+import { type EmbeddingCandidate, errors } from "../errors/catalogue.ts";
+import type {
+  ColumnPair,
+  JunctionRelationship,
+  KeyRelationship,
+  QualifiedName,
+  Relationship,
+  SchemaCache,
+} from "../schema_cache/schema_cache.ts";
+import { nameSuggesters, suggest } from "./suggest.ts";
+
+/** What an embed asks for. */
+export interface Wanted {
+  /** Relation, or function without one, of the enclosing level. */
+  readonly origin: QualifiedName;
+  /** The origin is a relation; a function without one has no relationships. */
+  readonly originIsRelation: boolean;
+  readonly target: string;
+  readonly hint: string | null;
+  /** Schema of the request. */
+  readonly schema: string;
+}
+
+/** Finds the relationship. Raises `200` when there is none and `201` when there are several. */
+export function findRelationship(wanted: Wanted, cache: SchemaCache): Relationship {
+  const candidates = wanted.originIsRelation
+    ? cache.relationships(wanted.origin, wanted.schema)
+    : [];
+  const found = candidates.filter((relationship) => matches(relationship, wanted));
+  const [first] = found;
+  if (first === undefined) throw noRelationship(wanted, candidates, cache);
+  const computed = found.find(({ kind }) => kind === "computed");
+  if (computed !== undefined || found.length === 1) return computed ?? first;
+  throw errors.ambiguousRelationship({
+    parent: wanted.origin.name,
+    child: wanted.target,
+    candidates: found.filter((relationship) => relationship.kind !== "computed").map(describe),
+  });
+}
+
+/** Whether at most one row belongs to each row of the origin. */
+export function isToOne(relationship: Relationship): boolean {
+  return relationship.kind === "computed"
+    ? relationship.toOne
+    : relationship.kind === "many-to-one" || relationship.kind === "one-to-one";
+}
+
+function matches(relationship: Relationship, { target, hint }: Wanted): boolean {
+  if (relationship.kind === "computed") return relationship.function.name === target;
+  if (relationship.self) return matchesSelf(relationship, target, hint);
+  if (hint !== null) {
+    return relationship.foreign.name === target && matchesHint(relationship, hint);
+  }
+  return relationship.foreign.name === target || matchesKey(relationship, target);
+}
+
+/** The table's name means the children, the column's the parent. */
+function matchesSelf(
+  relationship: KeyRelationship | JunctionRelationship,
+  target: string,
+  hint: string | null,
+): boolean {
+  if (relationship.kind === "many-to-one") {
+    return hint === null && singlePair(relationship)?.[0] === target;
+  }
+  if (relationship.kind !== "one-to-many" || relationship.foreign.name !== target) return false;
+  return hint === null || singlePair(relationship)?.[1] === hint;
+}
+
+function matchesHint(
+  relationship: KeyRelationship | JunctionRelationship,
+  hint: string,
+): boolean {
+  if (relationship.kind === "many-to-many") return relationship.junction.name === hint;
+  const pair = singlePair(relationship);
+  return relationship.constraint === hint || pair?.[0] === hint || pair?.[1] === hint;
+}
+
+/** Constraints and columns name relations only where the foreign one is a table. */
+function matchesKey(
+  relationship: KeyRelationship | JunctionRelationship,
+  target: string,
+): boolean {
+  if (relationship.kind === "many-to-many" || relationship.foreignIsView) return false;
+  return relationship.constraint === target || singlePair(relationship)?.[0] === target;
+}
+
+function singlePair({ pairs }: KeyRelationship): ColumnPair | undefined {
+  return pairs.length === 1 ? pairs[0] : undefined;
+}
+
+function describe(relationship: KeyRelationship | JunctionRelationship): EmbeddingCandidate {
+  const { kind, origin, foreign } = relationship;
+  const through = kind === "many-to-many" ? relationship.junction.name : relationship.constraint;
+  return {
+    cardinality: kind,
+    embedding: `${origin.name} with ${foreign.name}`,
+    relationship: kind === "many-to-many" ? junctionText(relationship) : keyText(relationship),
+    suggestion: `${foreign.name}!${through}`,
+  };
+}
+
+/** `orders_from_fkey using orders(from_id) and places(id)` */
+function keyText({ constraint, origin, foreign, pairs }: KeyRelationship): string {
+  const [own, other] = [columns(pairs, 0), columns(pairs, 1)];
+  return `${constraint} using ${origin.name}(${own}) and ${foreign.name}(${other})`;
+}
+
+/** `tool_sheds using tool_sheds_tool_id_fkey(tool_id) and tool_sheds_shed_id_fkey(shed_id)` */
+function junctionText(relationship: JunctionRelationship): string {
+  const { junction, originConstraint, originPairs, foreignConstraint, foreignPairs } = relationship;
+  return `${junction.name} using ${originConstraint}(${columns(originPairs, 1)}) and ` +
+    `${foreignConstraint}(${columns(foreignPairs, 0)})`;
+}
+
+function columns(pairs: readonly ColumnPair[], side: 0 | 1): string {
+  return pairs.map((pair) => pair[side]).join(", ");
+}
+
+function noRelationship(
+  { origin, target, hint, schema }: Wanted,
+  candidates: readonly Relationship[],
+  cache: SchemaCache,
+): Error {
+  const names = candidates.map(({ foreign }) => foreign.name);
+  return errors.noRelationship({
+    parent: origin.name,
+    child: target,
+    schema,
+    requestHint: hint,
+    suggestion: candidates.length > 0
+      ? instead(names.includes(target) ? null : suggest(target, names, leastSimilarity), target)
+      : instead(similarOrigin(origin.name, schema, cache), origin.name),
+  });
+}
+
+const leastSimilarity = 0.33;
+
+function similarOrigin(name: string, schema: string, cache: SchemaCache): string | null {
+  return cache.derived(nameSuggesters).relatedOrigins(schema)(name, leastSimilarity);
+}
+
+function instead(found: string | null, given: string): string | null {
+  return found && `Perhaps you meant '${found}' instead of '${given}'.`;
+}

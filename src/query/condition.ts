@@ -1,0 +1,174 @@
+/**
+ * Filters, groups of them and orders as SQL.
+ *
+ * @module
+ */
+import { orderField } from "../plan/fields.ts";
+import type { Conditions } from "../plan/conditions.ts";
+import type { Condition, FieldCondition } from "../plan/read_node.ts";
+import type {
+  FullTextOperator,
+  IsWord,
+  OrderTerm,
+  SimpleOperator,
+} from "../request/query_types.ts";
+import type { QualifiedName, Relation } from "../schema_cache/schema_cache.ts";
+import { and, empty, join, or, param, type Sql, sql } from "../sql/fragment.ts";
+import { renderConversion, renderField } from "./field.ts";
+
+/** The test whether an embed of the level, by position, has a row. */
+export type PresenceTest = (embed: number) => Sql;
+
+/**
+ * Renders conditions on a relation's columns, each for itself. `qualifier` is what columns are
+ * qualified with: an alias, or schema and table. `presence` tests embeds, where there are any.
+ */
+export function renderConditions(
+  conditions: Conditions,
+  qualifier: Sql,
+  presence: PresenceTest = noEmbed,
+): readonly Sql[] {
+  return conditions.map((condition) => renderCondition(condition, qualifier, presence));
+}
+
+/** ` where …` over conditions that all have to hold; nothing when there are none. */
+export function whereClause(conditions: readonly Sql[]): Sql {
+  return conditions.length === 0 ? empty : sql` where ${join(conditions, sql` and `)}`;
+}
+
+function noEmbed(): Sql {
+  return sql`true`;
+}
+
+function renderCondition(condition: Condition, qualifier: Sql, presence: PresenceTest): Sql {
+  if (condition.kind === "embedded") {
+    return negate(!condition.present, presence(condition.embed));
+  }
+  if (condition.kind !== "group") return renderFilter(condition, qualifier);
+  const children = condition.children.map((child) => renderCondition(child, qualifier, presence));
+  return negate(condition.negated, groups[condition.operator](children));
+}
+
+const groups = { and, or } as const;
+
+/** Renders one filter. */
+export function renderFilter(filter: FieldCondition, qualifier: Sql): Sql {
+  return negate(filter.negated, comparison(filter, renderField(filter.field, qualifier)));
+}
+
+function negate(negated: boolean, condition: Sql): Sql {
+  return negated ? sql`not (${condition})` : condition;
+}
+
+function comparison(filter: FieldCondition, field: Sql): Sql {
+  switch (filter.kind) {
+    case "compare":
+      return sql`${field} ${operators[filter.operator]} ${comparedValue(filter)}`;
+    case "in":
+      return sql`${field} = any (${anyOf(listLiteral(filter.values), filter.convert)})`;
+    case "is":
+      return sql`${field} is ${words[filter.word]}`;
+    case "isdistinct":
+      return sql`${field} is distinct from ${param(filter.value)}`;
+    case "fullText":
+      return fullText(filter, field);
+    default:
+      return filter satisfies never;
+  }
+}
+
+const operators: Record<SimpleOperator, Sql> = {
+  eq: sql`=`,
+  neq: sql`<>`,
+  gt: sql`>`,
+  gte: sql`>=`,
+  lt: sql`<`,
+  lte: sql`<=`,
+  like: sql`like`,
+  ilike: sql`ilike`,
+  match: sql`~`,
+  imatch: sql`~*`,
+  cs: sql`@>`,
+  cd: sql`<@`,
+  ov: sql`&&`,
+  sl: sql`<<`,
+  sr: sql`>>`,
+  nxr: sql`&<`,
+  nxl: sql`&>`,
+  adj: sql`-|-`,
+};
+
+const words: Record<IsWord, Sql> = {
+  null: sql`null`,
+  not_null: sql`not null`,
+  true: sql`true`,
+  false: sql`false`,
+  unknown: sql`unknown`,
+};
+
+const quantifiers = { any: sql`any`, all: sql`all` } as const;
+
+function comparedValue(filter: Extract<FieldCondition, { kind: "compare" }>): Sql {
+  const { operator, quantifier, value, convert } = filter;
+  const text = operator === "like" || operator === "ilike" ? value.replaceAll("*", "%") : value;
+  if (quantifier !== null) return sql`${quantifiers[quantifier]} (${anyOf(text, convert)})`;
+  // A bare literal in the call of a function named like a type would be cast to that type.
+  return convert === null
+    ? param(text)
+    : renderConversion(sql`cast(${param(text)} as text)`, convert);
+}
+
+/** An array of which each element goes through the conversion, if there is one. */
+function anyOf(array: string, convert: QualifiedName | null): Sql {
+  if (convert === null) return param(array);
+  const elements = sql`unnest(cast(${param(array)} as text[])) as literals(literal)`;
+  return sql`array(select ${renderConversion(sql`literals.literal`, convert)} from ${elements})`;
+}
+
+/** A list that is one empty element has none. */
+function listLiteral(values: readonly string[]): string {
+  if (values.length === 1 && values[0] === "") return "{}";
+  return arrayLiteral(values);
+}
+
+/** A text as PostgreSQL reads it as an array, each element quoted. */
+export function arrayLiteral(elements: readonly string[]): string {
+  return `{${elements.map((element) => `"${element.replaceAll(/["\\]/g, "\\$&")}"`).join(",")}}`;
+}
+
+const textQueries: Record<FullTextOperator, Sql> = {
+  fts: sql`to_tsquery`,
+  plfts: sql`plainto_tsquery`,
+  phfts: sql`phraseto_tsquery`,
+  wfts: sql`websearch_to_tsquery`,
+};
+
+function fullText(filter: Extract<FieldCondition, { kind: "fullText" }>, field: Sql): Sql {
+  // One fragment, and so one parameter, in both places.
+  const language = filter.language === null ? empty : sql`${param(filter.language)}, `;
+  const document = filter.toTsvector ? sql`to_tsvector(${language}${field})` : field;
+  return sql`${document} @@ ${textQueries[filter.operator]}(${language}${param(filter.value)})`;
+}
+
+/** One term of an order: a value with a direction. */
+export function orderTerm(value: Sql, { direction, nulls }: Direction): Sql {
+  return sql`${value}${direction === null ? empty : directions[direction]}${
+    nulls === null ? empty : nullsOrders[nulls]
+  }`;
+}
+
+type Direction = Pick<OrderTerm, "direction" | "nulls">;
+
+const directions = { asc: sql` asc`, desc: sql` desc` } as const;
+const nullsOrders = { first: sql` nulls first`, last: sql` nulls last` } as const;
+
+/** Renders an order by a relation's own columns: that of a limited write. */
+export function renderOrder(
+  order: readonly OrderTerm[],
+  qualifier: Sql,
+  relation: Relation,
+): Sql {
+  return join(
+    order.map((term) => orderTerm(renderField(orderField(term.field, relation), qualifier), term)),
+  );
+}

@@ -1,0 +1,128 @@
+/**
+ * Which rows a level has: its FROM and WHERE, tied to a row of its parent.
+ *
+ * @module
+ */
+import type { Embed, EmbedJoin, ReadNode, RowWindow } from "../plan/read_node.ts";
+import type { ColumnPair } from "../schema_cache/schema_cache.ts";
+import { empty, ident, join, param, type Sql, sql } from "../sql/fragment.ts";
+import { renderConditions, whereClause } from "./condition.ts";
+import { nameOf, renderRow } from "./field.ts";
+
+/** How a level's rows are reached, before its own conditions. */
+export interface Tie {
+  readonly from: Sql;
+  readonly conditions: readonly Sql[];
+}
+
+/** What of a parent's row its embeds are tied to. */
+export interface ParentRow {
+  readonly column: (name: string) => Sql;
+  readonly row: (join: Extract<EmbedJoin, { kind: "function" }>) => Sql;
+}
+
+/** The rows of the root: of its relation, or of the item of FROM that is given for it. */
+export function rootTie(root: ReadNode, from?: Sql): Tie {
+  return { from: from ?? relationItem(root), conditions: [] };
+}
+
+/** The rows of an embed that belong to a row of its parent. */
+export function embedTie({ node, join: tie }: Embed, parent: ParentRow): Tie {
+  const alias = ident(node.alias);
+  switch (tie.kind) {
+    case "columns":
+      return {
+        from: relationItem(node),
+        conditions: tie.pairs.map(([own, foreign]) =>
+          sql`${alias}.${ident(foreign)} = ${parent.column(own)}`
+        ),
+      };
+    case "junction": {
+      const junction = ident(tie.alias);
+      const on = equalColumns(tie.embedPairs, junction, alias);
+      return {
+        from: sql`${relationItem(node)} join ${nameOf(tie.junction)} as ${junction} on ${on}`,
+        conditions: tie.parentPairs.map(([own, foreign]) =>
+          sql`${junction}.${ident(foreign)} = ${parent.column(own)}`
+        ),
+      };
+    }
+    case "function":
+      return {
+        from: sql`${nameOf(tie.function)}(${parent.row(tie)}) as ${alias}`,
+        conditions: [],
+      };
+    default:
+      return tie satisfies never;
+  }
+}
+
+function equalColumns(pairs: readonly ColumnPair[], left: Sql, right: Sql): Sql {
+  return join(
+    pairs.map(([a, b]) => sql`${left}.${ident(a)} = ${right}.${ident(b)}`),
+    sql` and `,
+  );
+}
+
+function relationItem({ relation, alias }: ReadNode): Sql {
+  if (relation === null) throw new TypeError("a level without relation needs an item of FROM");
+  return relation.name === alias ? nameOf(relation) : sql`${nameOf(relation)} as ${ident(alias)}`;
+}
+
+/** A level's own row as its parent row, addressed by its alias. */
+export function ownRow(node: ReadNode): ParentRow {
+  const alias = ident(node.alias);
+  return {
+    column: (name) => sql`${alias}.${ident(name)}`,
+    row: ({ parentRow }) => renderRow(parentRow, alias),
+  };
+}
+
+/** Whether windows that the request set for embeds count in tests for their rows. */
+export interface PresenceOptions {
+  readonly windows: boolean;
+}
+
+/** A level's rows as ` from … where …`; `joins` are further items of FROM. */
+export function renderLevel(
+  node: ReadNode,
+  tie: Tie,
+  options: PresenceOptions,
+  joins: Sql = empty,
+): Sql {
+  const parent = ownRow(node);
+  const inPlace = (embed: Embed) => existsTest(embed, parent, options);
+  const test = (position: number) => {
+    const embed = node.embeds[position]!;
+    return embed.presenceAlias === null
+      ? inPlace(embed)
+      : sql`${ident(embed.presenceAlias)}.present`;
+  };
+  const shared = node.embeds.filter(({ presenceAlias }) => presenceAlias !== null);
+  // OFFSET keeps the planner from putting the test back into every place that asks.
+  const presence = shared.map((embed) =>
+    sql` cross join lateral (select ${inPlace(embed)} as present offset 0) as ${
+      ident(embed.presenceAlias!)
+    }`
+  );
+  const where = [
+    ...tie.conditions,
+    ...renderConditions(node.conditions, ident(node.alias), test),
+    ...node.embeds.flatMap(({ inner }, position) => inner ? [test(position)] : []),
+  ];
+  return sql` from ${tie.from}${joins}${join(presence, empty)}${whereClause(where)}`;
+}
+
+function existsTest(embed: Embed, parent: ParentRow, options: PresenceOptions): Sql {
+  const { node } = embed;
+  const rows = renderLevel(node, embedTie(embed, parent), options);
+  const window = options.windows && node.window.asked ? renderWindow(node.window) : empty;
+  return sql`exists (select 1${rows}${window})`;
+}
+
+/** ` limit … offset …`; nothing for all rows. */
+export function renderWindow({ limit, offset }: RowWindow): Sql {
+  return sql`${limit === null ? empty : sql` limit ${param(limit)}`}${
+    offset === null ? empty : sql` offset ${param(offset)}`
+  }`;
+}

@@ -1,0 +1,89 @@
+/**
+ * Output columns of a level.
+ *
+ * @module
+ */
+import type { ReadItem, ReadNode } from "../plan/read_node.ts";
+import type { AggregateFunction } from "../request/query_types.ts";
+import { empty, ident, join, ordinal, type Sql, sql } from "../sql/fragment.ts";
+import { renderCast, renderConversion } from "./field.ts";
+import type { Reader } from "./reader.ts";
+
+/** One output column. */
+export interface Output {
+  /** Null for all columns of the source. */
+  readonly key: string | null;
+  /** What it shows, or what is aggregated. */
+  readonly value: Sql;
+  readonly aggregate: { readonly function: AggregateFunction; readonly cast: string | null } | null;
+  /** What rows are grouped by for it; null for its own value. */
+  readonly groupBy: Sql | null;
+  /** Position of the embed that it was spread from. */
+  readonly embed: number | null;
+}
+
+/** How a level's columns are named: by their keys, or by position for the level they are spread into. */
+export type Naming = "keys" | "positions";
+
+/** The output of an entry of the select list. */
+export function itemOutput(item: ReadItem, node: ReadNode, reader: Reader): Output {
+  switch (item.kind) {
+    case "all":
+      return output(null, sql`${ident(node.alias)}.*`);
+    case "column": {
+      const field = reader.field(item.field);
+      const value = renderCast(renderConversion(field, item.convert), item.cast);
+      return { ...output(item.key, value), groupBy: item.groupedByColumn ? field : null };
+    }
+    case "aggregate": {
+      const { argument, function: name, cast, key } = item;
+      const value = argument === null
+        ? sql`true`
+        : renderCast(reader.field(argument.field), argument.cast);
+      return { ...output(key, value), aggregate: { function: name, cast } };
+    }
+    default:
+      return item satisfies never;
+  }
+}
+
+/** A column that shows a value as it is. */
+export function output(key: string | null, value: Sql): Output {
+  return { key, value, aggregate: null, groupBy: null, embed: null };
+}
+
+/** Name of a spread level's column by its position. */
+export function spreadColumn(position: number): string {
+  return `s${position + 1}`;
+}
+
+/** The select list. Only a level named by keys aggregates: a spread hands on what to aggregate. */
+export function selectList(outputs: readonly Output[], naming: Naming): Sql {
+  return join(outputs.map((column, position) => {
+    if (column.key === null) return column.value;
+    return naming === "positions"
+      ? sql`${column.value} as ${ident(spreadColumn(position))}`
+      : sql`${aggregated(column)} as ${ident(column.key)}`;
+  }));
+}
+
+const aggregates: Record<AggregateFunction, Sql> = {
+  sum: sql`sum`,
+  avg: sql`avg`,
+  count: sql`count`,
+  max: sql`max`,
+  min: sql`min`,
+};
+
+function aggregated({ value, aggregate }: Output): Sql {
+  if (aggregate === null) return value;
+  return renderCast(sql`${aggregates[aggregate.function]}(${value})`, aggregate.cast);
+}
+
+/** ` group by` everything that is not aggregated; nothing when everything is. */
+export function groupClause(outputs: readonly Output[]): Sql {
+  const groups = outputs.flatMap(({ key, aggregate, groupBy }, position) =>
+    key === null || aggregate !== null ? [] : [groupBy ?? ordinal(position + 1)]
+  );
+  return groups.length === 0 ? empty : sql` group by ${join(groups)}`;
+}

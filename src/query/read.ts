@@ -1,0 +1,178 @@
+/**
+ * The query that reads what a plan says. Rows are picked first and embedded into afterwards, so that
+ * rows before the wanted ones cost nothing but being passed by.
+ *
+ * @module
+ */
+import type { Embed, PlannedOrder, ReadNode } from "../plan/read_node.ts";
+import type { ReadPlan } from "../plan/read_plan.ts";
+import { empty, ident, join, param, type Sql, sql } from "../sql/fragment.ts";
+import { orderTerm } from "./condition.ts";
+import { renderPath } from "./field.ts";
+import { embedTie, ownRow, renderLevel, renderWindow, rootTie, type Tie } from "./level.ts";
+import {
+  groupClause,
+  itemOutput,
+  type Naming,
+  type Output,
+  output,
+  selectList,
+  spreadColumn,
+} from "./output.ts";
+import { directReader, fieldKey, pageReader, type Reader } from "./reader.ts";
+
+/**
+ * Renders the whole query: `select … from … where … order by … limit …`, whose columns are named as
+ * the output's keys (a key may occur twice). `from` is the item of FROM of a plan over given rows,
+ * under the plan's alias.
+ */
+export function renderRows({ root }: ReadPlan, from?: Sql): Sql {
+  return renderNode(root, rootTie(root, from), "keys").query;
+}
+
+interface LevelQuery {
+  readonly query: Sql;
+  readonly outputs: readonly Output[];
+}
+
+function renderNode(node: ReadNode, tie: Tie, naming: Naming): LevelQuery {
+  return node.paged ? renderPaged(node, tie, naming) : renderFlat(node, tie, naming);
+}
+
+/** Everything in one SELECT. */
+function renderFlat(node: ReadNode, tie: Tie, naming: Naming): LevelQuery {
+  const reader = directReader(node);
+  const { outputs, joins } = renderOutputs(node, reader);
+  const order = node.order.map((term) => orderTerm(orderValue(term, node, reader, outputs), term));
+  const rows = renderLevel(node, tie, { windows: true }, sql`${orderJoins(node)}${joins}`);
+  const groups = node.grouped ? groupClause(outputs) : empty;
+  const query = sql`select ${selectList(outputs, naming)}${rows}${groups}${orderClause(order)}${
+    renderWindow(node.window)
+  }`;
+  return { query, outputs };
+}
+
+/**
+ * Rows in a subquery, with all that is needed of them; what is made of them around it. The order is
+ * said again outside, where PostgreSQL sees that it is so already unless a join has mixed the rows.
+ */
+function renderPaged(node: ReadNode, tie: Tie, naming: Naming): LevelQuery {
+  const alias = ident(node.alias);
+  const own = directReader(node);
+  const page = pageReader(node, own);
+  const { outputs, joins } = renderOutputs(node, page);
+  const order = node.order.map((term) => {
+    const name = ident(page.column(orderKey(term), () => orderValue(term, node, own, outputs)));
+    return { inner: orderTerm(name, term), outer: orderTerm(sql`${alias}.${name}`, term) };
+  });
+  const rows = renderLevel(node, tie, { windows: true }, orderJoins(node));
+  const subquery = sql`select ${page.columns()}${rows}${
+    orderClause(order.map(({ inner }) => inner))
+  }${renderWindow(node.window)}`;
+  const query = sql`select ${selectList(outputs, naming)} from (${subquery}) as ${alias}${joins}${
+    orderClause(order.map(({ outer }) => outer))
+  }${repeatLimit(node)}`;
+  return { query, outputs };
+}
+
+function orderClause(terms: readonly Sql[]): Sql {
+  return terms.length === 0 ? empty : sql` order by ${join(terms)}`;
+}
+
+/** Embeds that repeat their parents must not make more rows than were asked for. */
+function repeatLimit({ embeds, window: { limit } }: ReadNode): Sql {
+  const repeats = embeds.some(({ visible, mayRepeat }) => visible && mayRepeat);
+  return repeats && limit !== null ? sql` limit ${param(limit)}` : empty;
+}
+
+/** Output columns, and the items of FROM that some of them need. */
+interface Outputs {
+  readonly outputs: readonly Output[];
+  readonly joins: Sql;
+}
+
+function renderOutputs(node: ReadNode, reader: Reader): Outputs {
+  const embedded = node.embeds.flatMap((embed, position) =>
+    embed.visible ? [renderEmbed(embed, position, reader)] : []
+  );
+  return {
+    outputs: [
+      ...node.items.map((item) => itemOutput(item, node, reader)),
+      ...embedded.flatMap(({ outputs }) => outputs),
+    ],
+    joins: join(embedded.map(({ joins }) => joins), empty),
+  };
+}
+
+function renderEmbed(embed: Embed, position: number, reader: Reader): Outputs {
+  const tie = embedTie(embed, reader.parent);
+  const alias = ident(embed.node.alias);
+  if (embed.shape === "spread") return renderSpread(embed, position, tie);
+  const { query } = renderNode(embed.node, tie, "keys");
+  if (embed.shape === "array") {
+    const array = sql`(select coalesce(jsonb_agg(${alias}.*), '[]') from (${query}) as ${alias})`;
+    return { outputs: [output(embed.key, array)], joins: empty };
+  }
+  const object = sql`select to_jsonb(${alias}.*) as object from (${query}) as ${alias}`;
+  return embed.mayRepeat
+    ? { outputs: [output(embed.key, sql`${alias}.object`)], joins: lateral(object, alias) }
+    : { outputs: [output(embed.key, sql`(${object} limit 1)`)], joins: empty };
+}
+
+function renderSpread(embed: Embed, position: number, tie: Tie): Outputs {
+  const alias = ident(embed.node.alias);
+  const { query, outputs } = renderNode(embed.node, tie, "positions");
+  return {
+    outputs: outputs.map((column, index) => ({
+      ...column,
+      value: sql`${alias}.${ident(spreadColumn(index))}`,
+      groupBy: null,
+      embed: position,
+    })),
+    joins: lateral(query, alias),
+  };
+}
+
+function lateral(query: Sql, alias: Sql): Sql {
+  return sql` left join lateral (${query}) as ${alias} on true`;
+}
+
+/** The rows that related terms of a level's order look at. */
+function orderJoins(node: ReadNode): Sql {
+  const joins = node.orderSources.map((source) => {
+    const embed = { ...node.embeds[source.embed]!, node: source.node };
+    const { query } = renderNode(source.node, embedTie(embed, ownRow(node)), "keys");
+    return lateral(query, ident(source.alias));
+  });
+  return join(joins, empty);
+}
+
+function orderKey(term: PlannedOrder): string {
+  return term.kind === "field"
+    ? fieldKey(term.field)
+    : `order ${JSON.stringify([term.embed, term.key, term.path])}`;
+}
+
+function orderValue(
+  term: PlannedOrder,
+  node: ReadNode,
+  reader: Reader,
+  outputs: readonly Output[],
+): Sql {
+  if (term.kind === "field") return reader.field(term.field);
+  const source = node.orderSources.find(({ embed }) => embed === term.embed);
+  const value = source === undefined
+    ? spreadValue(term, node, outputs)
+    : sql`${ident(source.alias)}.${ident(term.key)}`;
+  return term.path.length === 0 ? value : renderPath(sql`to_jsonb(${value})`, term.path);
+}
+
+/** What was spread into the level under the key that it is ordered by. */
+function spreadValue(
+  { embed, key }: Extract<PlannedOrder, { kind: "related" }>,
+  node: ReadNode,
+  outputs: readonly Output[],
+): Sql {
+  const found = outputs.find((column) => column.embed === embed && column.key === key);
+  return found?.value ?? sql`${ident(node.embeds[embed]!.node.alias)}.${ident(key)}`;
+}

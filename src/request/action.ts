@@ -1,0 +1,90 @@
+/**
+ * What is asked, by path and method.
+ *
+ * @module
+ */
+import { errors } from "../errors/catalogue.ts";
+import type { Action, OptionsTarget } from "./api_request.ts";
+import { percentDecode } from "./percent.ts";
+
+/** The part of the configuration that is read here. */
+export interface ActionConfig {
+  /** The function that answers `/`; null for the generated description. */
+  readonly dbRootSpec: { readonly name: string } | null;
+  readonly openapiMode: "follow-privileges" | "ignore-privileges" | "disabled";
+}
+
+/** What a path names. */
+export type Resource = OptionsTarget;
+
+/**
+ * Reads a raw path: `/`, `/relation` or `/rpc/routine`, whose names are percent-encoded UTF-8.
+ * Raises `125` for any other, and `126` for `/` where the description is switched off.
+ */
+export function readPath(path: string, config: ActionConfig): Resource {
+  const [first = "", second, ...more] = path.slice(1).split("/").map(decodeName);
+  if (more.length > 0 || !path.startsWith("/")) throw errors.invalidPath();
+  if (second === undefined) return first === "" ? rootResource(config) : relation(first);
+  if (first !== "rpc") throw errors.invalidPath();
+  return { kind: "routine", routine: second };
+}
+
+function relation(name: string): Resource {
+  return { kind: "relation", relation: name };
+}
+
+function rootResource({ dbRootSpec, openapiMode }: ActionConfig): Resource {
+  if (openapiMode === "disabled") throw errors.rootDisabled();
+  return dbRootSpec === null ? { kind: "root" } : { kind: "routine", routine: dbRootSpec.name };
+}
+
+function decodeName(raw: string): string {
+  const name = percentDecode(raw, "reject");
+  // No name of PostgreSQL's holds NUL.
+  if (name === null || name.includes("\0")) throw errors.invalidPath();
+  return name;
+}
+
+/** Raises `101` or `117` when a resource does not take the method. Methods are case-sensitive. */
+export function chooseAction(resource: Resource, method: string): Action {
+  if (method === "OPTIONS") return { kind: "options", target: resource };
+  switch (resource.kind) {
+    case "relation":
+      return relationAction(resource.relation, method);
+    case "routine":
+      return callAction(resource.routine, method);
+    case "root":
+      return rootAction(method);
+    default:
+      return resource satisfies never;
+  }
+}
+
+type RelationAction = (relation: string) => Action;
+
+const relationActions: ReadonlyMap<string, RelationAction> = new Map<string, RelationAction>([
+  ["GET", (relation) => ({ kind: "read", relation, headersOnly: false })],
+  ["HEAD", (relation) => ({ kind: "read", relation, headersOnly: true })],
+  ["POST", (relation) => ({ kind: "insert", relation })],
+  ["PATCH", (relation) => ({ kind: "update", relation })],
+  ["PUT", (relation) => ({ kind: "put", relation })],
+  ["DELETE", (relation) => ({ kind: "delete", relation })],
+]);
+
+function relationAction(relation: string, method: string): Action {
+  const make = relationActions.get(method);
+  if (make === undefined) throw errors.unsupportedMethod(method);
+  return make(relation);
+}
+
+function callAction(routine: string, method: string): Action {
+  if (method !== "GET" && method !== "HEAD" && method !== "POST") {
+    throw errors.methodOnFunction(method);
+  }
+  return { kind: "call", routine, method };
+}
+
+function rootAction(method: string): Action {
+  if (method !== "GET" && method !== "HEAD") throw errors.unsupportedMethod(method);
+  return { kind: "root", headersOnly: method === "HEAD" };
+}

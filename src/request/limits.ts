@@ -1,0 +1,43 @@
+/**
+ * The values of `limit` and `offset`.
+ *
+ * @module
+ */
+import { exactInteger } from "../http/range.ts";
+import { levelKey, levelOf } from "./level_path.ts";
+import type { ValuedParam } from "./query_string.ts";
+import type { QueryParams } from "./query_types.ts";
+
+type Limits = Pick<QueryParams, "limits" | "limit" | "offset" | "hasLimits">;
+
+interface Level {
+  readonly path: readonly string[];
+  limit: number | null;
+  offset: number | null;
+}
+
+/** Reads parameters whose names end in `limit` or `offset`; the last of a level counts. */
+export function readLimits(params: readonly ValuedParam[]): Limits {
+  if (params.length === 0) return noLimits;
+  const levels = new Map<string, Level>();
+  for (const { name, value } of params) {
+    const path = levelOf(name);
+    const key = levelKey(path);
+    const level = levels.get(key) ?? { path, limit: null, offset: null };
+    level[name.endsWith("limit") ? "limit" : "offset"] = readCount(value);
+    levels.set(key, level);
+  }
+  const { limit = null, offset = null } = levels.get("") ?? {};
+  const limits = [...levels.values()]
+    .filter(({ path }) => path.length > 0)
+    .map(({ path, limit, offset }) => ({ path, value: { limit, offset } }));
+  return { limits, limit, offset, hasLimits: true };
+}
+
+const noLimits: Limits = { limits: [], limit: null, offset: null, hasLimits: false };
+
+/** An integer with blanks around it, cut to what is exact; null when the text is none. */
+function readCount(text: string): number | null {
+  const digits = text.trim();
+  return /^-?[0-9]+$/.test(digits) ? exactInteger(digits) : null;
+}

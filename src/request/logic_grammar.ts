@@ -1,0 +1,102 @@
+/**
+ * Groups of conditions: the values of `and` and `or`.
+ *
+ * @module
+ */
+import { bare, operatorExpression, quotedWhole } from "./filter_grammar.ts";
+import { delimiter, field, seesName } from "./name_grammar.ts";
+import type { Filter, LogicGroup, LogicTree } from "./query_types.ts";
+import type { Scanner } from "./scanner.ts";
+
+const operators = ["and", "or"] as const;
+const operatorLabel = ["logic operator (and, or)"] as const;
+const treeStart = [
+  "field name (* or [a..z0..9_$])",
+  "negation operator (not)",
+  ...operatorLabel,
+] as const;
+const openParenthesis = ['"("'] as const;
+const groupEnd = ['","', '")"'] as const;
+
+/** `group = ws "(" ws tree *( ws "," ws tree ) ws ")"`; text after it is ignored. */
+export function group(scanner: Scanner): readonly LogicTree[] | undefined {
+  scanner.skipBlanks();
+  return scanner.take("(", openParenthesis) ? scanner.nested(members) : undefined;
+}
+
+function members(scanner: Scanner): readonly LogicTree[] | undefined {
+  const trees: LogicTree[] = [];
+  do {
+    const read = tree(scanner);
+    if (read === undefined) return undefined;
+    trees.push(read);
+    scanner.skipBlanks();
+  } while (scanner.skip(","));
+  return scanner.take(")", groupEnd) ? trees : undefined;
+}
+
+/** `tree = filter / [ "not." ] ( "and" / "or" ) group`; no filter begins as a group does. */
+function tree(scanner: Scanner): LogicTree | undefined {
+  scanner.skipBlanks();
+  const start = scanner.position;
+  if (seesGroup(scanner)) return groupTree(scanner);
+  if (!seesName(scanner)) {
+    scanner.expect(treeStart);
+    return undefined;
+  }
+  const read = filter(scanner);
+  if (read !== undefined) return read;
+  scanner.position = start;
+  if (seesGroupWord(scanner)) {
+    scanner.forget();
+    return groupTree(scanner);
+  }
+  return undefined;
+}
+
+function seesGroupWord(scanner: Scanner): boolean {
+  return scanner.sees("not.") || scanner.sees("and") || scanner.sees("or");
+}
+
+/** Whether a group begins here. */
+function seesGroup(scanner: Scanner): boolean {
+  if (!seesGroupWord(scanner)) return false;
+  const start = scanner.position;
+  scanner.skip("not.");
+  const hasOperator = scanner.skip("and") || scanner.skip("or");
+  scanner.skipBlanks();
+  const opens = scanner.sees("(");
+  scanner.position = start;
+  return hasOperator && opens;
+}
+
+function groupTree(scanner: Scanner): LogicGroup | undefined {
+  const negated = scanner.skip("not.");
+  const operator = scanner.takeWord(operators, operatorLabel);
+  const children = operator === undefined ? undefined : group(scanner);
+  if (operator === undefined || children === undefined) return undefined;
+  return { kind: "group", negated, operator, children };
+}
+
+/** `filter = field "." op-expr` */
+function filter(scanner: Scanner): Filter | undefined {
+  const compared = field(scanner);
+  if (compared === undefined || !scanner.take(".", delimiter)) return undefined;
+  const read = operatorExpression(scanner, value);
+  return read === undefined ? undefined : { kind: "filter", field: compared, ...read };
+}
+
+/** `lvalue = quoted-whole / "{" *( any but braces ) "}" / *( any character but "," and ")" )` */
+function value(scanner: Scanner): string {
+  return quotedWhole(scanner) ?? arrayLiteral(scanner) ?? bare(scanner);
+}
+
+function arrayLiteral(scanner: Scanner): string | undefined {
+  const { text, position } = scanner;
+  if (!scanner.sees("{")) return undefined;
+  let end = position + 1;
+  while (end < text.length && text[end] !== "{" && text[end] !== "}") end++;
+  if (text[end] !== "}") return undefined;
+  scanner.position = end + 1;
+  return text.slice(position, end + 1);
+}

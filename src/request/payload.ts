@@ -1,0 +1,141 @@
+/**
+ * The request body, understood by its content type.
+ *
+ * @module
+ */
+import { errors } from "../errors/catalogue.ts";
+import { canonicalText, type MediaRange, parseMediaType } from "../http/media_type.ts";
+import type { Action, Payload } from "./api_request.ts";
+import { csvRows, readCsv } from "./csv.ts";
+import { readForm } from "./form.ts";
+import { beginsAsObject, readJsonRows } from "./json_rows.ts";
+import type { QueryParams } from "./query_types.ts";
+
+/** How a body is to be read. */
+export interface PayloadParts {
+  /** The `Content-Type` header; null when absent, which is JSON. */
+  readonly contentType: string | null;
+  readonly takes: PayloadUse;
+  /** The columns are named in the query string, so that JSON is left to PostgreSQL. */
+  readonly columnsGiven: boolean;
+}
+
+/** What the body is for. */
+export type PayloadUse = "rows" | "arguments";
+
+/** What an action does with a body; null when it does not look at it. */
+export function payloadUse(action: Action): PayloadUse | null {
+  switch (action.kind) {
+    case "insert":
+    case "update":
+    case "put":
+      return "rows";
+    case "call":
+      return action.method === "POST" ? "arguments" : null;
+    case "read":
+    case "delete":
+    case "root":
+    case "options":
+      return null;
+    default:
+      return action satisfies never;
+  }
+}
+
+/** Whether JSON is written as the query string's `columns` say; PUT does not look at them. */
+export function usesColumns(action: Action, { columns }: QueryParams): boolean {
+  return columns !== null && action.kind !== "put";
+}
+
+type Reader = (body: Uint8Array, parts: PayloadParts) => Payload;
+
+const readers: Partial<Record<MediaRange["kind"], Reader>> = {
+  json: readJson,
+  csv: readLines,
+  form: readFields,
+};
+
+const argumentReaders: typeof readers = {
+  ...readers,
+  text: (body) => ({ kind: "raw", type: "text", bytes: checkText(body) }),
+  xml: (body) => ({ kind: "raw", type: "xml", bytes: checkText(body) }),
+  octets: (bytes) => ({ kind: "raw", type: "bytea", bytes }),
+};
+
+/**
+ * Finds the reader for a content type, so that one that is not accepted is refused before the body
+ * is received. Raises `107`.
+ */
+export function payloadReader(parts: PayloadParts): (body: Uint8Array) => Payload {
+  const type = parts.contentType?.trim() || "application/json";
+  const media = parseMediaType(type);
+  const reader = (parts.takes === "rows" ? readers : argumentReaders)[media.kind];
+  if (reader === undefined) throw errors.unsupportedContentType(canonicalText(media));
+  return (body) => reader(body, parts);
+}
+
+const ascii = new TextEncoder();
+const noRows = ascii.encode("[]");
+const noArguments = ascii.encode("{}");
+
+/** Raises `102` unless the body is an object, objects of the same keys, `[]` or a scalar. */
+function readJson(body: Uint8Array, { takes, columnsGiven }: PayloadParts): Payload {
+  const sent = withoutMark(body);
+  const bytes = sent.length === 0 && takes === "arguments" ? noArguments : sent;
+  const json = { kind: "json", source: "json" } as const;
+  if (columnsGiven) {
+    const shape = beginsAsObject(bytes) ? "object" : "array";
+    return { ...json, text: bytes, shape, keys: null, raw: bytes };
+  }
+  const rows = readJsonRows(bytes);
+  switch (rows.kind) {
+    case "malformed":
+      throw errors.invalidBody("Empty or invalid json");
+    case "mixed":
+      throw errors.invalidBody("All object keys must match");
+    case "none":
+      return { ...json, text: noRows, shape: "array", keys: [], raw: noRows };
+    case "rows":
+      return { ...json, text: bytes, shape: rows.shape, keys: rows.keys, raw: bytes };
+    default:
+      return rows satisfies never;
+  }
+}
+
+/** Raises `102` when the body is no CSV or its lines differ. */
+function readLines(raw: Uint8Array): Payload {
+  const read = readCsv(decodeText(raw));
+  if (read.kind === "problem") throw errors.invalidBody(read.message);
+  const rows = csvRows(read.lines);
+  if (rows === null) throw errors.invalidBody("All lines must have same number of fields");
+  const { json: text, keys } = rows;
+  return { kind: "json", source: "csv", text, shape: "array", keys, raw };
+}
+
+function readFields(body: Uint8Array): Payload {
+  const fields = readForm(decodeText(body));
+  if (fields === null) throw errors.invalidBody("Form fields must be UTF-8 text without NUL");
+  return { kind: "form", fields };
+}
+
+/** The text of a body, without a byte order mark. Raises `102`. */
+function decodeText(body: Uint8Array): string {
+  let text: string;
+  try {
+    text = new TextDecoder("utf-8", { fatal: true }).decode(body);
+  } catch {
+    throw errors.invalidBody("The body is not UTF-8 text");
+  }
+  if (text.includes("\0")) throw errors.invalidBody("The body holds the character NUL");
+  return text;
+}
+
+function checkText(body: Uint8Array): Uint8Array {
+  decodeText(body);
+  return body;
+}
+
+function withoutMark(body: Uint8Array): Uint8Array {
+  const marked = body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf;
+  return marked ? body.subarray(3) : body;
+}

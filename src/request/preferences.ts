@@ -1,0 +1,77 @@
+/**
+ * The `Prefer` request header (RFC 7240), in the simple form that PostgREST reads.
+ *
+ * @module
+ */
+import { exactInteger } from "../http/range.ts";
+import type { Preferences } from "./api_request.ts";
+
+/** Preferences with a closed list of values. */
+type ListedName = "resolution" | "return" | "count" | "tx" | "missing" | "handling";
+
+/** Values of the listed preferences, while they are collected. */
+type Listed = { -readonly [Name in ListedName]: Preferences[Name] };
+
+const values: { readonly [Name in ListedName]: readonly NonNullable<Preferences[Name]>[] } = {
+  resolution: ["merge-duplicates", "ignore-duplicates"],
+  return: ["representation", "minimal", "headers-only"],
+  count: ["exact", "planned", "estimated"],
+  tx: ["commit", "rollback"],
+  missing: ["default", "null"],
+  handling: ["strict", "lenient"],
+};
+
+/** What a whole token sets. */
+const tokens: ReadonlyMap<string, Partial<Listed>> = new Map(
+  Object.entries(values).flatMap(([name, each]) =>
+    each.map((value) => [`${name}=${value}`, { [name]: value }] as const)
+  ),
+);
+
+const timezonePrefix = "timezone=";
+const maxAffectedPrefix = "max-affected=";
+
+const nothingPreferred: Preferences = {
+  resolution: null,
+  return: null,
+  count: null,
+  tx: null,
+  missing: null,
+  handling: null,
+  timezone: null,
+  maxAffected: null,
+  invalid: [],
+};
+
+/**
+ * Reads the header, whose lines are joined by commas. Tokens are compared as they are, without
+ * quotes or parameters; the first of a preference counts. A token that is no preference is listed
+ * as invalid; so is a value that is unknown, but for time zones and `max-affected`.
+ */
+export function parsePreferences(header: string | null): Preferences {
+  if (header === null || header.trim() === "") return nothingPreferred;
+  let listed: Partial<Listed> = {};
+  let timezone: string | null = null;
+  let maxAffected: string | null = null;
+  const invalid: string[] = [];
+  for (const token of header.split(",").map((piece) => piece.trim())) {
+    const known = tokens.get(token);
+    if (known !== undefined) listed = { ...known, ...listed };
+    else if (token.startsWith(timezonePrefix)) timezone ??= token.slice(timezonePrefix.length);
+    else if (token.startsWith(maxAffectedPrefix)) {
+      maxAffected ??= token.slice(maxAffectedPrefix.length);
+    } else invalid.push(token);
+  }
+  return {
+    ...nothingPreferred,
+    ...listed,
+    timezone,
+    maxAffected: maxAffected === null ? null : parseCount(maxAffected),
+    invalid,
+  };
+}
+
+function parseCount(text: string): number | null {
+  const digits = text.trim();
+  return /^-?[0-9]+$/.test(digits) ? exactInteger(digits) : null;
+}

@@ -1,0 +1,203 @@
+/**
+ * The query string: which parameter is what, and what they say.
+ *
+ * @module
+ */
+import { errors } from "../errors/catalogue.ts";
+import { columns } from "./columns_grammar.ts";
+import { isCommitted, operatorExpression, restOfText } from "./filter_grammar.ts";
+import { levelKey, levelOf } from "./level_path.ts";
+import { readLimits } from "./limits.ts";
+import { group } from "./logic_grammar.ts";
+import { treePath, wholeNames } from "./name_grammar.ts";
+import { order } from "./order_grammar.ts";
+import { canonicalQuery, type QueryParam, splitQuery, type ValuedParam } from "./query_string.ts";
+import type {
+  AtLevel,
+  Filter,
+  LogicGroup,
+  OrderTerm,
+  QueryParams,
+  SelectItem,
+} from "./query_types.ts";
+import { parseError, readFrom, readText } from "./read_text.ts";
+import { Scanner } from "./scanner.ts";
+import { select } from "./select_grammar.ts";
+
+/**
+ * What parameters are that are not reserved: filters, or on GET and HEAD of a function filters when
+ * they read as such and else arguments.
+ */
+export type QueryMode = "relation" | "call-get" | "call-post";
+
+/** Names that are reserved as a whole; of each the first parameter counts, even without a value. */
+type WholeName = "select" | "columns" | "on_conflict";
+
+/** Parameters by what they are, in query order. */
+interface Sorted extends Record<WholeName, string | null | undefined> {
+  readonly order: ValuedParam[];
+  readonly logic: ValuedParam[];
+  readonly limits: ValuedParam[];
+  readonly filters: ValuedParam[];
+}
+
+/** Reserved last segments of a name, and what a parameter with such a name is. */
+const lastSegments: ReadonlyMap<string, "order" | "logic" | "limits"> = new Map([
+  ["order", "order"],
+  ["and", "logic"],
+  ["or", "logic"],
+  ["limit", "limits"],
+  ["offset", "limits"],
+]);
+
+/**
+ * Reads a raw query string, without its question mark. Raises `100` for the first parameter that
+ * cannot be read: of `order`, then of `and` and `or`, then `columns`, `select`, the filters,
+ * `on_conflict`, and the paths of `limit` and `offset`.
+ */
+export function parseQuery(raw: string, mode: QueryMode): QueryParams {
+  if (raw === "") return emptyQuery;
+  const params = splitQuery(raw.toWellFormed());
+  if (raw.includes("%00")) refuseNul(params);
+  const sorted = sortParams(params);
+  const orders = sorted.order.length === 0 ? nothing : readOrders(sorted.order);
+  const logic = sorted.logic.length === 0 ? nothing : sorted.logic.map(readLogic);
+  const written = readNames("columns parameter", sorted.columns);
+  const items = readSelect(sorted.select);
+  const { filters, filterNames, callArguments } = readFilters(sorted.filters, mode);
+  const onConflict = readNames("on_conflict parameter", sorted.on_conflict);
+  const { limits, limit, offset, hasLimits } = readLimits(sorted.limits);
+  return {
+    select: items,
+    defaultSelect: items.length === 0 || items.length === 1 && items[0]?.kind === "all",
+    filters,
+    filterNames,
+    logic,
+    order: orders,
+    limits,
+    limit,
+    offset,
+    hasLimits,
+    columns: written && [...new Set(written)].sort(),
+    onConflict,
+    callArguments,
+    canonical: canonicalQuery(params),
+  };
+}
+
+const nothing: readonly never[] = [];
+
+const emptyQuery: QueryParams = {
+  select: [],
+  defaultSelect: true,
+  filters: [],
+  filterNames: [],
+  logic: [],
+  order: [],
+  limits: [],
+  limit: null,
+  offset: null,
+  hasLimits: false,
+  columns: null,
+  onConflict: null,
+  callArguments: [],
+  canonical: "",
+};
+
+function refuseNul(params: readonly QueryParam[]): void {
+  for (const { name, value } of params) {
+    if (value === null) continue;
+    for (const text of [name, value]) {
+      const at = text.indexOf("\0");
+      if (at < 0) continue;
+      throw errors.parse({
+        what: "query parameter",
+        raw: text.replaceAll("\0", "%00"),
+        column: [...text.slice(0, at)].length + 1,
+        details: 'unexpected "%00": PostgreSQL has no text with the character U+0000',
+      });
+    }
+  }
+}
+
+function sortParams(params: readonly QueryParam[]): Sorted {
+  const sorted: Sorted = {
+    select: undefined,
+    columns: undefined,
+    on_conflict: undefined,
+    order: [],
+    logic: [],
+    limits: [],
+    filters: [],
+  };
+  for (const { name, value } of params) {
+    if (isWholeName(name)) {
+      if (sorted[name] === undefined) sorted[name] = value;
+    } else if (value !== null) {
+      sorted[lastSegments.get(lastSegment(name)) ?? "filters"].push({ name, value });
+    }
+  }
+  return sorted;
+}
+
+function isWholeName(name: string): name is WholeName {
+  return name === "select" || name === "columns" || name === "on_conflict";
+}
+
+function lastSegment(name: string): string {
+  return name.slice(name.lastIndexOf(".") + 1);
+}
+
+function readNames(what: string, raw: string | null | undefined): readonly string[] | null {
+  return typeof raw === "string" ? readText({ what, raw }, columns) : null;
+}
+
+function readSelect(raw: string | null | undefined): readonly SelectItem[] {
+  return raw ? readText({ what: "select parameter", raw }, select) : nothing;
+}
+
+function readOrders(params: readonly ValuedParam[]): readonly AtLevel<readonly OrderTerm[]>[] {
+  const levels = new Map<string, AtLevel<readonly OrderTerm[]>>();
+  for (const { name, value } of params) {
+    const path = levelOf(name);
+    const terms = readText({ what: "order", raw: value }, order);
+    const key = levelKey(path);
+    if (!levels.has(key)) levels.set(key, { path, value: terms });
+  }
+  return [...levels.values()];
+}
+
+/** The words `and` and `or` stand before the value, so that columns count them. */
+function readLogic({ name, value }: ValuedParam): AtLevel<LogicGroup> {
+  const names = readText({ what: "logic path", raw: name }, wholeNames);
+  const operator = names.at(-1) === "and" ? "and" : "or";
+  const before = names.slice(0, -1);
+  const path = before.filter((segment) => segment !== "not");
+  const negated = path.length < before.length;
+  const prefix = negated ? `not.${operator}` : operator;
+  const scanner = new Scanner(prefix + value, prefix.length);
+  const children = readFrom(scanner, { what: "logic tree", raw: value }, group);
+  return { path, value: { kind: "group", negated, operator, children } };
+}
+
+type Filtered = Pick<QueryParams, "filters" | "filterNames" | "callArguments">;
+
+function readFilters(params: readonly ValuedParam[], mode: QueryMode): Filtered {
+  const filters: AtLevel<Filter>[] = [];
+  const filterNames: string[] = [];
+  const callArguments: (readonly [string, string])[] = [];
+  for (const { name, value } of params) {
+    const { path, field } = readText({ what: "tree path", raw: name }, treePath);
+    const scanner = new Scanner(value);
+    const read = operatorExpression(scanner, restOfText);
+    if (read !== undefined) {
+      filters.push({ path, value: { kind: "filter", field, ...read } });
+      filterNames.push(name);
+    } else if (mode === "call-get" && !isCommitted(value)) {
+      callArguments.push([field.name, value]);
+    } else {
+      throw parseError(scanner, { what: "filter", raw: value });
+    }
+  }
+  return { filters, filterNames, callArguments };
+}

@@ -1,0 +1,175 @@
+/**
+ * A position in one parameter of the query string, and the one place that remembers where a text
+ * stopped fitting at the farthest and what would have fitted there.
+ *
+ * A production is a function that takes a scanner, moves it behind what it read and returns what it
+ * read. It returns `undefined` when the text does not fit; the scanner then knows why.
+ *
+ * @module
+ */
+
+/** A production of a grammar. */
+export type Production<T> = (scanner: Scanner) => T | undefined;
+
+/** Why a text did not fit. */
+export interface Misfit {
+  /** Where the text stopped fitting, in UTF-16 units. */
+  readonly at: number;
+  /** The character that did not fit; null at the end of the text. */
+  readonly unexpected: string | null;
+  /** What follows a complete text, its end included, was looked for there. */
+  readonly endExpected: boolean;
+  /** What would have fitted, in the order in which it was tried; with repetitions. */
+  readonly expected: readonly string[];
+  /** A rule that was broken although the text fitted. */
+  readonly rule: string | null;
+}
+
+/** How deep parentheses may nest. The stages that follow walk the result by recursion. */
+export const maxNesting = 500;
+
+export class Scanner {
+  readonly text: string;
+  /** Index of the next character. */
+  position: number;
+  #nesting = 0;
+  #silent = false;
+  #farthest = -1;
+  #unexpectedAt = -1;
+  #endExpected = false;
+  #rule: string | null = null;
+  readonly #expected: (readonly string[])[] = [];
+
+  constructor(text: string, position = 0) {
+    this.text = text;
+    this.position = position;
+  }
+
+  /** The next character as a UTF-16 unit; NaN at the end. */
+  get code(): number {
+    return this.text.charCodeAt(this.position);
+  }
+
+  get atEnd(): boolean {
+    return this.position >= this.text.length;
+  }
+
+  /** Whether the text goes on with a literal. */
+  sees(literal: string): boolean {
+    return this.text.startsWith(literal, this.position);
+  }
+
+  /** Moves behind a literal when the text goes on with it. */
+  skip(literal: string): boolean {
+    if (!this.sees(literal)) return false;
+    this.position += literal.length;
+    return true;
+  }
+
+  /** Moves behind spaces and tabs. */
+  skipBlanks(): void {
+    let code = this.code;
+    while (code === 0x20 || code === 0x09) {
+      this.position++;
+      code = this.code;
+    }
+  }
+
+  /** Moves behind a literal, or notes that one of `labels` was expected. */
+  take(literal: string, labels: readonly string[]): boolean {
+    if (this.skip(literal)) return true;
+    this.expect(labels, this.#mismatch(literal));
+    return false;
+  }
+
+  /** Moves behind the first of `words` that the text goes on with, or notes that one was expected. */
+  takeWord<Word extends string>(words: readonly Word[], labels: readonly string[]) {
+    for (const word of words) if (this.skip(word)) return word;
+    this.expect(labels, this.#mismatch(words[0] ?? ""));
+    return undefined;
+  }
+
+  /** Where the text departs from a literal that it should go on with. */
+  #mismatch(literal: string): number {
+    let length = 0;
+    while (this.text[this.position + length] === literal[length] && length < literal.length) {
+      length++;
+    }
+    return this.position + length;
+  }
+
+  /** Notes what would have fitted here, and which character did not. */
+  expect(labels: readonly string[], unexpectedAt = this.position): void {
+    if (this.#silent || this.position < this.#farthest) return;
+    if (this.position > this.#farthest) {
+      this.forget();
+      this.#farthest = this.position;
+      this.#unexpectedAt = unexpectedAt;
+    }
+    this.#expected.push(labels);
+  }
+
+  /** Notes that the text could have ended here, or gone on with one of `labels`. */
+  expectEnd(labels: readonly string[]): void {
+    this.expect(labels);
+    this.expect(endOfInput);
+    if (!this.#silent && this.position === this.#farthest) this.#endExpected = true;
+  }
+
+  /** Forgets what was noted, for when another reading of the text explains more. */
+  forget(): void {
+    this.#farthest = -1;
+    this.#endExpected = false;
+    this.#expected.length = 0;
+  }
+
+  /** Notes that the text fits and is refused here all the same. */
+  refuse(rule: string): undefined {
+    if (this.#silent) return;
+    this.#rule = rule;
+    this.#farthest = this.position;
+  }
+
+  /** Reads by a production; takes back its moves when it does not fit, and leaves no notes. */
+  attempt<T>(production: Production<T>): T | undefined {
+    const { position } = this;
+    const silent = this.#silent;
+    this.#silent = true;
+    const read = production(this);
+    this.#silent = silent;
+    if (read === undefined) this.position = position;
+    return read;
+  }
+
+  /** Reads by a production one level deeper; refused beyond {@linkcode maxNesting}. */
+  nested<T>(production: Production<T>): T | undefined {
+    if (this.#nesting >= maxNesting) {
+      return this.refuse(`parentheses nest deeper than ${maxNesting} levels`);
+    }
+    this.#nesting++;
+    const read = production(this);
+    this.#nesting--;
+    return read;
+  }
+
+  /** Whether the scanner is inside of parentheses. */
+  get isNested(): boolean {
+    return this.#nesting > 0;
+  }
+
+  /** Why the text did not fit; for when a production returned undefined. */
+  misfit(): Misfit {
+    const at = Math.max(this.#farthest, 0);
+    const shownAt = this.#endExpected || this.#rule !== null ? at : this.#unexpectedAt;
+    const unexpected = this.text.codePointAt(shownAt);
+    return {
+      at,
+      unexpected: unexpected === undefined ? null : String.fromCodePoint(unexpected),
+      endExpected: this.#endExpected,
+      expected: this.#expected.flat(),
+      rule: this.#rule,
+    };
+  }
+}
+
+const endOfInput = ["end of input"] as const;

@@ -1,0 +1,215 @@
+/**
+ * The value of `select`.
+ *
+ * @module
+ */
+import { cast, fieldFrom, name, seesName } from "./name_grammar.ts";
+import type {
+  AggregateFunction,
+  Field,
+  JoinType,
+  SelectField,
+  SelectItem,
+  SelectRelation,
+  SelectSpread,
+} from "./query_types.ts";
+import type { Scanner } from "./scanner.ts";
+
+const itemStart = [
+  '"..."',
+  "field name (* or [a..z0..9_$])",
+  '"*"',
+  '"count()"',
+] as const;
+const closing = ['")"'] as const;
+const nextOrClosing = ['","', '")"'] as const;
+const closingOrNext = ['")"', '","'] as const;
+const comma = ['","'] as const;
+const colon = ['":"'] as const;
+const castMark = ['"::"'] as const;
+const aggregateMark = ['"."'] as const;
+const call = ['"()"'] as const;
+const embedStart = ['"!"', '"("'] as const;
+const joinWords = ["left", "inner"] as const;
+const joinLabels = joinWords.map((word) => `"${word}"`);
+const aggregates = ["sum", "avg", "count", "max", "min"] as const;
+const aggregateLabels = aggregates.map((word) => `"${word}"`);
+
+const nothing: readonly SelectItem[] = [];
+
+/** `select-param = [ select ]`, to the end of the text. */
+export function select(scanner: Scanner): readonly SelectItem[] | undefined {
+  scanner.skipBlanks();
+  if (scanner.atEnd) return nothing;
+  const read = items(scanner);
+  if (read === undefined || scanner.atEnd) return read;
+  scanner.forget();
+  scanner.expectEnd(comma);
+  return undefined;
+}
+
+/** `select = item *( "," item )` */
+function items(scanner: Scanner): readonly SelectItem[] | undefined {
+  const read: SelectItem[] = [];
+  do {
+    const next = item(scanner);
+    if (next === undefined) return undefined;
+    read.push(next);
+    scanner.skipBlanks();
+  } while (scanner.skip(","));
+  return read;
+}
+
+/** `item = spread / relation / field-item`, with blanks around it. */
+function item(scanner: Scanner): SelectItem | undefined {
+  scanner.skipBlanks();
+  if (seesName(scanner)) return named(scanner);
+  if (scanner.sees(".")) return scanner.take("...", itemStart) ? spread(scanner) : undefined;
+  if (scanner.skip("*")) return endsItem(scanner) ? { kind: "all" } : undefined;
+  scanner.expect(itemStart);
+  return undefined;
+}
+
+/** What is embedded, without its items. */
+interface EmbedHead {
+  readonly hint: string | null;
+  readonly join: JoinType | null;
+}
+
+/** `spread = "..." name params "(" [ select ] ")"` */
+function spread(scanner: Scanner): SelectSpread | undefined {
+  const target = name(scanner);
+  if (target === undefined) return undefined;
+  const head = parameters(scanner);
+  if (head === undefined) return undefined;
+  if (!scanner.sees("(")) {
+    scanner.expect(embedStart);
+    return undefined;
+  }
+  const inside = scanner.nested(embedded);
+  return inside === undefined ? undefined : { kind: "spread", target, ...head, select: inside };
+}
+
+/** `params = 0*2( "!left" / "!inner" / "!" name )`; the first hint and the first join count. */
+function parameters(scanner: Scanner): EmbedHead | undefined {
+  let hint: string | null = null;
+  let join: JoinType | null = null;
+  for (let count = 0; count < 2 && scanner.skip("!"); count++) {
+    const word = joinWords.find((each) => scanner.skip(each));
+    if (word !== undefined) {
+      join ??= word;
+      continue;
+    }
+    scanner.expect(joinLabels);
+    const read = name(scanner);
+    if (read === undefined) return undefined;
+    hint ??= read;
+  }
+  return { hint, join };
+}
+
+/** `params` before a parenthesis. */
+function relationHead(scanner: Scanner): EmbedHead | undefined {
+  const head = parameters(scanner);
+  return scanner.sees("(") ? head : undefined;
+}
+
+/** `"(" [ select ] ")"` */
+function embedded(scanner: Scanner): readonly SelectItem[] | undefined {
+  scanner.skip("(");
+  scanner.skipBlanks();
+  if (scanner.skip(")")) return nothing;
+  const start = scanner.position;
+  const read = items(scanner);
+  if (read === undefined) {
+    if (scanner.position === start) scanner.expect(closing);
+    return undefined;
+  }
+  return scanner.take(")", nextOrClosing) ? read : undefined;
+}
+
+/** `[ name ":" ] ( relation / "count()" / field-item )`; no relation is called `count`. */
+function named(scanner: Scanner): SelectItem | undefined {
+  if (scanner.skip("count()")) return countItem(scanner, null);
+  const first = name(scanner);
+  if (first === undefined) return undefined;
+  if (!seesAlias(scanner)) return relationOrField(scanner, first, null);
+  scanner.skip(":");
+  scanner.expect(colon);
+  scanner.skipBlanks();
+  if (scanner.skip("count()")) return countItem(scanner, first);
+  const target = name(scanner);
+  return target === undefined ? undefined : relationOrField(scanner, target, first);
+}
+
+function seesAlias(scanner: Scanner): boolean {
+  return scanner.sees(":") && !scanner.sees("::");
+}
+
+/** `count-item = "count()" [ "::" cast ]` */
+function countItem(scanner: Scanner, alias: string | null): SelectItem | undefined {
+  const read = optionalCast(scanner);
+  if (read === undefined || !endsItem(scanner)) return undefined;
+  return { kind: "count", alias, cast: read };
+}
+
+function relationOrField(
+  scanner: Scanner,
+  target: string,
+  alias: string | null,
+): SelectRelation | SelectField | undefined {
+  const head = target !== "count" && (scanner.sees("(") || scanner.sees("!"))
+    ? scanner.attempt(relationHead)
+    : undefined;
+  if (head === undefined) {
+    const field = fieldFrom(scanner, target);
+    return field === undefined ? undefined : fieldItem(scanner, field, alias);
+  }
+  const inside = scanner.nested(embedded);
+  if (inside === undefined) return undefined;
+  return { kind: "relation", target, alias, ...head, select: inside };
+}
+
+/** `field-item = field [ "::" cast ] [ "." agg "()" ] [ "::" cast ]`, whose field has been read. */
+function fieldItem(
+  scanner: Scanner,
+  field: Field,
+  alias: string | null,
+): SelectField | undefined {
+  const inner = optionalCast(scanner);
+  const aggregate = inner === undefined ? undefined : optionalAggregate(scanner);
+  const outer = aggregate === undefined ? undefined : optionalCast(scanner);
+  if (inner === undefined || aggregate === undefined || outer === undefined) return undefined;
+  if (!endsItem(scanner)) return undefined;
+  return { kind: "field", field, alias, cast: inner, aggregate, aggregateCast: outer };
+}
+
+/** `[ "::" cast ]`: null when there is none. */
+function optionalCast(scanner: Scanner): string | null | undefined {
+  if (scanner.skip("::")) return cast(scanner);
+  if (!scanner.sees(":")) {
+    scanner.expect(castMark);
+    return null;
+  }
+  scanner.forget();
+  scanner.take("::", castMark);
+  return undefined;
+}
+
+/** `[ "." agg "()" ]`: null when there is none. */
+function optionalAggregate(scanner: Scanner): AggregateFunction | null | undefined {
+  if (!scanner.skip(".")) {
+    scanner.expect(aggregateMark);
+    return null;
+  }
+  const read = scanner.takeWord(aggregates, aggregateLabels);
+  return read !== undefined && scanner.take("()", call) ? read : undefined;
+}
+
+/** An item ends before `)`, before `,`, or at the end of the text when no parenthesis is open. */
+function endsItem(scanner: Scanner): boolean {
+  scanner.skipBlanks();
+  if (scanner.sees(",") || scanner.sees(")") || scanner.atEnd && !scanner.isNested) return true;
+  scanner.expectEnd(closingOrNext);
+  return false;
+}

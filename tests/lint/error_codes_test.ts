@@ -1,0 +1,43 @@
+import { deepStrictEqual, match, ok } from "node:assert/strict";
+import { errors } from "../../src/errors/catalogue.ts";
+
+/** Errors that share a code and a status on purpose: one mistake, worded by how it was made. */
+const shared: Readonly<Record<string, readonly string[]>> = {
+  "108 400": ["notEmbedded", "embeddedUnderAlias"],
+};
+
+const entries = Object.entries(errors).map(([name, { code, status }]) => ({ name, code, status }));
+
+Deno.test("errors has one entry per code and status", () => {
+  const groups = Object.groupBy(entries, ({ code, status }) => `${code} ${status}`);
+  const found = Object.entries(groups)
+    .map(([key, group]) => [key, group!.map(({ name }) => name)] as const)
+    .filter(([, names]) => names.length > 1);
+  deepStrictEqual(Object.fromEntries(found), shared);
+});
+
+Deno.test("errors has codes of one group sign and two digits, and statuses of failures", () => {
+  for (const { name, code, status } of entries) {
+    match(code, /^[0-9X][0-9]{2}$/, name);
+    ok(status >= 300 && status <= 599, `${name} has status ${status}`);
+  }
+});
+
+const readme = await Deno.readTextFile(new URL("../../README.md", import.meta.url)).catch(() => "");
+
+/** Rows such as `| SVC116 | 406 | … |`; a code may stand in backquotes. */
+const documented: ReadonlySet<string> = new Set(
+  Array.from(
+    readme.matchAll(/^\| *`?SVC(\w{3})`? *\| *(\d{3}) *\|/gm),
+    (row) => `${row[1]} ${row[2]}`,
+  ),
+);
+
+Deno.test({
+  name: "README.md lists every error with its status, and no other",
+  ignore: readme === "",
+  fn() {
+    const known = new Set(entries.map(({ code, status }) => `${code} ${status}`));
+    deepStrictEqual([...documented].toSorted(), [...known].toSorted());
+  },
+});

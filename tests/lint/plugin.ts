@@ -1,0 +1,21 @@
+/**
+ * The project's own lint rules, as a plugin of `deno lint`.
+ *
+ * @module
+ */
+import { importDirection } from "./import_direction.ts";
+import { noBarrel } from "./no_barrel.ts";
+import { noConsole } from "./no_console.ts";
+import { portable } from "./portable.ts";
+import { sqlText } from "./sql_text.ts";
+
+export default {
+  name: "svc",
+  rules: {
+    "import-direction": importDirection,
+    "no-barrel": noBarrel,
+    "no-console": noConsole,
+    "portable": portable,
+    "sql-text": sqlText,
+  },
+} satisfies Deno.lint.Plugin;

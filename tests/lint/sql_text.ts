@@ -1,0 +1,47 @@
+/**
+ * The rule that text becomes SQL in few places: where statements are composed and where the system
+ * catalogues are read.
+ *
+ * @module
+ */
+import { visitImports } from "./imports.ts";
+import { importedPath, projectPath } from "./project_path.ts";
+
+const fragment = "src/sql/fragment.ts";
+
+/** Exports of the fragment module that take a bare string for SQL. */
+const raw: ReadonlySet<string> = new Set(["catalogueSql", "literal"]);
+
+const allowed = ["src/query/", "src/schema_cache/", "src/sql/", "tests/"];
+
+export const sqlText: Deno.lint.Rule = {
+  create(context) {
+    const path = projectPath(context.filename);
+    if (allowed.some((folder) => path.startsWith(folder))) return {};
+    return visitImports(({ node, specifier }) => {
+      if (importedPath(path, specifier) !== fragment) return;
+      for (const name of importedNames(node)) {
+        if (name !== null && !raw.has(name)) continue;
+        const message = `${name ?? "all of sql/fragment.ts"} is for query/ and schema_cache/ alone`;
+        context.report({ node, message });
+      }
+    });
+  },
+};
+
+/** Names that an import takes; `null` for all of them. */
+function importedNames(node: Deno.lint.Node): readonly (string | null)[] {
+  if (node.type === "ImportDeclaration") {
+    return node.specifiers.map((each) =>
+      each.type === "ImportSpecifier" ? nameOf(each.imported) : null
+    );
+  }
+  if (node.type === "ExportNamedDeclaration") {
+    return node.specifiers.map((each) => nameOf(each.local as Deno.lint.Identifier));
+  }
+  return [null];
+}
+
+function nameOf(node: Deno.lint.Identifier | Deno.lint.StringLiteral): string {
+  return node.type === "Identifier" ? node.name : node.value;
+}

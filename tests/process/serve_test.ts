@@ -1,0 +1,133 @@
+import { deepStrictEqual, match, ok, strictEqual } from "node:assert/strict";
+import { startService } from "../support/process.ts";
+import { signToken, testSecret } from "../support/token.ts";
+
+const todos = {
+  "db-uri": "pglite://memory",
+  "db-embedded-init": new URL("../../examples/todos/todos.sql", import.meta.url).pathname,
+  "db-schemas": "api",
+  "db-anon-role": "web_anon",
+  "jwt-secret": testSecret,
+  "log-level": "info",
+};
+
+Deno.test("the process serves, logs, reloads and stops", async (t) => {
+  await using service = await startService(todos);
+  await service.listening();
+
+  await t.step("reads and writes over TCP", async () => {
+    const read = await service.fetch("GET /todos?select=id&order=id&limit=2");
+    strictEqual(read.status, 200);
+    match(read.headers.get("Server")!, /^svc\/\d/);
+    strictEqual(read.headers.get("Content-Range"), "0-1/*");
+    strictEqual(read.headers.get("Content-Length"), String('[{"id":1}, \n {"id":2}]'.length));
+    deepStrictEqual(await read.json(), [{ id: 1 }, { id: 2 }]);
+    const token = await signToken({ role: "todo_user", sub: "ada" });
+    const written = await service.fetch("POST /todos", {
+      headers: { Authorization: `Bearer ${token}`, "Content-Type": "application/json" },
+      body: JSON.stringify({ task: "new" }),
+    });
+    strictEqual(written.status, 201);
+    await written.body?.cancel();
+    const back = await service.fetch("GET /todos?select=task,owner&order=id.desc&limit=1");
+    deepStrictEqual(await back.json(), [{ task: "new", owner: "ada" }]);
+  });
+
+  await t.step("answers HEAD without a length and without a body", async () => {
+    const head = await service.fetch("HEAD /todos");
+    strictEqual(head.status, 200);
+    strictEqual(head.headers.get("Content-Length"), null);
+    strictEqual(await head.text(), "");
+    const missing = await service.fetch("HEAD /nothing");
+    strictEqual(missing.status, 404);
+    ok(Number(missing.headers.get("Content-Length")) > 0);
+  });
+
+  await t.step("answers on the admin port", async () => {
+    for (const [path, status] of [["/live", 200], ["/ready", 200], ["/nothing", 404]] as const) {
+      const response = await service.fetchAdmin(`GET ${path}`);
+      strictEqual(response.status, status);
+      strictEqual(await response.text(), "");
+    }
+  });
+
+  await t.step("writes requests to stdout and everything else to stderr", async () => {
+    const line = await service.stdout.waitFor(/GET \/todos\?select=id&order=id&limit=2/);
+    match(
+      line,
+      /^127\.0\.0\.1 - web_anon \[\d\d\/\w{3}\/\d{4}:\d\d:\d\d:\d\d [+-]\d{4}\] "GET \/todos\?select=id&order=id&limit=2 HTTP\/1\.1" 200 21 "" "[^"]*"$/,
+    );
+    await service.stdout.waitFor(/ - todo_user \[.*"POST \/todos HTTP\/1\.1" 201 0 /);
+    ok(service.stderr.all.some((text) => /Starting SVC/.test(text)));
+    ok(!service.stdout.all.join("\n").includes("eyJ"), "no token in the log");
+  });
+
+  await t.step("reads the schema again on SIGUSR1 and SIGHUP", async () => {
+    for (const signal of ["SIGUSR1", "SIGHUP"] as const) {
+      const after = service.stderr.all.length;
+      service.signal(signal);
+      await service.stderr.waitFor(/Schema cache loaded \d+ Relations/, { after });
+    }
+    const response = await service.fetch("GET /todos?limit=1");
+    strictEqual(response.status, 200);
+    await response.body?.cancel();
+  });
+
+  await t.step("reads the configuration again on SIGUSR2", async () => {
+    const text = await Deno.readTextFile(service.configPath);
+    await Deno.writeTextFile(service.configPath, `${text}\nmax-rows = 1\n`);
+    const after = service.stderr.all.length;
+    service.signal("SIGUSR2");
+    await service.stderr.waitFor(/Config reloaded/, { after });
+    const response = await service.fetch("GET /todos?select=id&order=id");
+    deepStrictEqual(await response.json(), [{ id: 1 }]);
+  });
+
+  await t.step("keeps the old configuration when the new one is wrong", async () => {
+    const text = await Deno.readTextFile(service.configPath);
+    await Deno.writeTextFile(service.configPath, `${text}db-pol = 3\n`);
+    const after = service.stderr.all.length;
+    service.signal("SIGUSR2");
+    const line = await service.stderr.waitFor(/Failed reloading config/, { after });
+    match(line, /svc\.conf:\d+: db-pol: .*db-pool/);
+    const response = await service.fetch("GET /todos?select=id&order=id");
+    deepStrictEqual(await response.json(), [{ id: 1 }]);
+  });
+
+  await t.step("ends with 0 on SIGTERM", async () => {
+    const status = await service.stop("SIGTERM");
+    strictEqual(status.code, 0);
+    ok(service.stderr.all.some((text) => /termination unix signal SIGTERM/.test(text)));
+  });
+});
+
+const refused: readonly [string, string, RegExp][] = [
+  [
+    "a misspelt key",
+    'db-uri = "pglite://memory"\ndb-schmas = "api"\n',
+    /svc\.conf:2: db-schmas: .*db-schemas/,
+  ],
+  [
+    "a bad port",
+    'db-uri = "pglite://memory"\ndb-schemas = "api"\nserver-port = 99999\n',
+    /svc\.conf:3: server-port: /,
+  ],
+  ["a missing required key", 'db-schemas = "api"\n', /svc\.conf:\d+: db-uri: /],
+  ["no TOML", 'db-uri = "pglite://memory"\ndb-schemas = api\n', /svc\.conf:2: /],
+  [
+    "a short secret",
+    'db-uri = "pglite://memory"\ndb-schemas = "api"\njwt-secret = "short"\n',
+    /svc\.conf:3: jwt-secret: The JWT secret must be at least 32 characters long\./,
+  ],
+];
+
+for (const [name, configText, line] of refused) {
+  Deno.test(`the process ends with 1 and one line for ${name}`, async () => {
+    await using service = await startService({}, { configText });
+    strictEqual((await service.status).code, 1);
+    await service.stderr.ended;
+    const own = service.stderr.all.filter((text) => text.startsWith("svc: "));
+    strictEqual(own.length, 1, service.stderr.all.join("\n"));
+    match(own[0]!, line);
+  });
+}

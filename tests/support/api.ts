@@ -1,0 +1,167 @@
+/**
+ * Tests of features: requests to the fetch handler, over a fixture, on every engine.
+ *
+ * ```ts ignore
+ * const suite = apiSuite("tools", { dbSchemas: ["api"], dbAnonRole: "anon" });
+ *
+ * suite.test("or= selects rows that match either branch", async (api) => {
+ *   const response = await api("GET /entities?or=(id.eq.1,id.eq.2)&select=id");
+ *   strictEqual(response.status, 200);
+ *   deepStrictEqual(await response.json(), [{ id: 1 }, { id: 2 }]);
+ * });
+ *
+ * suite.rows("order= sorts", [
+ *   ["GET /entities?order=id.desc&limit=1&select=id", {}, 200, [{ id: 9 }]],
+ *   ["POST /entities", { as: "writer", body: { id: 10 } }, 201, undefined, { Location: null }],
+ * ]);
+ * ```
+ *
+ * Nothing that a request writes stays, unless the suite says `dbTxEnd: "commit"`. A suite is one test
+ * with a step per row, and the sanitizers look at it as a whole: connections stay open between steps.
+ *
+ * @module
+ */
+import { deepStrictEqual } from "node:assert/strict";
+import { createHandler, type Handler, type Observation } from "../../mod.ts";
+import { type Engine, engines } from "./engines.ts";
+import type { Fixture } from "./fixture.ts";
+import { buffered, buildRequest, type RequestParts } from "./request.ts";
+import { testSecret } from "./token.ts";
+
+/** Configuration of the handler under test. */
+export type ApiConfig = Omit<Parameters<typeof createHandler>[0], "dbUri">;
+
+/** Sends a request to the handler and reads the answer to its end. */
+export interface Api {
+  (line: string, parts?: RequestParts): Promise<Response>;
+  readonly engine: Engine;
+  /** For what is no such request: streams, reloads. */
+  readonly handler: Handler;
+}
+
+/**
+ * One request and its whole answer. The body is compared as JSON where the `Content-Type` says JSON,
+ * else as text; `undefined` is a body without any byte. A header that must be absent is `null`.
+ */
+export type Row = readonly [
+  line: string,
+  parts: RequestParts,
+  status: number,
+  body: unknown,
+  headers?: Readonly<Record<string, string | null>>,
+];
+
+/** Beside the configuration. */
+export interface SuiteOptions {
+  /** Distinguishes suites over the same fixture; the fixture's name unless told. */
+  readonly title?: string;
+  /** All unless told: for what one engine cannot do. */
+  readonly engines?: readonly Engine[];
+  /** Roles that exist before the fixture's SQL runs; `anon` and `writer` unless told. */
+  readonly roles?: readonly string[];
+}
+
+export interface ApiSuite {
+  /** Adds a test that asks as many requests as it needs. */
+  test(name: string, run: (api: Api) => Promise<void>): void;
+  /** Adds a test for each row. */
+  rows(name: string, rows: readonly Row[]): void;
+}
+
+interface Step {
+  readonly name: string;
+  readonly run: (api: Api) => Promise<void>;
+}
+
+/** What a handler reports when it, or what it needs, is broken. */
+const failureKinds: ReadonlySet<Observation["kind"]> = new Set([
+  "connect-failed",
+  "schema-cache-failed",
+  "unexpected-error",
+]);
+
+/** What requests are sent to; nothing listens there. */
+const origin = "http://localhost:3000";
+
+/** Registers a test per engine, whose steps are added afterwards. `fixture`: see {@linkcode Fixture}. */
+export function apiSuite(
+  fixture: string,
+  config: ApiConfig,
+  options: SuiteOptions = {},
+): ApiSuite {
+  const steps: Step[] = [];
+  const filled: Fixture = { name: fixture, roles: options.roles ?? ["anon", "writer"] };
+  for (const engine of options.engines ?? (Object.keys(engines) as Engine[])) {
+    Deno.test(`[${engine}] ${options.title ?? fixture}`, async (context) => {
+      await using api = await openApi(engine, filled, config);
+      for (const step of steps) await runStep(context, step, api.send);
+    });
+  }
+  return {
+    test: (name, run) => void steps.push({ name, run }),
+    rows: (name, rows) =>
+      void steps.push(...rows.map((row) => ({
+        name: `${name}: ${row[0]}`,
+        run: (api: Api) => checkRow(api, row),
+      }))),
+  };
+}
+
+async function runStep(context: Deno.TestContext, { name, run }: Step, api: Api): Promise<void> {
+  const fn = () => run(api);
+  await context.step({ name, fn, sanitizeOps: false, sanitizeResources: false });
+}
+
+interface OpenApi extends AsyncDisposable {
+  readonly send: Api;
+}
+
+async function openApi(engine: Engine, fixture: Fixture, config: ApiConfig): Promise<OpenApi> {
+  await using parts = new AsyncDisposableStack();
+  const database = await engines[engine](fixture);
+  parts.defer(() => database.remove());
+  const failures: Observation[] = [];
+  const handler = createHandler({
+    jwtSecret: testSecret,
+    dbTxEnd: "rollback",
+    ...config,
+    dbUri: database.uri,
+    observe(event) {
+      if (failureKinds.has(event.kind)) failures.push(event);
+      config.observe?.(event);
+    },
+  });
+  parts.defer(() => handler.close());
+  await handler.ready();
+  if (failures.length > 0) throw new Error("the handler is not ready", { cause: failures[0] });
+  const opened = parts.move();
+  const send = async (line: string, request: RequestParts = {}) => {
+    const response = await buffered(await handler(await buildRequest({ line, origin }, request)));
+    for (const failure of failures.splice(0)) console.error(line, failure);
+    return response;
+  };
+  return {
+    send: Object.assign(send, { engine, handler }),
+    [Symbol.asyncDispose]: () => opened.disposeAsync(),
+  };
+}
+
+async function checkRow(api: Api, [line, parts, status, body, headers]: Row): Promise<void> {
+  const response = await api(line, parts);
+  const names = Object.keys(headers ?? {});
+  const answer = {
+    status: response.status,
+    headers: Object.fromEntries(names.map((name) => [name, response.headers.get(name)])),
+    body: await readBody(response),
+  };
+  deepStrictEqual(answer, { status, headers: { ...headers }, body });
+}
+
+async function readBody(response: Response): Promise<unknown> {
+  const text = await response.text();
+  if (text === "") return undefined;
+  const isJson = /^application\/([\w.-]+\+)?json\b/.test(
+    response.headers.get("Content-Type") ?? "",
+  );
+  return isJson ? JSON.parse(text) : text;
+}

@@ -1,0 +1,143 @@
+/**
+ * Starts a throw-away PostgreSQL server, which is gone with its folder when the process that asked
+ * for it ends, however that comes about.
+ *
+ * @module
+ */
+import { join } from "node:path";
+import { freePort } from "./free_port.ts";
+import { type GuardedFolder, guardedFolder } from "./guarded_folder.ts";
+import { postgresBinaries } from "./postgres_binaries.ts";
+
+/** How PostgreSQL is told to stop; see `pg_ctl` in its manual. */
+export type StopMode = "smart" | "fast" | "immediate";
+
+/** Whom to connect as, and where. */
+export interface ConnectionTarget {
+  /** `postgres` unless told. */
+  readonly database?: string;
+  /** The superuser unless told. */
+  readonly user?: string;
+  /** The superuser's unless told. */
+  readonly password?: string;
+}
+
+/** A running PostgreSQL server. */
+export interface PostgresServer extends AsyncDisposable {
+  /** TCP port on 127.0.0.1; stays the same over {@linkcode halt} and {@linkcode resume}. */
+  readonly port: number;
+  /** Holds everything the server writes, its Unix socket and its `log`. */
+  readonly folder: string;
+  /** `18.4` */
+  readonly version: string;
+  uri(target?: ConnectionTarget): string;
+  /** Stops the server but keeps its data. */
+  halt(mode: StopMode): Promise<void>;
+  /** Starts the server again after {@linkcode halt}. */
+  resume(): Promise<void>;
+  /** Stops the server for good and removes its folder. */
+  stop(): Promise<void>;
+}
+
+export interface PostgresOptions {
+  /** Server settings beside the defaults here, for example `{ max_connections: "20" }`. */
+  readonly settings?: Readonly<Record<string, string>>;
+}
+
+/** What was committed survives the death of the server, but not a power cut. */
+const testSettings: Readonly<Record<string, string>> = {
+  fsync: "off",
+  full_page_writes: "off",
+  max_connections: "200",
+  wal_level: "replica",
+  listen_addresses: "127.0.0.1",
+};
+
+/** PostgreSQL refuses to run as root, so root starts it as `nobody`. */
+const nobody = { uid: 65534, gid: 65534 } as const;
+
+/** Runs one of PostgreSQL's programs to its end; raises an `Error` with its output if it fails. */
+type Run = (program: string, args: readonly string[]) => Promise<string>;
+
+/** Starts a server of its own on a free port, with an empty cluster in the C locale and UTC. */
+export async function startPostgres(options: PostgresOptions = {}): Promise<PostgresServer> {
+  const folder = await guardedFolder("svc_postgres_");
+  const user = Deno.uid() === 0 ? nobody : {};
+  try {
+    if (Deno.uid() === 0) await Deno.chown(folder.path, nobody.uid, nobody.gid);
+    const run = runIn(folder.path, await postgresBinaries(folder.path), user);
+    return await bootServer(folder, run, options.settings ?? {});
+  } catch (error) {
+    await folder.remove();
+    throw error;
+  }
+}
+
+async function bootServer(
+  { path: folder, remove: stop }: GuardedFolder,
+  run: Run,
+  settings: Readonly<Record<string, string>>,
+): Promise<PostgresServer> {
+  const superuserPassword = crypto.randomUUID();
+  await initCluster(folder, run, superuserPassword);
+  const port = freePort();
+  await writeSettings(folder, { ...testSettings, port: String(port), ...settings });
+  const control = ["-D", join(folder, "data"), "-w", "-t", "60"];
+  const resume = async () => {
+    await run("pg_ctl", [...control, "-l", join(folder, "log"), "start"]);
+  };
+  await resume();
+  return {
+    port,
+    folder,
+    version: (await run("postgres", ["--version"])).split(" ")[2]!.trim(),
+    uri: ({ database = "postgres", user = "postgres", password = superuserPassword } = {}) =>
+      `postgres://${encodeURIComponent(user)}:${encodeURIComponent(password)}@127.0.0.1:${port}/${
+        encodeURIComponent(database)
+      }`,
+    halt: async (mode) => {
+      await run("pg_ctl", [...control, "-m", mode, "stop"]);
+    },
+    resume,
+    stop,
+    [Symbol.asyncDispose]: stop,
+  };
+}
+
+async function initCluster(folder: string, run: Run, password: string): Promise<void> {
+  const passwordFile = join(folder, "password");
+  await Deno.writeTextFile(passwordFile, password);
+  const locale = ["--encoding=UTF8", "--locale=C", "--lc-ctype=C.UTF-8"];
+  const login = ["--username=postgres", "--auth=scram-sha-256", `--pwfile=${passwordFile}`];
+  await run("initdb", ["-D", join(folder, "data"), "--no-sync", ...locale, ...login]);
+}
+
+async function writeSettings(
+  folder: string,
+  settings: Readonly<Record<string, string>>,
+): Promise<void> {
+  const lines = Object.entries({ ...settings, unix_socket_directories: folder })
+    .map(([name, value]) => `${name} = '${value.replaceAll("'", "''")}'\n`);
+  await Deno.writeTextFile(join(folder, "data", "postgresql.conf"), lines.join(""), {
+    append: true,
+  });
+}
+
+/** Variables of the caller such as `PGPORT` must not reach the programs. */
+function runIn(folder: string, bin: string, user: Partial<typeof nobody>): Run {
+  return async (program, args) => {
+    const command = new Deno.Command(join(bin, program), {
+      args: [...args],
+      clearEnv: true,
+      cwd: folder,
+      env: { PATH: Deno.env.get("PATH") ?? "", TZ: "UTC" },
+      stdin: "null",
+      ...user,
+    });
+    const { success, stdout, stderr } = await command.output();
+    const text = new TextDecoder().decode(stdout);
+    if (success) return text;
+    const log = await Deno.readTextFile(join(folder, "log")).catch(() => "");
+    throw new Error(`${program} failed:\n${text}${new TextDecoder().decode(stderr)}${log}`);
+  };
+}

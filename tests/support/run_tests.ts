@@ -1,0 +1,65 @@
+/**
+ * Runs the tests: `deno task test [arguments of deno test]`. Starts one PostgreSQL server and makes
+ * one empty PGlite folder for all test files, removes both at the end, and ends its output with a line
+ * `N passed, N failed`, in which a step of a test counts like a test.
+ *
+ * A server that already runs is used instead if `SVC_TEST_URI` names it with a superuser. The databases
+ * of tests are dropped from it, but the roles of fixtures stay. `SVC_TEST_POSTGRES_BIN` chooses another
+ * PostgreSQL to start.
+ *
+ * @module
+ */
+import { join } from "node:path";
+import { PGlite } from "@electric-sql/pglite";
+import { pgliteVariable, serverVariable } from "./environment.ts";
+import { guardedFolder } from "./guarded_folder.ts";
+import { startPostgres } from "./postgres_server.ts";
+import { countTests, describeCounts } from "./test_counts.ts";
+
+/** Leaks are looked for as well: `deno.json` says so. */
+const flags = ["-A", "--doc", "--parallel"];
+
+/** Gives the exit code. */
+async function runTests(args: readonly string[]): Promise<number> {
+  await using folder = await guardedFolder("svc_tests_");
+  await using cleanup = new AsyncDisposableStack();
+  const [uri, pglite] = await Promise.all([
+    Deno.env.get(serverVariable) || startServer(cleanup),
+    makePglite(join(folder.path, "pglite")),
+  ]);
+  const report = join(folder.path, "report.xml");
+  const child = new Deno.Command(Deno.execPath(), {
+    args: ["test", ...flags, `--junit-path=${report}`, ...args],
+    env: { [serverVariable]: uri, [pgliteVariable]: pglite },
+  }).spawn();
+  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    Deno.addSignalListener(signal, () => child.kill(signal));
+  }
+  const { code } = await child.status;
+  const xml = await Deno.readTextFile(report).catch(() => "");
+  console.log(describeCounts(countTests(xml, code)));
+  return code;
+}
+
+async function startServer(cleanup: AsyncDisposableStack): Promise<string> {
+  console.error("Starting PostgreSQL...");
+  const start = performance.now();
+  const server = cleanup.use(await startPostgres());
+  console.error(`PostgreSQL ${server.version} runs on port ${server.port}${since(start)}`);
+  return server.uri();
+}
+
+async function makePglite(path: string): Promise<string> {
+  console.error("Preparing PGlite...");
+  const start = performance.now();
+  const database = await PGlite.create(path);
+  await database.close();
+  console.error(`PGlite is ready${since(start)}`);
+  return path;
+}
+
+function since(start: number): string {
+  return ` (${Math.round(performance.now() - start)} ms)`;
+}
+
+Deno.exit(await runTests(Deno.args));

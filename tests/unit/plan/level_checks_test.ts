@@ -1,0 +1,166 @@
+import { deepStrictEqual, doesNotThrow, throws } from "node:assert/strict";
+import type { ServiceError } from "../../../src/errors/service_error.ts";
+import type { QueryParams } from "../../../src/request/query_types.ts";
+import {
+  at,
+  by,
+  column,
+  count,
+  embed,
+  filter,
+  group,
+  isNotNull,
+  isNull,
+  place,
+  planOf,
+  spread,
+} from "../../support/reading.ts";
+
+const makers = embed("makers", [column("name")]);
+const tools = embed("tools", [column("name")]);
+const equals = ["eq", "1"] as const;
+
+const refusals: readonly [
+  name: string,
+  relation: string,
+  parts: Partial<QueryParams>,
+  error: string,
+][] = [
+  [
+    "a related order of what is not embedded",
+    "tools",
+    { order: [at("", [by("name", { relation: "makers" })])] },
+    "108 'makers' is not an embedded resource in this request",
+  ],
+  [
+    "a related order by the target of an aliased embed",
+    "tools",
+    {
+      select: [embed("makers", [], { alias: "m" })],
+      order: [at("", [by("name", { relation: "makers" })])],
+    },
+    "108 'makers' is not an embedded resource in this request",
+  ],
+  [
+    "a related order on many rows",
+    "makers",
+    { select: [tools], order: [at("", [by("name", { relation: "tools" })])] },
+    "118 A related order on 'tools' is not possible: 'makers' and 'tools' do not form a " +
+    "many-to-one or one-to-one relationship",
+  ],
+  [
+    "a related order on many rows of a level below",
+    "manuals",
+    {
+      select: [embed("tools", [embed("sheds", [], { alias: "s" })])],
+      order: [at("tools", [by("title", { relation: "s" })])],
+    },
+    "118 A related order on 's' is not possible: 'tools' and 's' do not form a " +
+    "many-to-one or one-to-one relationship",
+  ],
+  [
+    "a spread of many rows",
+    "makers",
+    { select: [spread("tools", [column("name")])] },
+    "119 A spread operation on 'tools' is not possible: 'makers' and 'tools' do not form a " +
+    "many-to-one or one-to-one relationship",
+  ],
+  [
+    "a comparison with an embed",
+    "makers",
+    { select: [tools], filters: [at("", filter("tools", equals))] },
+    "120 Bad operator on the 'tools' embedded resource: Only is null or not is null filters are " +
+    "allowed on embedded resources",
+  ],
+  [
+    "is.not_null of an embed",
+    "makers",
+    { select: [tools], filters: [at("", filter("tools", { kind: "is", word: "not_null" }))] },
+    "120 Bad operator on the 'tools' embedded resource: Only is null or not is null filters are " +
+    "allowed on embedded resources",
+  ],
+  [
+    "a comparison with an aliased embed deep in a group of an embedded level",
+    "manuals",
+    {
+      select: [embed("tools", [embed("sheds", [], { alias: "s" })])],
+      logic: [at("tools", group("or", [isNull("id"), group("and", [filter("s", equals)])]))],
+    },
+    "120 Bad operator on the 'sheds' embedded resource: Only is null or not is null filters are " +
+    "allowed on embedded resources",
+  ],
+  [
+    "a wrong related order before a wrong spread",
+    "makers",
+    {
+      select: [spread("tools"), embed("paints")],
+      order: [at("", [by("id", { relation: "paints" })])],
+    },
+    "118 A related order on 'paints' is not possible: 'makers' and 'paints' do not form a " +
+    "many-to-one or one-to-one relationship",
+  ],
+  [
+    "a wrong spread before a wrong filter",
+    "makers",
+    { select: [spread("tools"), embed("paints")], filters: [at("", filter("paints", equals))] },
+    "119 A spread operation on 'tools' is not possible: 'makers' and 'tools' do not form a " +
+    "many-to-one or one-to-one relationship",
+  ],
+];
+
+for (const [name, relation, parts, expected] of refusals) {
+  Deno.test(`planRead refuses ${name}`, () => {
+    throws(() => planOf(relation, parts), (error: ServiceError) => {
+      const { code, message, details } = error.facts;
+      deepStrictEqual(`${code} ${message}${details ? `: ${details}` : ""}`, expected);
+      return true;
+    });
+  });
+}
+
+const accepted: readonly [name: string, relation: string, parts: Partial<QueryParams>][] = [
+  ["null tests of embeds", "makers", {
+    select: [tools],
+    filters: [at("", isNull("tools")), at("", isNotNull("tools"))],
+  }],
+  ["a comparison with a column of an embed's name", "shop", {
+    select: [embed("makers", [], { alias: "manuals" })],
+    filters: [at("", filter("manuals", equals))],
+  }],
+  ["a comparison inside a column of any name", "makers", {
+    select: [tools],
+    filters: [at("", filter(place("tools", "->", "a"), equals))],
+  }],
+  ["related orders of one row", "tools", {
+    select: [makers],
+    order: [at("", [by("name", { relation: "makers" })])],
+  }],
+];
+
+for (const [name, relation, parts] of accepted) {
+  Deno.test(`planRead accepts ${name}`, () => {
+    doesNotThrow(() => planOf(relation, parts));
+  });
+}
+
+const aggregates: readonly [name: string, select: QueryParams["select"]][] = [
+  ["an aggregate", [column("price", { aggregate: "sum" })]],
+  ["count()", [count]],
+  ["an aggregate in an embed", [embed("makers", [count])]],
+  ["an aggregate in a spread", [column("name"), spread("makers", [count])]],
+];
+
+for (const [name, select] of aggregates) {
+  Deno.test(`planRead refuses ${name} unless aggregates are enabled`, () => {
+    doesNotThrow(() => planOf("tools", { select }));
+    throws(
+      () => planOf("tools", { select }, {}, { dbAggregatesEnabled: false }),
+      (error: ServiceError) => error.facts.code === "123" && error.facts.status === 400,
+    );
+  });
+}
+
+Deno.test("planRead allows count without parentheses where aggregates are disabled", () => {
+  const select = [column("count")];
+  doesNotThrow(() => planOf("tools", { select }, {}, { dbAggregatesEnabled: false }));
+});

@@ -1,0 +1,173 @@
+import { deepStrictEqual, strictEqual, throws } from "node:assert/strict";
+import type { ServiceError } from "../../../src/errors/service_error.ts";
+import { type Level, levelsOf } from "../../../src/plan/levels.ts";
+import type { QueryParams } from "../../../src/request/query_types.ts";
+import {
+  at,
+  by,
+  column,
+  embed,
+  filter,
+  group,
+  isNull,
+  query,
+  spread,
+} from "../../support/reading.ts";
+
+const select = [
+  column("name"),
+  embed("tools", [column("name"), embed("manuals", [], { alias: "m" })], { alias: "t" }),
+  spread("makers", [column("city")]),
+];
+const legacy = { urlUseLegacyTargetNames: true };
+const strict = { urlUseLegacyTargetNames: false };
+
+/** What a tree holds, by level. */
+function outline({ item, filters, logic, order, limit, offset, children }: Level): unknown {
+  return {
+    name: item?.target ?? "",
+    filters: filters.map(({ field }) => field.name),
+    logic: logic.length,
+    order: order.map(({ field }) => field.name),
+    window: [limit, offset],
+    children: children.map(outline),
+  };
+}
+
+const bare = { filters: [], logic: 0, order: [], window: [null, null], children: [] };
+
+Deno.test("levelsOf attaches what addresses a level by names and aliases", () => {
+  const { root, targetNameUses } = levelsOf(
+    query({
+      select,
+      filters: [
+        at("", filter("name", ["eq", "x"])),
+        at("t", filter("price", ["gt", "1"])),
+        at("t.m", filter("pages", ["gt", "1"])),
+        at("makers", filter("city", ["eq", "Ulm"])),
+      ],
+      logic: [at("t", group("or", [isNull("a"), isNull("b")]))],
+      order: [at("t", [by("price"), by("name")]), at("", [by("id")])],
+      limits: [at("t.m", { limit: 3, offset: null }), at("t.m", { limit: null, offset: 2 })],
+    }),
+    strict,
+  );
+  const manuals = { ...bare, name: "manuals", filters: ["pages"], window: [3, 2] };
+  deepStrictEqual(outline(root), {
+    ...bare,
+    name: "",
+    filters: ["name"],
+    order: ["id"],
+    children: [
+      {
+        ...bare,
+        name: "tools",
+        filters: ["price"],
+        logic: 1,
+        order: ["price", "name"],
+        children: [manuals],
+      },
+      { ...bare, name: "makers", filters: ["city"] },
+    ],
+  });
+  deepStrictEqual(targetNameUses, []);
+});
+
+Deno.test("levelsOf reads an empty select as all columns, an empty embed as none", () => {
+  deepStrictEqual(levelsOf(query(), strict).root.fields, [{ kind: "all" }]);
+  const { root } = levelsOf(query({ select: [embed("tools")] }), strict);
+  deepStrictEqual([root.fields, root.children[0]!.fields], [[], []]);
+});
+
+Deno.test("levelsOf takes the first order of a level, however it is addressed", () => {
+  const order = [at("tools", [by("a")]), at("t", [by("b")])];
+  const { root } = levelsOf(query({ select, order }), legacy);
+  deepStrictEqual(root.children[0]!.order, [by("a")]);
+});
+
+Deno.test("levelsOf tells which aliased embeds were addressed by their target", () => {
+  const { targetNameUses } = levelsOf(
+    query({
+      select,
+      filters: [at("tools", isNull("a")), at("tools.manuals", isNull("b"))],
+      limits: [at("tools.m", { limit: 1, offset: null })],
+    }),
+    legacy,
+  );
+  deepStrictEqual(targetNameUses, [["tools", "t"], ["manuals", "m"]]);
+});
+
+Deno.test("levelsOf gives the first embed that a name may mean", () => {
+  const twice = [embed("visits", []), embed("visits", [], { alias: "work" })];
+  const counts = (config: typeof legacy, path: string, items = twice) =>
+    levelsOf(query({ select: items, filters: [at(path, isNull("a"))] }), config).root.children
+      .map(({ filters }) => filters.length);
+  deepStrictEqual(counts(legacy, "visits"), [1, 0]);
+  deepStrictEqual(counts(legacy, "work"), [0, 1]);
+  deepStrictEqual(counts(legacy, "visits", twice.toReversed()), [1, 0]);
+  deepStrictEqual(counts(strict, "visits", twice.toReversed()), [0, 1]);
+});
+
+const notEmbedded = (name: string) => ({
+  message: `'${name}' is not an embedded resource in this request`,
+  details: undefined,
+  hint: `Verify that '${name}' is included in the 'select' query parameter.`,
+});
+
+const refusals: readonly [
+  name: string,
+  Partial<QueryParams>,
+  config: typeof legacy,
+  texts: object,
+][] = [
+  ["an unknown path", { filters: [at("nope", isNull("a"))] }, legacy, notEmbedded("nope")],
+  ["the unknown segment", { filters: [at("t.nope.x", isNull("a"))] }, legacy, notEmbedded("nope")],
+  [
+    "the last filter of several",
+    { filters: [at("one", isNull("a")), at("two", isNull("a"))] },
+    legacy,
+    notEmbedded("two"),
+  ],
+  [
+    "filters before orders before limits before groups",
+    {
+      filters: [at("filters", isNull("a"))],
+      order: [at("order", [by("a")])],
+      limits: [at("limits", { limit: 1, offset: null })],
+      logic: [at("logic", group("or", [isNull("a")]))],
+    },
+    legacy,
+    notEmbedded("filters"),
+  ],
+  [
+    "orders before limits",
+    { order: [at("order", [by("a")])], limits: [at("limits", { limit: 1, offset: null })] },
+    legacy,
+    notEmbedded("order"),
+  ],
+  [
+    "limits before groups",
+    {
+      limits: [at("limits", { limit: 1, offset: null })],
+      logic: [at("logic", group("or", [isNull("a")]))],
+    },
+    legacy,
+    notEmbedded("limits"),
+  ],
+  ["a target behind an alias", { filters: [at("tools", isNull("a"))] }, strict, {
+    message: "'tools' is not an embedded resource in this request",
+    details: "Target names are not allowed in filters if they have an alias",
+    hint: "Change 'tools' to 't' in filters, orders or limits.",
+  }],
+];
+
+for (const [name, parts, config, texts] of refusals) {
+  Deno.test(`levelsOf refuses ${name}`, () => {
+    throws(() => levelsOf(query({ select, ...parts }), config), (error: ServiceError) => {
+      const { code, status, message, details, hint } = error.facts;
+      strictEqual(`${code} ${status}`, "108 400");
+      deepStrictEqual({ message, details, hint }, texts);
+      return true;
+    });
+  });
+}
