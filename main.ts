@@ -3,6 +3,7 @@
  *
  * @module
  */
+import inspector from "node:inspector";
 import { dirname, isAbsolute, resolve } from "node:path";
 import { AuthSettingError } from "./src/auth/setting_error.ts";
 import { helpText, parseArguments, usage, versionText } from "./src/cli.ts";
@@ -271,13 +272,25 @@ interface Watched {
 
 /** Reloads on signals; returns what ends that. */
 function watchSignals(service: Service, { file, log }: Watched): () => void {
-  const schema = () => void service.reloadSchema();
+  const keepShut = inspector.url() === undefined;
+  const schema = () => {
+    if (keepShut) shutInspector();
+    service.reloadSchema();
+  };
   const config = () => void reconfigure(service, { file, log });
   const listeners = [["SIGUSR1", schema], ["SIGHUP", schema], ["SIGUSR2", config]] as const;
   for (const [signal, listener] of listeners) Deno.addSignalListener(signal, listener);
   return () => {
     for (const [signal, listener] of listeners) Deno.removeSignalListener(signal, listener);
   };
+}
+
+/**
+ * Deno opens its debugger on a local port when SIGUSR1 arrives, whoever listens to the signal. It is
+ * shut again, soon and once more in case it was slow.
+ */
+function shutInspector(): void {
+  for (const milliseconds of [0, 20, 200]) setTimeout(() => inspector.close(), milliseconds);
 }
 
 async function reconfigure(service: Service, { file, log }: Watched): Promise<void> {

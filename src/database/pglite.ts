@@ -59,8 +59,12 @@ class Engine {
   }
 
   async connect(): Promise<Transport> {
-    if (this.#engine === null) this.#engine = await start(this.#options);
-    else await this.#engine.exec("rollback; discard all");
+    if (this.#engine === null) {
+      this.#engine = await start(this.#options);
+    } else {
+      await this.#engine.exec("rollback");
+      await this.#engine.exec("discard all");
+    }
     return new EngineTransport(this.#engine);
   }
 

@@ -13,6 +13,7 @@ import { hasAggregate } from "./level_checks.ts";
 import { addressOf } from "./levels.ts";
 import { orderRows } from "./order_rows.ts";
 import type {
+  Condition,
   Embed,
   EmbedJoin,
   OrderSource,
@@ -40,42 +41,50 @@ export interface NodeContext {
 
 /** Plans a level and all below it. */
 export function planNode(level: AnyLevel, context: NodeContext): ReadNode {
-  const { alias, cache } = context;
-  const isRoot = level.item === null;
-  const isSpread = level.item?.kind === "spread";
+  const { alias, aliases } = context;
   const row = rowOf(level, context);
-  const scope: FieldScope = {
-    relation: level.relation,
-    untypedRow: isRoot && context.rows === "result" && level.relation !== null ? row : null,
-    cache,
-  };
+  const scope = scopeOf(level, row, context);
   const { conditions, embeds } = settlePresence(
-    [...level.filters, ...level.logic].map((tree) =>
-      planCondition(tree, scope, (name) => positionOf(level, name))
-    ),
+    planConditions(level, scope),
     level.children.map((child) => planEmbed(child, row, context)),
-    () => context.aliases(level.origin.name),
+    () => aliases(level.origin.name),
   );
-  const grouped = !isSpread && aggregates(level);
   const window = windowFor(level, context);
+  const grouped = level.item?.kind !== "spread" && aggregates(level);
   const paged = !grouped && embeds.some(({ visible }) => visible) &&
     (level.order.length > 0 || window.limit !== null || window.offset !== null);
-  const expanded = paged || grouped || isSpread || (isRoot && context.rows === "representation");
+  const expanded = paged || grouped || level.item?.kind === "spread" ||
+    (level.item === null && context.rows === "representation");
   const order = level.order.map((term) => planOrder(term, level, scope));
   return {
     alias,
-    relation: (isRoot ? context.rows !== null : level.relationship.kind === "computed")
-      ? null
-      : level.origin,
+    relation: givenRows(level, context) ? null : level.origin,
     items: planItems(level.fields, scope, { expanded }),
     conditions,
     order,
-    orderSources: orderSources(order, embeds, { grouped, aliases: context.aliases }),
+    orderSources: orderSources(order, embeds, { grouped, level, aliases }),
     window,
     embeds,
     grouped,
     paged,
   };
+}
+
+function planConditions(level: AnyLevel, scope: FieldScope): readonly Condition[] {
+  return [...level.filters, ...level.logic].map((tree) =>
+    planCondition(tree, scope, (name) => positionOf(level, name))
+  );
+}
+
+/** Rows are not a relation's own: a caller, or a function, gives them. */
+function givenRows(level: AnyLevel, { rows }: NodeContext): boolean {
+  return level.item === null ? rows !== null : level.relationship.kind === "computed";
+}
+
+function scopeOf(level: AnyLevel, row: RowType, { rows, cache }: NodeContext): FieldScope {
+  const { relation } = level;
+  const untyped = level.item === null && rows === "result" && relation !== null;
+  return { relation, untypedRow: untyped ? row : null, cache };
 }
 
 /** Plans the order of a level; related terms name embeds that were checked before. */
@@ -156,7 +165,11 @@ function windowFor(level: AnyLevel, { windows }: NodeContext): RowWindow {
 function orderSources(
   order: readonly PlannedOrder[],
   embeds: readonly Embed[],
-  { grouped, aliases }: { readonly grouped: boolean; readonly aliases: Aliases },
+  { grouped, level, aliases }: {
+    readonly grouped: boolean;
+    readonly level: AnyLevel;
+    readonly aliases: Aliases;
+  },
 ): readonly OrderSource[] {
   const keys = new Map<number, Set<string>>();
   for (const term of order) {
@@ -168,8 +181,7 @@ function orderSources(
     else known.add(term.key);
   }
   return Array.from(keys, ([embed, wanted]) => {
-    const { node } = embeds[embed]!;
-    const alias = aliases(node.relation?.name ?? node.alias);
+    const alias = aliases(level.children[embed]!.origin.name);
     return { embed, alias, node: orderRows(embeds[embed]!, wanted) };
   });
 }

@@ -124,7 +124,7 @@ suite.rows("POST", [
   [
     "POST /makers",
     {
-      text: 'id,name,city\n11,C,NULL\n12,"D, E",Bern',
+      body: 'id,name,city\n11,C,NULL\n12,"D, E",Bern',
       headers: { ...representation, "Content-Type": "text/csv" },
     },
     201,

@@ -122,6 +122,10 @@ const searches: readonly [
   ["search", search("plfts", "german"), `"t"."search" @@ plainto_tsquery($1, $2)`, ["german", "v"]],
   ["unknown", search("phfts"), `"t"."unknown" @@ phraseto_tsquery($1)`, ["v"]],
   ["body", search("wfts"), `to_tsvector("t"."body") @@ websearch_to_tsquery($1)`, ["v"]],
+  ["body", search("fts", "english"), `to_tsvector($1, "t"."body") @@ to_tsquery($1, $2)`, [
+    "english",
+    "v",
+  ]],
   [place("spec", "->>", "a"), search("fts"), `to_tsvector("t"."spec"->>$1) @@ to_tsquery($2)`, [
     "a",
     "v",

@@ -1,0 +1,144 @@
+import { deepStrictEqual } from "node:assert/strict";
+import { makeAliases } from "../../../src/plan/aliases.ts";
+import { neededColumns } from "../../../src/plan/read_plan.ts";
+import { rootWindow, windowOf } from "../../../src/plan/windows.ts";
+import type { QueryParams } from "../../../src/request/query_types.ts";
+import {
+  all,
+  api,
+  at,
+  by,
+  cache,
+  column,
+  count,
+  embed,
+  filter,
+  isNull,
+  place,
+  planOf,
+} from "../../support/reading.ts";
+
+function representation(name: string, parts: Partial<QueryParams>, maxRows: number | null = null) {
+  const relation = cache.relation(api(name))!;
+  const source = { kind: "rows", alias: name, relation, origin: relation } as const;
+  return planOf(name, parts, { source, purpose: "representation", window: { first: 2, last: 3 } }, {
+    dbMaxRows: maxRows,
+  });
+}
+
+const needs: readonly [name: string, parts: Partial<QueryParams>, columns: string[] | "all"][] = [
+  ["all columns", {}, "all"],
+  ["selected columns, sorted", { select: [column("name"), column("id")] }, ["id", "name"]],
+  ["each column once", { select: [column("id"), column(place("id", "->", "a"))] }, ["id"]],
+  ["columns of aggregates", { select: [column("city", { aggregate: "max" }), count] }, ["city"]],
+  ["columns of the order", { select: [column("id")], order: [at("", [by("name")])] }, [
+    "id",
+    "name",
+  ]],
+  ["keys of embeds", { select: [column("name"), embed("tools", [column("price")])] }, [
+    "id",
+    "name",
+  ]],
+  ["functions of the row beside columns", { select: [column("shout"), column("id")] }, [
+    "id",
+    "shout",
+  ]],
+  ["functions of the row beside all columns", { select: [all, column("shout")] }, [
+    "id",
+    "name",
+    "city",
+    "shout",
+  ]],
+  ["the whole row for computed relationships", { select: [embed("latest", [all])] }, "all"],
+  ["nothing for counting rows", { select: [column("count")] }, []],
+];
+
+for (const [name, parts, columns] of needs) {
+  Deno.test(`neededColumns lists ${name}`, () => {
+    deepStrictEqual(neededColumns(representation("makers", parts)), columns);
+  });
+}
+
+Deno.test("neededColumns lists keys of a junction", () => {
+  deepStrictEqual(neededColumns(representation("tools", { select: [embed("sheds", [all])] })), [
+    "id",
+  ]);
+});
+
+Deno.test("planRead leaves rows and windows to the write", () => {
+  const { root } = representation("makers", {
+    select: [column("name"), embed("tools", [all])],
+    filters: [at("", filter("nope", ["eq", "1"])), at("tools", filter("price", ["gt", "1"]))],
+    logic: [],
+    order: [at("", [by("name")])],
+    limits: [at("tools", { limit: 1, offset: 1 })],
+  }, 1);
+  const none = { limit: null, offset: null, asked: false };
+  deepStrictEqual([root.conditions, root.window, root.embeds[0]!.node.window], [[], none, none]);
+  deepStrictEqual([root.order.length, root.embeds[0]!.node.conditions.length], [1, 1]);
+});
+
+Deno.test("planRead ignores what a write's filters say about embeds", () => {
+  const filters = [at("", isNull("tools")), at("", filter("tools", ["eq", "1"]))];
+  const { root } = representation("makers", { select: [embed("tools", [all])], filters });
+  deepStrictEqual([root.conditions, root.embeds[0]!.inner], [[], false]);
+});
+
+Deno.test("planRead applies the maximum of rows to the root and to embeds of many", () => {
+  const { root } = planOf(
+    "tools",
+    {
+      select: [embed("makers", [all]), embed("sheds", [all]), embed("tool_sheds", [all])],
+      limits: [at("sheds", { limit: 2, offset: null }), at("tool_sheds", { limit: 9, offset: 1 })],
+    },
+    { window: { first: 5, last: 99 } },
+    { dbMaxRows: 7 },
+  );
+  deepStrictEqual(root.window, { limit: "7", offset: "5", asked: true });
+  deepStrictEqual(root.embeds.map(({ node }) => node.window), [
+    { limit: null, offset: null, asked: false },
+    { limit: "2", offset: null, asked: true },
+    { limit: "7", offset: "1", asked: true },
+  ]);
+});
+
+Deno.test("rootWindow counts the maximum from the first row", () => {
+  deepStrictEqual(
+    [
+      rootWindow({ first: 0, last: null }, null),
+      rootWindow({ first: 3, last: null }, 10),
+      rootWindow({ first: 3, last: 4 }, 10),
+      rootWindow({ first: 0, last: -1 }, 10),
+    ].map(({ limit, offset }) => [limit, offset]),
+    [[null, null], ["10", "3"], ["2", "3"], ["0", null]],
+  );
+});
+
+Deno.test("windowOf writes any number as PostgreSQL can refuse it", () => {
+  const texts = [-1, 0, 1e21, Infinity, -Infinity].map((limit) =>
+    windowOf({ limit, offset: null }, null).limit
+  );
+  deepStrictEqual(texts, [
+    "-1",
+    "0",
+    "1000000000000000000000",
+    "9223372036854775808",
+    "-9223372036854775809",
+  ]);
+  deepStrictEqual(windowOf({ limit: -1, offset: -1 }, 5), {
+    limit: "-1",
+    offset: "-1",
+    asked: true,
+  });
+});
+
+Deno.test("makeAliases gives short names that are not the root's", () => {
+  const aliases = makeAliases("tools_2");
+  deepStrictEqual([aliases("tools"), aliases("tools"), aliases("a_very_long_name")], [
+    "tools_1",
+    "tools_3",
+    "a_very_long__4",
+  ]);
+  const { length } = new TextEncoder().encode(makeAliases("x")("𝒳".repeat(60)));
+  deepStrictEqual(length <= 63, true);
+});
