@@ -1,0 +1,482 @@
+/** Embedded relations: shapes, filters, orders, spreads, null tests, counts and errors. */
+import { deepStrictEqual, strictEqual } from "node:assert/strict";
+import { apiSuite } from "../support/api.ts";
+
+const suite = apiSuite("tools", { dbSchemas: ["api"], dbAnonRole: "anon" }, {
+  title: "embedding tools",
+});
+
+const exact = { headers: { Prefer: "count=exact" } };
+
+const failure = (
+  code: string,
+  message: string,
+  { details = null, hint = null }: { details?: string | null; hint?: string | null } = {},
+) => ({ code, message, details, hint });
+
+const notEmbedded = (name: string) =>
+  failure("SVC108", `'${name}' is not an embedded resource in this request`, {
+    hint: `Verify that '${name}' is included in the 'select' query parameter.`,
+  });
+
+suite.test("embedded values pass through jsonb, rows stay plain", async (api) => {
+  const text = async (path: string) => await (await api(`GET ${path}`)).text();
+  strictEqual(
+    await text("/tools?select=name,makers(id,name)&id=in.(1,4)&order=id"),
+    '[{"name":"saw","makers":{"id": 1, "name": "Bosk"}}, \n {"name":"relic","makers":null}]',
+  );
+  strictEqual(
+    await text("/makers?select=name,tools(name,manuals(pages))&order=id&tools.order=id"),
+    '[{"name":"Bosk","tools":[{"name": "saw", "manuals": {"pages": 12}}, ' +
+      '{"name": "drill", "manuals": {"pages": 40}}]}, \n ' +
+      '{"name":"Ryo","tools":[{"name": "plane", "manuals": null}]}, \n ' +
+      '{"name":"Idle","tools":[]}]',
+  );
+});
+
+suite.rows("embeds are", [
+  ["GET /sheds?select=title,tools(name)&order=id&tools.order=name", {}, 200, [
+    { title: "north", tools: [{ name: "drill" }, { name: "saw" }] },
+    { title: "south", tools: [{ name: "saw" }] },
+  ]],
+  ["GET /tools?select=name,makers()&id=eq.1", {}, 200, [{ name: "saw" }]],
+  ["GET /makers?select=name,tools(manuals())&id=eq.1", {}, 200, [{ name: "Bosk" }]],
+  ["GET /makers?select=name,tools(manuals(),name)&id=eq.2", {}, 200, [
+    { name: "Ryo", tools: [{ name: "plane" }] },
+  ]],
+  ["GET /tools?select=makers()&id=lt.3", {}, 200, [{}, {}]],
+  ["GET /makers?select=name,tools(manuals(*))&id=eq.2", {}, 200, [
+    { name: "Ryo", tools: [{ manuals: null }] },
+  ]],
+  ["GET /tools?select=name,maker:makers(title:name)&id=eq.1", {}, 200, [
+    { name: "saw", maker: { title: "Bosk" } },
+  ]],
+  ["GET /tools?select=maker_id,maker:maker_id(name)&id=eq.1", {}, 200, [
+    { maker_id: 1, maker: { name: "Bosk" } },
+  ]],
+  ["GET /tools?select=tools_maker_id_fkey(name)&id=eq.1", {}, 200, [
+    { tools_maker_id_fkey: { name: "Bosk" } },
+  ]],
+  ["GET /makers?select=id(name)&id=eq.2", {}, 200, [{ id: [{ name: "plane" }] }]],
+  ["GET /tools?select=id,shout,makers(name)&order=shout&limit=1", {}, 200, [
+    { id: 2, shout: "DRILL", makers: { name: "Bosk" } },
+  ]],
+  ["GET /tools?select=*,makers(*)&order=id&limit=1", {}, 200, [{
+    id: 1,
+    name: "saw",
+    maker_id: 1,
+    price: 30.5,
+    spec: { w: { kg: 2, unit: "kg" }, colors: ["red", "blue"] },
+    tags: ["cut", "wood"],
+    bought: "2024-01-02",
+    makers: { id: 1, name: "Bosk", city: "Ulm" },
+  }]],
+  ["GET /tools?select=name,sheds(title,tool_sheds(qty))&id=eq.1&sheds.order=id", {}, 200, [{
+    name: "saw",
+    sheds: [
+      { title: "north", tool_sheds: [{ qty: 2 }, { qty: 5 }] },
+      { title: "south", tool_sheds: [{ qty: 1 }] },
+    ],
+  }]],
+]);
+
+suite.rows("filters of embeds act inside them", [
+  [
+    "GET /makers?select=name,tools(name)&tools.price=gt.40&order=id&tools.order=id",
+    {},
+    200,
+    [
+      { name: "Bosk", tools: [{ name: "drill" }] },
+      { name: "Ryo", tools: [{ name: "plane" }] },
+      { name: "Idle", tools: [] },
+    ],
+  ],
+  ["GET /tools?select=name,makers(name)&makers.city=eq.Kobe&id=lt.4&order=id", {}, 200, [
+    { name: "saw", makers: null },
+    { name: "drill", makers: null },
+    { name: "plane", makers: { name: "Ryo" } },
+  ]],
+  [
+    "GET /makers?select=tools(name)&tools.or=(price.lt.31,name.eq.drill)&tools.order=id&id=eq.1",
+    {},
+    200,
+    [
+      { tools: [{ name: "saw" }, { name: "drill" }] },
+    ],
+  ],
+  ["GET /makers?select=tools(name)&tools.not.and=(price.lt.31,name.eq.saw)&id=eq.1", {}, 200, [
+    { tools: [{ name: "drill" }] },
+  ]],
+  [
+    "GET /makers?select=tools(name,manuals(pages))&tools.manuals.pages=gt.20&tools.order=id&id=eq.1",
+    {},
+    200,
+    [
+      { tools: [{ name: "saw", manuals: null }, { name: "drill", manuals: { pages: 40 } }] },
+    ],
+  ],
+  [
+    "GET /makers?select=name,cheap:tools(name),dear:tools(name)&cheap.price=lt.40&dear.price=gte.40&id=eq.1",
+    {},
+    200,
+    [{ name: "Bosk", cheap: [{ name: "saw" }], dear: [{ name: "drill" }] }],
+  ],
+  [
+    "GET /makers?select=tools(name)&tools.order=price.desc&tools.limit=1&tools.offset=1&id=eq.1",
+    {},
+    200,
+    [
+      { tools: [{ name: "saw" }] },
+    ],
+  ],
+  [
+    "GET /makers?select=id,tools(id,sheds(id))&order=id.desc&limit=2&offset=1&tools.order=id&tools.limit=1&tools.sheds.order=id.desc&tools.sheds.limit=1",
+    {},
+    200,
+    [{ id: 2, tools: [{ id: 3, sheds: [] }] }, { id: 1, tools: [{ id: 1, sheds: [{ id: 2 }] }] }],
+  ],
+  ["GET /makers?select=id&tools.price=gt.40", {}, 400, notEmbedded("tools")],
+  ["GET /makers?select=tools(id)&tools.nope.order=id", {}, 400, notEmbedded("nope")],
+  ["GET /makers?select=nonsense(id)&tools.limit=1", {}, 400, notEmbedded("tools")],
+  ["GET /makers?select=id&tools.or=(id.eq.1,id.eq.2)", {}, 400, notEmbedded("tools")],
+  [
+    "GET /makers?select=tools(missing)",
+    {},
+    400,
+    failure("42703", "column tools_1.missing does not exist"),
+  ],
+]);
+
+suite.rows("parents are chosen by their embeds", [
+  ["GET /tools?select=name,makers!inner(name)&makers.city=eq.Ulm&order=id", exact, 200, [
+    { name: "saw", makers: { name: "Bosk" } },
+    { name: "drill", makers: { name: "Bosk" } },
+  ], { "Content-Range": "0-1/2" }],
+  ["GET /makers?select=name,tools(name,manuals!inner(pages))&order=id&tools.order=id", exact, 200, [
+    {
+      name: "Bosk",
+      tools: [
+        { name: "saw", manuals: { pages: 12 } },
+        { name: "drill", manuals: { pages: 40 } },
+      ],
+    },
+    { name: "Ryo", tools: [] },
+    { name: "Idle", tools: [] },
+  ], { "Content-Range": "0-2/3" }],
+  ["GET /makers?select=name,tools!inner(manuals!inner())&limit=5", exact, 200, [{ name: "Bosk" }], {
+    "Content-Range": "0-0/1",
+  }],
+  ["GET /makers?select=name,tools!inner(name)&tools.offset=1", {}, 200, [
+    { name: "Bosk", tools: [{ name: "drill" }] },
+  ]],
+  [
+    "GET /tools?select=name,sheds()&sheds.title=eq.south&sheds=is.null&order=id&limit=9",
+    exact,
+    200,
+    [
+      { name: "drill" },
+      { name: "plane" },
+      { name: "relic" },
+    ],
+    { "Content-Range": "0-2/3" },
+  ],
+  ["GET /tools?select=name,manuals(pages)&manuals=not.is.null&order=id", {}, 200, [
+    { name: "saw", manuals: { pages: 12 } },
+    { name: "drill", manuals: { pages: 40 } },
+  ]],
+  ["GET /tools?select=name,m:manuals()&m=is.null&order=id", {}, 200, [
+    { name: "plane" },
+    { name: "relic" },
+  ]],
+  [
+    "GET /tools?select=name,makers(),sheds()&makers.city=eq.Kobe&sheds.title=eq.south&or=(makers.not.is.null,sheds.not.is.null)&order=id",
+    {},
+    200,
+    [{ name: "saw" }, { name: "plane" }],
+  ],
+  [
+    "GET /tools?select=name,manuals()&or=(manuals.is.null,id.eq.1)&not.or=(manuals.is.null,id.eq.2)",
+    {},
+    200,
+    [{ name: "saw" }],
+  ],
+  ["GET /makers?select=name,tools(name,manuals())&tools.manuals=is.null&order=id", {}, 200, [
+    { name: "Bosk", tools: [] },
+    { name: "Ryo", tools: [{ name: "plane" }] },
+    { name: "Idle", tools: [] },
+  ]],
+  ["GET /tools?select=name,...manuals(pages)&manuals=is.null&order=id", {}, 200, [
+    { name: "plane", pages: null },
+    { name: "relic", pages: null },
+  ]],
+  [
+    "GET /makers?select=tools(name)&tools=eq.1",
+    {},
+    400,
+    failure("SVC120", "Bad operator on the 'tools' embedded resource", {
+      details: "Only is null or not is null filters are allowed on embedded resources",
+    }),
+  ],
+  [
+    "GET /tools?select=name&manuals=is.null",
+    {},
+    400,
+    failure("42703", "column tools.manuals does not exist"),
+  ],
+]);
+
+suite.rows("parents are ordered by a related column", [
+  ["GET /tools?select=name,makers(name)&order=makers(name).desc.nullslast,name", {}, 200, [
+    { name: "plane", makers: { name: "Ryo" } },
+    { name: "drill", makers: { name: "Bosk" } },
+    { name: "saw", makers: { name: "Bosk" } },
+    { name: "relic", makers: null },
+  ]],
+  ["GET /tools?select=id,client:makers(n:name)&order=client(n),id.desc&limit=2&offset=1", {}, 200, [
+    { id: 1, client: { n: "Bosk" } },
+    { id: 3, client: { n: "Ryo" } },
+  ]],
+  ["GET /tools?select=id,...manuals!inner(pages)&order=manuals(pages).desc", {}, 200, [
+    { id: 2, pages: 40 },
+    { id: 1, pages: 12 },
+  ]],
+  [
+    "GET /makers?select=tools(name,manuals(pages))&id=eq.1&tools.order=manuals(pages).desc",
+    {},
+    200,
+    [
+      {
+        tools: [{ name: "drill", manuals: { pages: 40 } }, { name: "saw", manuals: { pages: 12 } }],
+      },
+    ],
+  ],
+  ["GET /manuals?select=pages,tools(name,spec)&order=tools(spec->w->kg).desc", {}, 200, [
+    { pages: 40, tools: { name: "drill", spec: { w: { kg: 3 } } } },
+    {
+      pages: 12,
+      tools: { name: "saw", spec: { w: { kg: 2, unit: "kg" }, colors: ["red", "blue"] } },
+    },
+  ]],
+  [
+    "GET /manuals?select=pages,...tools(name,...makers(maker:name))&order=tools(maker),pages",
+    {},
+    200,
+    [
+      { pages: 12, name: "saw", maker: "Bosk" },
+      { pages: 40, name: "drill", maker: "Bosk" },
+    ],
+  ],
+  [
+    "GET /tools?select=id,makers(name)&order=makers(city)",
+    {},
+    400,
+    failure(
+      "42703",
+      "column makers_2.city does not exist",
+    ),
+  ],
+  ["GET /tools?select=id&order=makers(name)", {}, 400, notEmbedded("makers")],
+  ["GET /tools?select=id,m:makers(name)&order=makers(name)", {}, 400, notEmbedded("makers")],
+  [
+    "GET /makers?select=id,tools(name)&order=tools(name)",
+    {},
+    400,
+    failure("SVC118", "A related order on 'tools' is not possible", {
+      details: "'makers' and 'tools' do not form a many-to-one or one-to-one relationship",
+    }),
+  ],
+]);
+
+suite.rows("spreads lift columns", [
+  ["GET /tools?select=name,...makers(maker:name,city)&order=id&limit=2", {}, 200, [
+    { name: "saw", maker: "Bosk", city: "Ulm" },
+    { name: "drill", maker: "Bosk", city: "Ulm" },
+  ]],
+  ["GET /tools?select=name,...makers(maker:name)&id=eq.4", {}, 200, [{
+    name: "relic",
+    maker: null,
+  }]],
+  ["GET /manuals?select=...tools(*)&tool_id=eq.2", {}, 200, [{
+    id: 2,
+    name: "drill",
+    maker_id: 1,
+    price: 99,
+    spec: { w: { kg: 3 } },
+    tags: ["hole"],
+    bought: "2024-02-03",
+  }]],
+  ["GET /sheds?select=title,items:tool_sheds(qty,...tools(name))&id=eq.2", {}, 200, [
+    { title: "south", items: [{ qty: 1, name: "saw" }] },
+  ]],
+  [
+    "GET /manuals?select=pages,...tools(tool:name,...makers(maker:name),sheds(title))&pages=gt.20",
+    {},
+    200,
+    [
+      { pages: 40, tool: "drill", maker: "Bosk", sheds: [{ title: "north" }] },
+    ],
+  ],
+  ["GET /tools?select=name,...makers!inner()&makers.name=eq.Ryo", {}, 200, [{ name: "plane" }]],
+  [
+    "GET /makers?select=name,...tools(tool:name)",
+    {},
+    400,
+    failure("SVC119", "A spread operation on 'tools' is not possible", {
+      details: "'makers' and 'tools' do not form a many-to-one or one-to-one relationship",
+    }),
+  ],
+]);
+
+suite.rows("computed relationships", [
+  ["GET /makers?select=name,pricey(name),latest(name)&id=eq.1", {}, 200, [
+    { name: "Bosk", pricey: [{ name: "drill" }], latest: { name: "drill" } },
+  ]],
+  ["GET /makers?select=name,pricey!inner(name)&order=id", exact, 200, [
+    { name: "Bosk", pricey: [{ name: "drill" }] },
+    { name: "Ryo", pricey: [{ name: "plane" }] },
+  ]],
+  ["GET /makers?select=name,latest(name)&latest=is.null", {}, 200, [{
+    name: "Idle",
+    latest: null,
+  }]],
+  [
+    "GET /makers?select=name,...latest(tool:name)&order=latest(tool).desc.nullslast&limit=2",
+    {},
+    200,
+    [
+      { name: "Ryo", tool: "plane" },
+      { name: "Bosk", tool: "drill" },
+    ],
+  ],
+  ["GET /makers?select=latest(name,makers(name),sheds(title))&id=eq.1", {}, 200, [
+    { latest: { name: "drill", makers: { name: "Bosk" }, sheds: [{ title: "north" }] } },
+  ]],
+  ["GET /makers?select=id,liar(name)&order=id", exact, 200, [
+    { id: 1, liar: { name: "saw" } },
+    { id: 1, liar: { name: "drill" } },
+    { id: 2, liar: { name: "plane" } },
+    { id: 3, liar: null },
+  ], { "Content-Range": "0-3/4" }],
+  ["GET /makers?select=id,liar(name)&order=id&limit=2", exact, 206, [
+    { id: 1, liar: { name: "saw" } },
+    { id: 1, liar: { name: "drill" } },
+  ], { "Content-Range": "0-1/3" }],
+]);
+
+suite.rows("relationships that there are not", [
+  [
+    "GET /tools?select=*,maker(*)",
+    {},
+    400,
+    failure(
+      "SVC200",
+      "Could not find a relationship between 'tools' and 'maker' in the schema cache",
+      {
+        details:
+          "Searched for a foreign key relationship between 'tools' and 'maker' in the schema " +
+          "'api', but no matches were found.",
+        hint: "Perhaps you meant 'makers' instead of 'maker'.",
+      },
+    ),
+  ],
+  [
+    "GET /tools?select=makers!H(*)",
+    {},
+    400,
+    failure(
+      "SVC200",
+      "Could not find a relationship between 'tools' and 'makers' in the schema cache",
+      {
+        details:
+          "Searched for a foreign key relationship between 'tools' and 'makers' using the hint " +
+          "'H' in the schema 'api', but no matches were found.",
+      },
+    ),
+  ],
+]);
+
+suite.test("an aliased embed may be addressed by its target's name", async (api) => {
+  const response = await api("GET /makers?select=id,t:tools(id)&tools.price=gt.40&order=id");
+  deepStrictEqual([response.status, await response.json()], [200, [
+    { id: 1, t: [{ id: 2 }] },
+    { id: 2, t: [{ id: 3 }] },
+    { id: 3, t: [] },
+  ]]);
+});
+
+const strict = apiSuite("tools", {
+  dbSchemas: ["api"],
+  dbAnonRole: "anon",
+  urlUseLegacyTargetNames: false,
+}, { title: "embedding by aliases alone" });
+
+strict.rows("an aliased embed is addressed by its alias", [
+  ["GET /makers?select=id,t:tools(id)&t.price=gt.40&id=eq.1", {}, 200, [{ id: 1, t: [{ id: 2 }] }]],
+  [
+    "GET /makers?select=id,t:tools(id)&tools.price=gt.40&id=eq.1",
+    {},
+    400,
+    failure("SVC108", "'tools' is not an embedded resource in this request", {
+      details: "Target names are not allowed in filters if they have an alias",
+      hint: "Change 'tools' to 't' in filters, orders or limits.",
+    }),
+  ],
+]);
+
+suite.rows("rows of functions are read like tables", [
+  ["GET /rpc/cheap_tools?below=50&select=name,makers(name)&order=price.desc", {}, 200, [
+    { name: "plane", makers: { name: "Ryo" } },
+    { name: "saw", makers: { name: "Bosk" } },
+  ]],
+  [
+    "GET /rpc/cheap_tools?below=50&select=name,makers()&makers.city=eq.Kobe&makers=not.is.null",
+    {},
+    200,
+    [
+      { name: "plane" },
+    ],
+  ],
+  ["GET /rpc/cheap_tools?below=50&select=id,shout&shout=neq.SAW", {}, 200, [{
+    id: 3,
+    shout: "PLANE",
+  }]],
+  [
+    "GET /rpc/cheap_tools?below=50&select=*,shout,sheds(title)&order=shout.desc&limit=1",
+    exact,
+    206,
+    [{
+      id: 1,
+      name: "saw",
+      maker_id: 1,
+      price: 30.5,
+      spec: { w: { kg: 2, unit: "kg" }, colors: ["red", "blue"] },
+      tags: ["cut", "wood"],
+      bought: "2024-01-02",
+      shout: "SAW",
+      sheds: [{ title: "north" }, { title: "south" }],
+    }],
+    { "Content-Range": "0-0/2" },
+  ],
+  ["POST /rpc/one_tool?select=name,makers(name,latest(name))", { body: { tool: 2 } }, 200, {
+    name: "drill",
+    makers: { name: "Bosk", latest: { name: "drill" } },
+  }],
+  ["GET /rpc/prices?price=gt.40&select=name&order=price.desc", {}, 200, [
+    { name: "drill" },
+    { name: "plane" },
+  ]],
+  [
+    "GET /rpc/prices?select=name,makers(name)",
+    {},
+    400,
+    failure(
+      "SVC200",
+      "Could not find a relationship between 'prices' and 'makers' in the schema cache",
+      {
+        details:
+          "Searched for a foreign key relationship between 'prices' and 'makers' in the schema " +
+          "'api', but no matches were found.",
+      },
+    ),
+  ],
+]);
