@@ -21,10 +21,11 @@ const groupEnd = ['","', '")"'] as const;
 /** `group = ws "(" ws tree *( ws "," ws tree ) ws ")"`; text after it is ignored. */
 export function group(scanner: Scanner): readonly LogicTree[] | undefined {
   scanner.skipBlanks();
-  return scanner.take("(", openParenthesis) ? scanner.nested(members) : undefined;
+  return scanner.nested(members);
 }
 
 function members(scanner: Scanner): readonly LogicTree[] | undefined {
+  if (!scanner.take("(", openParenthesis)) return undefined;
   const trees: LogicTree[] = [];
   do {
     const read = tree(scanner);

@@ -480,3 +480,73 @@ suite.rows("rows of functions are read like tables", [
     ),
   ],
 ]);
+
+const returning = { as: "writer", headers: { Prefer: "return=representation,count=exact" } };
+
+suite.rows("representations of writes are read like tables", [
+  [
+    "POST /tools?select=name,makers(name)",
+    { ...returning, body: { id: 9, name: "file", maker_id: 2 } },
+    201,
+    [{ name: "file", makers: { name: "Ryo" } }],
+  ],
+  ["DELETE /makers?id=eq.3&select=name,tools(name)", returning, 200, [{ name: "Idle", tools: [] }]],
+  [
+    "PATCH /tools?select=id,shout&id=lt.4&order=shout.desc",
+    { ...returning, body: { bought: null } },
+    200,
+    [{ id: 1, shout: "SAW" }, { id: 3, shout: "PLANE" }, { id: 2, shout: "DRILL" }],
+  ],
+  [
+    "PATCH /tools?select=*,shout&id=eq.2",
+    { ...returning, body: { name: "borer", spec: null, tags: null } },
+    200,
+    [{
+      id: 2,
+      name: "borer",
+      maker_id: 1,
+      price: 99,
+      spec: null,
+      tags: null,
+      bought: "2024-02-03",
+      shout: "BORER",
+    }],
+  ],
+  [
+    "PATCH /tools?select=id,makers!inner(name)&id=lt.4&makers.city=eq.Kobe&limit=1&order=id.desc",
+    { ...returning, body: { price: 1 } },
+    200,
+    [{ id: 3, makers: { name: "Ryo" } }],
+  ],
+  [
+    "PATCH /tools?select=id,makers(name)&id=lt.4&order=makers(name).desc,id&makers.limit=0",
+    { ...returning, body: { price: 1 } },
+    200,
+    [
+      { id: 3, makers: { name: "Ryo" } },
+      { id: 1, makers: { name: "Bosk" } },
+      { id: 2, makers: { name: "Bosk" } },
+    ],
+  ],
+  [
+    "PATCH /makers?select=name,latest(name),pricey(id)&id=eq.1",
+    { ...returning, body: { name: "Boss" } },
+    200,
+    [{ name: "Boss", latest: { name: "drill" }, pricey: [{ id: 2 }] }],
+  ],
+  [
+    "PATCH /tools?select=id,makers()&makers=is.null",
+    { ...returning, body: { price: 1 } },
+    400,
+    failure("42703", "column tools.makers does not exist", {
+      hint: 'Perhaps you meant to reference the column "tools.maker_id".',
+    }),
+  ],
+  ["DELETE /tools?select=id,nope(*)&id=eq.4", returning, 400, {
+    code: "SVC200",
+    message: "Could not find a relationship between 'tools' and 'nope' in the schema cache",
+    details: "Searched for a foreign key relationship between 'tools' and 'nope' in the schema " +
+      "'api', but no matches were found.",
+    hint: null,
+  }],
+]);
