@@ -5,19 +5,29 @@
  */
 import inspector from "node:inspector";
 import { dirname, isAbsolute, resolve } from "node:path";
-import { AuthSettingError } from "./src/auth/setting_error.ts";
-import { helpText, parseArguments, usage, versionText } from "./src/cli.ts";
-import { blame, type ConfigSources, loadConfig } from "./src/config/load.ts";
+import {
+  helpText,
+  parseArguments,
+  readyCheck,
+  readyVerdict,
+  usage,
+  versionText,
+} from "./src/cli.ts";
 import type { Config } from "./src/config/options.ts";
 import { dumpConfig, exampleFile } from "./src/config/print.ts";
+import { type ConfigSource, configSource, noValues } from "./src/config/source.ts";
+import type { Database } from "./src/database/database.ts";
 import { isEmbedded, openDatabase } from "./src/database/open.ts";
+import { hasBody } from "./src/errors/http_text.ts";
 import { svcDialect } from "./src/dialect.ts";
 import { adminHandler } from "./src/admin.ts";
 import { serviceHandler } from "./src/handler.ts";
 import { LineSink } from "./src/observe/line_sink.ts";
 import type { LogLevel, Observation } from "./src/observe/observation.ts";
 import { createReporter } from "./src/observe/reporter.ts";
+import { assetReader } from "./src/page_assets.ts";
 import { Service } from "./src/service.ts";
+import { dumpSchemaCache } from "./src/schema_cache/dump.ts";
 import { version } from "./src/version.ts";
 
 async function main(argv: readonly string[]): Promise<void> {
@@ -32,7 +42,16 @@ async function main(argv: readonly string[]): Promise<void> {
     case "error":
       return fail(`${command.message}\n${usage().trimEnd()}`);
     case "dump-config":
-      return print(dumpConfig(readConfig(command.file)));
+      return await once(
+        command.file,
+        async (service) => print(dumpConfig(await service.readConfig())),
+      );
+    case "dump-schema":
+      return await once(command.file, dumpSchema);
+    case "types":
+      return await once(command.file, printTypes);
+    case "ready":
+      return await askReady(readConfig(command.file));
     case "run":
       return await run(command.file);
     default:
@@ -53,31 +72,81 @@ function writeAll(output: { writeSync(bytes: Uint8Array): number }, bytes: Uint8
   for (let at = 0; at < bytes.length;) at += output.writeSync(bytes.subarray(at));
 }
 
-/** Reads the configuration, or ends the process with one line that says what is wrong. */
+/** Reads file and environment, or ends the process with one line that says what is wrong. */
 function readConfig(file: string | null): Config {
   try {
-    return loadFrom(file);
+    return sourceOf(file).configure(noValues);
   } catch (error) {
     return fail(error instanceof Error ? error.message : String(error));
   }
 }
 
-function loadFrom(file: string | null): Config {
-  return withPaths(loadConfig(sourcesOf(file)), file);
-}
-
-function sourcesOf(file: string | null): ConfigSources {
-  return {
+function sourceOf(file: string | null): ConfigSource {
+  const source = configSource({
     file: file === null ? null : { path: file, text: readText(file) },
     environment: Deno.env.toObject(),
     readFile: (path) => Deno.readFileSync(beside(file, path)),
-  };
+  });
+  return { ...source, configure: (values) => withPaths(source.configure(values), file) };
 }
 
-/** Says where a setting stands that turned out to be unusable only later. */
-function located(error: unknown, file: string | null): Error {
-  if (error instanceof AuthSettingError) return blame(sourcesOf(file), error.key, error.message);
-  return error instanceof Error ? error : new Error(String(error));
+/** Does one thing with a service that serves nothing, and ends the process. */
+async function once(
+  file: string | null,
+  work: (service: Service) => Promise<void>,
+): Promise<never> {
+  const config = readConfig(file);
+  const log = openLog(config.logLevel);
+  try {
+    const database = await openFor(config, file);
+    const { observe } = log;
+    const source = () => sourceOf(file);
+    const service = await Service.create({ source, database, now: Date.now, observe });
+    await work(service);
+    await service.close();
+  } catch (error) {
+    log.flush();
+    fail(error instanceof Error ? error.message : String(error));
+  }
+  log.flush();
+  Deno.exit(0);
+}
+
+async function dumpSchema(service: Service): Promise<void> {
+  const data = await service.readSchema();
+  if (data === null) throw new Error("the schema cache cannot be loaded");
+  print(dumpSchemaCache(data) + "\n");
+}
+
+async function printTypes(service: Service): Promise<void> {
+  const { databaseTypes, readTypeCatalogue } = await import("./src/types_output/database_types.ts");
+  const config = await service.readConfig();
+  const data = await service.readSchema();
+  if (data === null) throw new Error("the schema cache cannot be loaded");
+  print(databaseTypes(data, await readTypeCatalogue(service.database, config), config));
+}
+
+function openFor(config: Config, file: string | null): Promise<Database> {
+  return openDatabase(config, {
+    embeddedInit: readInit(config, file),
+    applicationName: config.dialect.displayName,
+    now: Date.now,
+  });
+}
+
+async function askReady(config: Config): Promise<void> {
+  const check = readyCheck(config);
+  if (check.kind === "problem") return verdict({ ready: false, message: check.message });
+  const status = await fetch(check.url, { redirect: "manual" }).then(
+    async (response) => (await response.body?.cancel(), response.status),
+    () => null,
+  );
+  verdict(readyVerdict(check.url, status));
+}
+
+function verdict({ ready, message }: ReturnType<typeof readyVerdict>): void {
+  writeAll(ready ? Deno.stdout : Deno.stderr, new TextEncoder().encode(`${message}\n`));
+  Deno.exit(ready ? 0 : 1);
 }
 
 function readText(file: string): string {
@@ -100,7 +169,7 @@ async function run(file: string | null): Promise<void> {
     await serve(file, config, log);
   } catch (error) {
     log.flush();
-    fail(located(error, file).message);
+    fail(error instanceof Error ? error.message : String(error));
   }
 }
 
@@ -113,26 +182,23 @@ function withPaths(config: Config, file: string | null): Config {
 
 async function serve(file: string | null, config: Config, log: Log): Promise<void> {
   const { observe } = log;
-  observe({ kind: "starting", version });
+  const { displayName } = config.dialect;
+  observe({ kind: "starting", name: displayName, version });
   const embedded = isEmbedded(config.dbUri);
   const began = Date.now();
   if (embedded) observe({ kind: "embedded-starting", folder: embeddedFolder(config) });
-  const database = await openDatabase(config, {
-    embeddedInit: readInit(config, file),
-    applicationName: svcDialect.displayName,
-    now: Date.now,
-  });
+  const database = await openFor(config, file);
   const service = await Service.create({
-    config,
+    source: () => sourceOf(file),
     database,
-    dialect: svcDialect,
     now: Date.now,
     observe,
   });
+  log.follow(() => service.snapshot.config.logLevel);
   let live = false;
   const admin = serveAdmin(service, config, { isLive: () => live, observe });
   const stopped = stopSignal(observe);
-  const watching = watchSignals(service, { file, log });
+  const watching = watchSignals(service);
   await Promise.race([service.reloadSchema(), stopped]);
   if (embedded) observe({ kind: "embedded-ready", ms: Date.now() - began });
   const api = serveApi(service, config, observe);
@@ -223,16 +289,22 @@ function serveApi(
     },
     async (request, { remoteAddr }) => {
       const client = "hostname" in remoteAddr ? remoteAddr.hostname : null;
-      return withoutLength(request, await handle(request, { client }));
+      return sendable(request, await handle(request, { client }));
     },
   );
 }
 
-/** Deno gives an answer to HEAD a length of 0 unless its body is a stream. */
-function withoutLength(request: Request, response: Response): Response {
-  if (request.method !== "HEAD" || response.headers.has("Content-Length")) return response;
-  const body = new ReadableStream({ start: (controller) => controller.close() });
-  return response.status === 204 ? response : new Response(body, response);
+/**
+ * Makes of an answer one that Deno can send. Deno leaves out the length of a 205, for which clients
+ * then wait; and it gives an answer to HEAD a length of 0 unless its body is a stream.
+ */
+function sendable(request: Request, response: Response): Response {
+  const { status, headers } = response;
+  if (status === 205) return new Response(null, { status: 204, headers });
+  if (request.method !== "HEAD" || headers.has("Content-Length") || !hasBody(status)) {
+    return response;
+  }
+  return new Response(new ReadableStream({ start: (controller) => controller.close() }), response);
 }
 
 function serveAdmin(
@@ -247,7 +319,7 @@ function serveAdmin(
   const { adminServerHost: host, adminServerPort: port } = config;
   return listen(
     { what: "admin", host, port, reusePort: false, observe },
-    adminHandler(service, isLive),
+    adminHandler(service, { isLive, readAsset: assetReader() }),
   );
 }
 
@@ -265,19 +337,14 @@ function stopSignal(observe: (event: Observation) => void): Promise<void> {
   });
 }
 
-interface Watched {
-  readonly file: string | null;
-  readonly log: Log;
-}
-
 /** Reloads on signals; returns what ends that. */
-function watchSignals(service: Service, { file, log }: Watched): () => void {
+function watchSignals(service: Service): () => void {
   const keepShut = inspector.url() === undefined;
   const schema = () => {
     if (keepShut) shutInspector();
     service.reloadSchema();
   };
-  const config = () => void reconfigure(service, { file, log });
+  const config = () => void service.reloadConfig();
   const listeners = [["SIGUSR1", schema], ["SIGHUP", schema], ["SIGUSR2", config]] as const;
   for (const [signal, listener] of listeners) Deno.addSignalListener(signal, listener);
   return () => {
@@ -293,36 +360,27 @@ function shutInspector(): void {
   for (const milliseconds of [0, 20, 200]) setTimeout(() => inspector.close(), milliseconds);
 }
 
-async function reconfigure(service: Service, { file, log }: Watched): Promise<void> {
-  try {
-    const config = loadFrom(file);
-    await service.reconfigure(config);
-    log.setLevel(config.logLevel);
-  } catch (error) {
-    log.observe({ kind: "config-reload-failed", message: located(error, file).message });
-  }
-}
-
 interface Log {
   readonly observe: (event: Observation) => void;
-  readonly setLevel: (level: LogLevel) => void;
+  /** Tells where the level stands that may change. */
+  readonly follow: (level: () => LogLevel) => void;
   readonly flush: () => void;
 }
 
 /** Requests go to stdout, everything else to stderr. */
 function openLog(initial: LogLevel): Log {
-  let level = initial;
+  let level = () => initial;
   const access = new LineSink({ write: (bytes) => writeAll(Deno.stdout, bytes) });
   const diagnostics = new LineSink({ write: (bytes) => writeAll(Deno.stderr, bytes) });
   return {
     observe: createReporter({
-      level: () => level,
+      level: () => level(),
       now: Date.now,
       offsetMinutes: (epochMs) => -new Date(epochMs).getTimezoneOffset(),
       access,
       diagnostics,
     }),
-    setLevel: (next) => void (level = next),
+    follow: (current) => void (level = current),
     flush() {
       access.flush();
       diagnostics.flush();

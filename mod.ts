@@ -1,6 +1,7 @@
 /**
  * A REST API over a PostgreSQL database as one function from `Request` to `Response`. It needs
- * nothing of the runtime but the Fetch standard and, to reach a server, sockets.
+ * nothing of the runtime but the Fetch standard and, to reach a server, sockets: it runs in Deno,
+ * Node, Bun and Cloudflare Workers, and with PostgreSQL in the process in a browser, too.
  *
  * ```ts ignore
  * import { createHandler } from "./mod.ts";
@@ -16,119 +17,224 @@
  *
  * @module
  */
-import { loadConfig } from "./src/config/load.ts";
+import { readSecret } from "./src/auth/keys.ts";
+import { checkGiven, refuseFile } from "./src/config/given.ts";
+import type { GivenFunction, HandlerConfig } from "./src/config/handler_config.ts";
 import type { Config } from "./src/config/options.ts";
-import { openDatabase } from "./src/database/open.ts";
-import { svcDialect } from "./src/dialect.ts";
-import { type RequestInfo, serviceHandler } from "./src/handler.ts";
-import type { Observation } from "./src/observe/observation.ts";
-import { Service } from "./src/service.ts";
+import { type ConfigSource, configSource } from "./src/config/source.ts";
+import { isEmbedded } from "./src/database/open.ts";
+import type { Connections } from "./src/database/postgres.ts";
+import { dialects } from "./src/dialect.ts";
+import type { RequestInfo } from "./src/handler.ts";
+import { type Handler, lazyHandler, type Surroundings } from "./src/lazy_handler.ts";
+import type {
+  FinishedRequest,
+  Observation,
+  ReportedError,
+  SchemaCacheCounts,
+} from "./src/observe/observation.ts";
+import { readSchemaCache, type SchemaCacheDump } from "./src/schema_cache/dump.ts";
+import type { SchemaCache } from "./src/schema_cache/schema_cache.ts";
 import { version } from "./src/version.ts";
 
-export type { Config, Observation, RequestInfo };
+export type {
+  Connections,
+  FinishedRequest,
+  GivenFunction,
+  Handler,
+  HandlerConfig,
+  Observation,
+  ReportedError,
+  RequestInfo,
+  SchemaCacheCounts,
+  SchemaCacheDump,
+};
 export { version };
 
 /** What a handler is made with: options of the configuration in camel case, and its surroundings. */
-export interface HandlerOptions extends Partial<Omit<Config, "dbUri" | "dbSchemas" | "jwtSecret">> {
-  /** `postgres://…`, `host=… user=…`, or `pglite://memory` for PostgreSQL in the process. */
+export interface HandlerOptions extends HandlerConfig {
+  /**
+   * Where the database is: `postgres://user:password@host/name`, `host=… user=…`, or
+   * `pglite://memory` and `pglite://<folder>` for PostgreSQL in the process (in a browser:
+   * `pglite://idb://<name>`). Required.
+   */
   readonly dbUri: string;
-  /** Exposed schemas; the first is the default. */
+  /** Exposed schemas; the first is the default. Required. */
   readonly dbSchemas: readonly string[];
-  /** Text of at least 32 bytes, a JWK or a JWK set. Without it no token is accepted. */
+  /** `pgrst` for PostgREST's spelling of the interface. Default: `"svc"`. */
+  readonly dialect?: "svc" | "pgrst";
+  /**
+   * What tokens are verified with: a text of at least 32 bytes, a JSON Web Key or a key set as JSON.
+   * Default: none, and requests with a token are answered with SVC300.
+   */
   readonly jwtSecret?: string | Uint8Array | null;
-  /** SQL text that is applied once, when an embedded database is created. */
+  /**
+   * SQL text that is applied once, when an embedded database is created. Default: none. An error
+   * unless `dbUri` begins with `pglite://`.
+   */
   readonly embeddedInit?: string;
-  /** The time, in epoch milliseconds. By default the system's clock. */
+  /**
+   * `pooled` keeps connections for later requests; `per-request` opens them for a request and closes
+   * them with it, for runtimes in which a socket cannot outlive the request. An error for embedded
+   * databases. Default: `per-request` in Cloudflare Workers, `pooled` elsewhere.
+   */
+  readonly connections?: Connections;
+  /**
+   * What `--dump-schema` of the same version wrote, as `JSON.parse` gives it: requests are answered from it at once, and the catalogue is not read.
+   * It is read in the background when a request names something that is not in the cache, at most
+   * every ten seconds, and when `schemaCacheMaxAge` is over. Configuration and role settings in the
+   * database are read then, too, and only if `dbConfig` is true, whose default is `false` here.
+   * Default: none, and the first request waits for the catalogue.
+   */
+  readonly schemaCache?: SchemaCacheDump | null;
+  /**
+   * Seconds after which a request makes the schema cache be read again, in the background, counted
+   * from when the handler was made or the cache was read. Default: `Infinity`.
+   */
+  readonly schemaCacheMaxAge?: number;
+  /** The time, in epoch milliseconds. Default: `Date.now`. */
   readonly now?: () => number;
-  /** Is told what happens; by default nobody is. */
+  /** Is told what happens. Default: nobody is. */
   readonly observe?: (event: Observation) => void;
-}
-
-/** Answers requests. It never rejects: what goes wrong is a response. */
-export interface Handler {
-  (request: Request, info?: RequestInfo): Promise<Response>;
-  /** Resolves when the first attempt to load the schema cache has ended, well or not. */
-  ready(): Promise<void>;
-  /** Loads the schema cache again; resolves when the attempt has ended, well or not. */
-  reloadSchema(): Promise<void>;
-  /** Ends the connections to the database. Requests are answered with 503 from then on. */
-  close(): Promise<void>;
 }
 
 /**
  * Makes a handler. The database is reached with the first request, or with `ready()`.
  *
- * Raises an `Error` for options that cannot be used.
+ * Raises an `Error` of one line for options that cannot be used: a required one that is missing, a
+ * name that is none, a value that the option cannot have, two that contradict each other.
+ *
+ * ```ts
+ * import { throws } from "node:assert/strict";
+ *
+ * throws(
+ *   () => createHandler({ dbUri: "postgres://localhost/shop", dbSchemas: [] }),
+ *   /^Error: dbSchemas: expected at least one schema$/,
+ * );
+ * ```
  */
 export function createHandler(options: HandlerOptions): Handler {
-  const { embeddedInit, now = Date.now, observe = () => {}, jwtSecret, ...given } = options;
-  const secret = typeof jwtSecret === "string" ? new TextEncoder().encode(jwtSecret) : jwtSecret;
-  const config: Config = { ...defaults(options), ...given, jwtSecret: secret ?? null };
-  return lazyHandler(config, { embeddedInit: embeddedInit ?? null, now, observe });
+  const { embeddedInit, connections, schemaCache, schemaCacheMaxAge, now, observe, ...given } =
+    options;
+  const configured = configOf(given, schemaCache ? "given" : "loaded");
+  checkSurroundings(options);
+  const source = configSource({
+    file: null,
+    environment: {},
+    readFile: refuseFile,
+    given: configured,
+  });
+  return lazyHandler(() => source, {
+    embeddedInit: embeddedInit ?? null,
+    connections: connections ?? usualConnections(options.dbUri),
+    schemaCache: schemaCache ? cacheOf(schemaCache) : null,
+    schemaCacheMaxAge: (schemaCacheMaxAge ?? Infinity) * 1000,
+    now: now ?? Date.now,
+    observe: observe ?? (() => {}),
+  });
 }
 
-/** Answers requests as the environment variables `SVC_*` say; they are read with the first one. */
+/**
+ * Answers requests as the environment variables `SVC_*` say, which are read with the first request:
+ * it, and all others, reject with an `Error` when they cannot be used. After `close()`, the next
+ * request reads them anew.
+ */
 export const handler: Handler = fromEnvironment();
 
 function fromEnvironment(): Handler {
   let made: Handler | null = null;
-  const get = () => made ??= lazyHandler(environmentConfig(), surroundings());
+  const get = () => made ??= lazyHandler(environmentSource, environmentSurroundings());
   return Object.assign(
     (request: Request, info?: RequestInfo) => get()(request, info),
     {
       ready: () => get().ready(),
       reloadSchema: () => get().reloadSchema(),
-      close: () => made?.close() ?? Promise.resolve(),
+      reloadConfig: () => get().reloadConfig(),
+      close: async () => {
+        const closing = made;
+        made = null;
+        await closing?.close();
+      },
     },
   );
 }
 
-interface Surroundings {
-  readonly embeddedInit: string | null;
-  readonly now: () => number;
-  readonly observe: (event: Observation) => void;
+type Environment = Readonly<Record<string, string>>;
+
+function environment(): Environment {
+  const { process } = globalThis as { process?: { env?: Environment } };
+  return { ...process?.env };
 }
 
-function surroundings(): Surroundings {
-  return { embeddedInit: null, now: Date.now, observe: () => {} };
+function environmentSource(): ConfigSource {
+  return configSource({ file: null, environment: environment(), readFile: refuseFile });
 }
 
-function environmentConfig(): Config {
-  const { process } = globalThis as { process?: { env?: Record<string, string> } };
-  return loadConfig({ file: null, environment: { ...process?.env }, readFile: refuseFile });
-}
-
-/** The defaults of everything that is not given. */
-function defaults({ dbUri, dbSchemas }: HandlerOptions): Config {
-  const environment = { SVC_DB_URI: dbUri, SVC_DB_SCHEMAS: dbSchemas.join(",") };
-  return loadConfig({ file: null, environment, readFile: refuseFile });
-}
-
-function refuseFile(path: string): never {
-  throw new Error(`files cannot be read here: give the content of ${path} instead`);
-}
-
-function lazyHandler(config: Config, { embeddedInit, now, observe }: Surroundings): Handler {
-  let starting: Promise<Service> | null = null;
-  let handle: ReturnType<typeof serviceHandler> | null = null;
-  const start = async () => {
-    const applicationName = svcDialect.displayName;
-    const database = await openDatabase(config, { embeddedInit, applicationName, now });
-    const service = await Service.create({ config, database, dialect: svcDialect, now, observe });
-    await service.reloadSchema();
-    handle = serviceHandler(service);
-    return service;
+function environmentSurroundings(): Surroundings {
+  return {
+    embeddedInit: null,
+    connections: usualConnections(environment()["SVC_DB_URI"] ?? ""),
+    schemaCache: null,
+    schemaCacheMaxAge: Infinity,
+    now: Date.now,
+    observe: () => {},
   };
-  const started = () => starting ??= start();
-  return Object.assign(
-    async (request: Request, info?: RequestInfo) => {
-      if (handle === null) await started();
-      return await handle!(request, info);
-    },
-    {
-      ready: async () => void await started(),
-      reloadSchema: async () => (await started()).reloadSchema(),
-      close: async () => (await starting)?.close(),
-    },
-  );
+}
+
+/** Cloudflare's runtime ends all sockets of a request with it. */
+function usualConnections(uri: string): Connections {
+  const { navigator } = globalThis as { navigator?: { userAgent?: string } };
+  const isWorker = navigator?.userAgent === "Cloudflare-Workers";
+  return isWorker && !isEmbedded(uri) ? "per-request" : "pooled";
+}
+
+type GivenConfig = Omit<
+  HandlerOptions,
+  "embeddedInit" | "connections" | "schemaCache" | "schemaCacheMaxAge" | "now" | "observe"
+>;
+
+/** The options of the configuration, checked. */
+function configOf(given: GivenConfig, schemaCache: "given" | "loaded"): Partial<Config> {
+  const { dialect: dialectName = "svc", jwtSecret, ...others } = given;
+  const dialect = dialects.get(dialectName);
+  if (dialect === undefined) throw new Error(`dialect: expected "svc" or "pgrst"`);
+  if (typeof given.dbUri !== "string" || given.dbUri === "") {
+    throw new Error("dbUri: expected a connection string");
+  }
+  if (!Array.isArray(given.dbSchemas) || given.dbSchemas.length === 0) {
+    throw new Error("dbSchemas: expected at least one schema");
+  }
+  if (jwtSecret instanceof Uint8Array && given.jwtSecretIsBase64) {
+    throw new Error("jwtSecretIsBase64: goes with a jwtSecret that is text, not bytes");
+  }
+  const { dbConfig = schemaCache === "loaded" } = others;
+  const config = checkGiven({ ...others, dbConfig, jwtSecret }, dialect);
+  if (config.jwtSecret) readSecret(config.jwtSecret);
+  return { ...config, jwtSecret: config.jwtSecret ?? null, dialect };
+}
+
+function cacheOf(dump: SchemaCacheDump): SchemaCache {
+  try {
+    return readSchemaCache(dump);
+  } catch (cause) {
+    throw new Error("schemaCache: expected what --dump-schema writes, as JSON.parse gives it", {
+      cause,
+    });
+  }
+}
+
+function checkSurroundings(options: HandlerOptions): void {
+  const { dbUri, embeddedInit, connections, schemaCacheMaxAge = Infinity } = options;
+  if (embeddedInit !== undefined && !isEmbedded(dbUri)) {
+    throw new Error("embeddedInit: goes with a dbUri that begins with pglite://");
+  }
+  if (connections !== undefined && connections !== "pooled" && connections !== "per-request") {
+    throw new Error('connections: expected "pooled" or "per-request"');
+  }
+  if (connections === "per-request" && isEmbedded(dbUri)) {
+    throw new Error('connections: "per-request" goes with a server, not with pglite://');
+  }
+  if (!(schemaCacheMaxAge > 0)) {
+    throw new Error("schemaCacheMaxAge: expected a number of seconds above 0");
+  }
 }

@@ -1,25 +1,42 @@
 /**
- * The admin server: whether the service lives and is ready.
+ * The admin server: whether the service lives and is ready, and a page about the API.
  *
  * @module
  */
+import { apiPage } from "./api_page.ts";
+import type { ReadAsset } from "./page_assets.ts";
 import type { Service } from "./service.ts";
 import { version } from "./version.ts";
 
-/** Makes the admin server's handler. `isLive` says whether the API is served. */
+/** What the admin server is told beside the service. */
+export interface AdminOptions {
+  /** Whether the API is served. */
+  readonly isLive: () => boolean;
+  readonly readAsset: ReadAsset;
+}
+
+/** Makes the admin server's handler. */
 export function adminHandler(
-  service: Pick<Service, "isReady" | "dialect">,
-  isLive: () => boolean,
+  service: Pick<Service, "isReady" | "dialect" | "snapshot">,
+  { isLive, readAsset }: AdminOptions,
 ): (request: Request) => Promise<Response> {
   const headers = { "Server": `${service.dialect.productToken}/${version}` };
   const empty = (status: number) => new Response(null, { status, headers });
-  const routes: ReadonlyMap<string, () => Promise<boolean>> = new Map([
-    ["/live", () => Promise.resolve(isLive())],
-    ["/ready", async () => isLive() && await service.isReady()],
+  const serving = () => isLive() ? 200 : service.dialect.notServingStatus;
+  const routes: ReadonlyMap<string, () => Promise<number>> = new Map([
+    ["/live", () => Promise.resolve(serving())],
+    ["/ready", async () => await service.isReady() ? serving() : 503],
   ]);
+  const page = apiPage({ config: () => service.snapshot.config, readAsset });
   return async function handleAdmin(request) {
-    const check = routes.get(new URL(request.url).pathname);
+    const { pathname } = new URL(request.url);
+    const shown = await page(pathname);
+    if (shown !== undefined) {
+      for (const [name, value] of Object.entries(headers)) shown.headers.set(name, value);
+      return shown;
+    }
+    const check = routes.get(pathname);
     if (check === undefined) return empty(404);
-    return empty(await check() ? 200 : 503);
+    return empty(await check());
   };
 }

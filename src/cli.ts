@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { Config } from "./config/options.ts";
 import { svcDialect } from "./dialect.ts";
 import { version } from "./version.ts";
 
@@ -11,13 +12,18 @@ export type Command =
   /** Serve; without a file, from the environment and defaults. */
   | { readonly kind: "run"; readonly file: string | null }
   | { readonly kind: "dump-config"; readonly file: string | null }
+  | { readonly kind: "dump-schema"; readonly file: string | null }
+  /** Writes the database's types for TypeScript. */
+  | { readonly kind: "types"; readonly file: string | null }
+  /** Asks a service that runs whether it is ready. */
+  | { readonly kind: "ready"; readonly file: string | null }
   | { readonly kind: "help" }
   | { readonly kind: "version" }
   | { readonly kind: "example" }
   /** To be printed with {@linkcode usage}; exit status 1. */
   | { readonly kind: "error"; readonly message: string };
 
-type OptionKind = "help" | "version" | "example" | "dump-config";
+type OptionKind = typeof winning[number] | typeof modes[number];
 
 interface CommandOption {
   readonly kind: OptionKind;
@@ -31,10 +37,28 @@ const commandOptions: readonly CommandOption[] = [
   { kind: "version", spellings: ["-v", "--version"], doc: "Show the version and exit" },
   { kind: "example", spellings: ["-e", "--example"], doc: "Show an example file and exit" },
   { kind: "dump-config", spellings: ["--dump-config"], doc: "Show the configuration and exit" },
+  {
+    kind: "dump-schema",
+    spellings: ["--dump-schema"],
+    doc: "Show the schema cache as JSON and exit",
+  },
+  {
+    kind: "types",
+    spellings: ["--types"],
+    doc: "Show the database's types for TypeScript clients and exit",
+  },
+  {
+    kind: "ready",
+    spellings: ["--ready"],
+    doc: "Ask the admin server of a running service whether it is ready, and exit",
+  },
 ];
 
 /** The options that win over everything else that is asked for, even what is wrong. */
 const winning = ["help", "version", "example"] as const;
+
+/** The options that say what to do instead of serving; one at most. */
+const modes = ["dump-config", "dump-schema", "types", "ready"] as const;
 
 /**
  * Understands the arguments after the program's name. `--help`, `--version` and `--example` win over
@@ -54,7 +78,9 @@ export function parseArguments(argv: readonly string[]): Command {
   const [file = null, extra] = [...before.filter((argument) => !isOption(argument)), ...after];
   if (extra !== undefined) return failure(`unexpected argument ${JSON.stringify(extra)}`);
   if (file === "") return failure("the path of the configuration file is empty");
-  return { kind: kinds.has("dump-config") ? "dump-config" : "run", file };
+  const [mode = "run", other] = modes.filter((each) => kinds.has(each));
+  if (other !== undefined) return failure(`--${mode} and --${other} exclude each other`);
+  return { kind: mode, file };
 }
 
 function kindOf(argument: string): OptionKind | null {
@@ -90,4 +116,45 @@ ${lines.join("\n")}
 
 Every option of the file can be set by an environment variable: db-uri by ${svcDialect.environmentPrefix}_DB_URI.
 `;
+}
+
+/** Where a running service is asked whether it is ready, or why it cannot be asked. */
+export type ReadyCheck =
+  | { readonly kind: "url"; readonly url: string }
+  | { readonly kind: "problem"; readonly message: string };
+
+const anyHost: ReadonlySet<string> = new Set(["*", "*4", "!4", "*6", "!6"]);
+
+/** Says what `--ready` asks. */
+export function readyCheck(
+  { adminServerHost: host, adminServerPort: port }: Pick<
+    Config,
+    "adminServerHost" | "adminServerPort"
+  >,
+): ReadyCheck {
+  if (port === null) {
+    return problem("Admin server is not running. Please check admin-server-port config.");
+  }
+  if (anyHost.has(host)) {
+    return problem(
+      `The \`--ready\` flag cannot be used when server-host is configured as "${host}". ` +
+        'Please update your server-host config to "localhost".',
+    );
+  }
+  const url = `http://${host.includes(":") ? `[${host}]` : host}:${port}/ready`;
+  return URL.canParse(url) ? { kind: "url", url } : problem(`invalid url - ${url}`);
+}
+
+function problem(message: string): ReadyCheck {
+  return { kind: "problem", message: `ERROR: ${message}` };
+}
+
+/** What `--ready` says of an answer; `status` is null when there was none. */
+export function readyVerdict(
+  url: string,
+  status: number | null,
+): { readonly ready: boolean; readonly message: string } {
+  if (status === null) return { ready: false, message: `ERROR: connection refused to ${url}` };
+  const ready = status >= 200 && status <= 299;
+  return { ready, message: `${ready ? "OK" : "ERROR"}: ${url}` };
 }

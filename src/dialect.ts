@@ -4,6 +4,18 @@
  *
  * @module
  */
+import { version } from "./version.ts";
+
+/** A state or a class of states, a test of the message if there is one, and the status. */
+export interface StatusRule {
+  /** The whole SQLSTATE or how it begins. */
+  readonly state: string;
+  readonly message?: RegExp;
+  readonly status: number;
+}
+
+/** Errors of the service that the dialects number differently. */
+export type ErrorVariant = "claims" | "content type" | "raise";
 
 /** One spelling of the interface. */
 export interface Dialect {
@@ -21,8 +33,40 @@ export interface Dialect {
   readonly environmentPrefix: string;
   /** Prefix of in-database settings, without the dot. */
   readonly settingPrefix: string;
-  /** Default name of the notification channel. */
-  readonly channel: string;
+  /** Where the interface is documented, for this major version. */
+  readonly documentation: string;
+
+  /** Defaults of configuration keys that the table of options leaves to the dialect, as texts. */
+  readonly defaults: Readonly<Record<string, string>>;
+  /** The grammar of the configuration file: TOML, or the older one with groups and imports. */
+  readonly fileSyntax: "toml" | "groups";
+  /**
+   * What becomes of keys that do not exist and of values that are not of their key's type: both are
+   * refused, or the former are ignored and the latter are as if they were not set.
+   */
+  readonly mistakes: "refused" | "ignored";
+  /** The version is told to PostgreSQL for connection strings of keywords, too. */
+  readonly namesKeywordConnections: boolean;
+
+  /** Statuses by SQLSTATE that go before the common ones. */
+  readonly statuses: readonly StatusRule[];
+  /** Code (without prefix) and status of errors that differ from the catalogue's. */
+  readonly variants: Readonly<
+    Partial<Record<ErrorVariant, { readonly code: string; readonly status: number }>>
+  >;
+  /** What `Retry-After` says: the seconds until the next attempt, or always 0. */
+  readonly retryAfter: "seconds" | "zero";
+  /** What the trace header is answered with when the request has none. */
+  readonly missingTrace: "nothing" | "empty";
+  /** Status of the admin server's checks while the API is not served. */
+  readonly notServingStatus: 500 | 503;
+
+  /** `limit` and `offset` of PATCH and DELETE: they limit what is changed, or are ignored. */
+  readonly limitedChanges: "limited" | "ignored";
+  /** Another filter than a null test on an embed: refused, or taken for one on a column. */
+  readonly embedFilters: "refused" | "column";
+  /** `Range-Unit` beside `Content-Range`. */
+  readonly rangeUnit: "sent" | "left out";
 }
 
 /** SQLSTATEs whose message and detail fields carry a whole response as JSON. */
@@ -37,5 +81,68 @@ export const svcDialect: Dialect = {
   vendor: "svc",
   environmentPrefix: "SVC",
   settingPrefix: "svc",
-  channel: "svc",
+  documentation: `https://jsr.io/@svc/svc@${version}/doc`,
+  defaults: {
+    "db-channel": "svc",
+    "server-host": "*4",
+    "db-hoisted-tx-settings": "statement_timeout",
+  },
+  fileSyntax: "toml",
+  mistakes: "refused",
+  namesKeywordConnections: false,
+  statuses: [],
+  variants: {},
+  retryAfter: "seconds",
+  missingTrace: "nothing",
+  notServingStatus: 503,
+  limitedChanges: "limited",
+  embedFilters: "refused",
+  rangeUnit: "sent",
 };
+
+/** PostgREST 16. */
+export const pgrstDialect: Dialect = {
+  name: "pgrst",
+  errorPrefix: "PGRST",
+  displayName: "PostgREST",
+  productToken: "postgrest",
+  vendor: "pgrst",
+  environmentPrefix: "PGRST",
+  settingPrefix: "pgrst",
+  documentation: "https://docs.postgrest.org/en/v16/references/api.html",
+  defaults: {
+    "db-channel": "pgrst",
+    "server-host": "!4",
+    "db-hoisted-tx-settings":
+      "statement_timeout,plan_filter.statement_cost_limit,default_transaction_isolation",
+    "db-schemas": "public",
+    "db-uri": "postgresql://",
+  },
+  fileSyntax: "groups",
+  mistakes: "ignored",
+  namesKeywordConnections: true,
+  statuses: [
+    { state: "21000", message: /requires a WHERE clause$/, status: 400 },
+    { state: "21000", status: 500 },
+    { state: "22023", message: /^role.*does not exist$/s, status: 401 },
+    { state: "42883", message: /^function xmlagg\(/, status: 406 },
+    { state: "53400", status: 500 },
+    { state: "54", status: 500 },
+  ],
+  variants: {
+    "claims": { code: "303", status: 401 },
+    "content type": { code: "102", status: 400 },
+    "raise": { code: "121", status: 500 },
+  },
+  retryAfter: "zero",
+  missingTrace: "empty",
+  notServingStatus: 500,
+  limitedChanges: "ignored",
+  embedFilters: "column",
+  rangeUnit: "left out",
+};
+
+/** All dialects by name. */
+export const dialects: ReadonlyMap<string, Dialect> = new Map(
+  [svcDialect, pgrstDialect].map((dialect) => [dialect.name, dialect]),
+);

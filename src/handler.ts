@@ -4,33 +4,48 @@
  * @module
  */
 import { actualHeaders, preflightHeaders } from "./http/cors.ts";
-import { errorFacts } from "./errors/error_response.ts";
+import type { Dialect } from "./dialect.ts";
+import { errorFacts, errorResponse } from "./errors/error_response.ts";
+import type { ServiceError } from "./errors/service_error.ts";
 import { answer, isDatabaseFailure, type Outcome } from "./pipeline.ts";
-import type { Service } from "./service.ts";
+import { type HeaderList, mergeHeaders } from "./response/overrides.ts";
+import type { Service, ServiceOptions } from "./service.ts";
 import { version } from "./version.ts";
 
 /** What a server knows of a request beside the request. */
 export interface RequestInfo {
   /** Peer address without port; null for Unix sockets. */
   readonly client?: string | null;
+  /**
+   * Keeps the runtime at work until the promise settles although the response was given: a Worker's
+   * `ctx.waitUntil`. Without it a load of the schema cache may delay a response.
+   */
+  readonly waitUntil?: (work: Promise<void>) => void;
 }
 
 /** Makes the function that answers requests with a service. It never rejects. */
 export function serviceHandler(
   service: Service,
+  loading: ServiceOptions["loading"] = "shared",
 ): (request: Request, info?: RequestInfo) => Promise<Response> {
   const serverHeader = `${service.dialect.productToken}/${version}`;
+  const missingTrace = service.dialect.missingTrace === "empty" ? "" : null;
   return async function handle(request, info = {}) {
     const time = service.now();
     const { snapshot } = service;
     const { serverTraceHeader, serverCorsAllowedOrigins } = snapshot.config;
-    const headers = new Headers([["Server", serverHeader]]);
-    const trace = serverTraceHeader === null ? null : request.headers.get(serverTraceHeader);
-    if (serverTraceHeader !== null && trace !== null) headers.set(serverTraceHeader, trace);
+    const trace = serverTraceHeader === null
+      ? null
+      : request.headers.get(serverTraceHeader) ?? missingTrace;
+    const own: HeaderList = [
+      ["Server", serverHeader],
+      ...(serverTraceHeader === null || trace === null
+        ? []
+        : [[serverTraceHeader, trace] as const]),
+    ];
     const preflight = preflightHeaders(request, serverCorsAllowedOrigins);
     if (preflight !== null) {
-      for (const [name, value] of preflight) headers.append(name, value);
-      return new Response(null, { status: 200, headers });
+      return new Response(null, { status: 200, headers: headersOf([...own, ...preflight]) });
     }
     const outcome = await answer(request, {
       snapshot,
@@ -39,19 +54,42 @@ export function serviceHandler(
       now: service.now,
       retryAfter: () => service.retryAfter(),
     });
-    for (const [name, value] of outcome.reply.headers) headers.append(name, value);
+    const headers = headersOf(mergeHeaders(own, outcome.reply.headers));
     for (const [name, value] of actualHeaders(request, serverCorsAllowedOrigins)) {
       headers.set(name, value);
     }
     report(service, request, { outcome, time, client: info.client ?? null });
+    const refreshing = service.refresh(outcome.error);
+    if (refreshing !== null && info.waitUntil !== undefined) info.waitUntil(refreshing);
+    else if (refreshing !== null && loading === "unshared") await refreshing;
     return respond(request, outcome, headers);
   };
 }
 
+function headersOf(list: HeaderList): Headers {
+  const headers = new Headers();
+  for (const [name, value] of list) headers.append(name, value);
+  return headers;
+}
+
+/** The response to a request that reaches no service. */
+export function refuse(request: Request, error: ServiceError, dialect: Dialect): Response {
+  const verbosity = "verbose";
+  const { status, headers, body } = errorResponse(error, { dialect, verbosity, retryAfter: null });
+  return new Response(request.method === "HEAD" ? null : body, {
+    status,
+    headers: [
+      ["Server", `${dialect.productToken}/${version}`],
+      ...headers.map(([...pair]) => pair),
+    ],
+  });
+}
+
 function respond(request: Request, { reply }: Outcome, headers: Headers): Response {
   const { status, statusText, content } = reply;
-  const body = request.method === "HEAD" ? null : content as BodyInit | null;
-  return new Response(body, {
+  const bodiless = request.method === "HEAD";
+  if (bodiless && content instanceof ReadableStream) content.cancel().catch(() => {});
+  return new Response(bodiless ? null : content as BodyInit | null, {
     status,
     headers,
     ...(statusText === undefined ? {} : { statusText }),
@@ -68,7 +106,8 @@ function report(
   },
 ): void {
   const { reply, thrown, error } = outcome;
-  if (error !== null && isDatabaseFailure(outcome)) {
+  // What fails because the client has left is no failure.
+  if (error !== null && isDatabaseFailure(outcome) && !request.signal.aborted) {
     service.observe({ kind: "request-failed", error: errorFacts(error, service.dialect) });
     if (error.facts.own && reply.status === 503) service.recover();
   } else if (error?.facts.code === "X00" && !request.signal.aborted) {

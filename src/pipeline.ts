@@ -5,13 +5,14 @@
  */
 import { authenticate } from "./auth/authenticate.ts";
 import type { Identity } from "./auth/jwt_cache.ts";
-import type { Database } from "./database/database.ts";
+import { type BatchReply, type Database, discardBody } from "./database/database.ts";
 import type { Dialect } from "./dialect.ts";
 import { errors } from "./errors/catalogue.ts";
 import { errorResponse, toServiceError } from "./errors/error_response.ts";
 import { DatabaseError, ServiceError } from "./errors/service_error.ts";
 import { formatServerTiming } from "./http/server_timing.ts";
 import { plan } from "./plan/plan.ts";
+import type { RootPlan } from "./plan/root_plan.ts";
 import type { ApiRequest } from "./request/api_request.ts";
 import { parseRequest } from "./request/parse_request.ts";
 import type { Reply } from "./response/reply.ts";
@@ -19,18 +20,24 @@ import {
   respondToCall,
   respondToMutation,
   respondToOptions,
+  respondToPlan,
   respondToRead,
   type ResponseConfig,
 } from "./response/response.ts";
 import { respondToRoot } from "./response/root.ts";
+import type { SchemaCache } from "./schema_cache/schema_cache.ts";
 import type { Snapshot } from "./snapshot.ts";
 import { Stopwatch } from "./stopwatch.ts";
 import {
   checkResult,
   type DataPlan,
   estimateOf,
+  explainedLines,
   isEndOverridable,
+  type RequestTransaction,
   requestTransaction,
+  rootFactsOf,
+  rootTransaction,
   transactionError,
 } from "./transaction.ts";
 
@@ -116,7 +123,12 @@ async function serve(
     case "options":
       return respondToOptions(planned.allow);
     case "root":
-      return respondToRoot(parsed, planned, snapshot.config);
+      return await describe(request, parsed, planned, {
+        identity,
+        context,
+        stopwatch,
+        cache: snapshot.cache,
+      });
     case "read":
     case "mutate":
     case "call":
@@ -124,6 +136,26 @@ async function serve(
     default:
       return planned satisfies never;
   }
+}
+
+/** Answers the root with a description of what the role may use. */
+async function describe(
+  request: Request,
+  parsed: ApiRequest,
+  planned: RootPlan,
+  { identity, context, stopwatch, cache }: {
+    readonly identity: Identity;
+    readonly context: PipelineContext;
+    readonly stopwatch: Stopwatch;
+    readonly cache: SchemaCache;
+  },
+): Promise<Reply> {
+  const { config, roles } = context.snapshot;
+  const owner = { identity, defaults: roles.get(identity.role) };
+  const batch = rootTransaction(parsed, planned, owner, config);
+  const reply = await context.database.transaction({ ...batch, signal: request.signal });
+  stopwatch.lap("transaction");
+  return respondToRoot(parsed, planned, { facts: rootFactsOf(reply), cache, config });
 }
 
 async function run(
@@ -136,15 +168,39 @@ async function run(
     readonly stopwatch: Stopwatch;
   },
 ): Promise<Reply> {
-  const { config } = context.snapshot;
-  const transaction = requestTransaction(parsed, planned, identity, config);
+  const { config, roles } = context.snapshot;
+  const owner = { identity, defaults: roles.get(identity.role) };
+  const transaction = requestTransaction(parsed, planned, owner, config);
   const reply = await context.database
     .transaction({ ...transaction.batch, signal: request.signal })
     .catch((error: unknown) => {
       throw transactionError(error, transaction);
     });
   stopwatch.lap("transaction");
+  try {
+    const answered = respond(parsed, planned, { reply, transaction, context });
+    if (answered.content !== reply.body.content) discardBody(reply.body);
+    return answered;
+  } catch (error) {
+    discardBody(reply.body);
+    throw error;
+  }
+}
+
+/** Makes the reply of a transaction that ended well. */
+function respond(
+  parsed: ApiRequest,
+  planned: DataPlan,
+  { reply, transaction, context }: {
+    readonly reply: BatchReply;
+    readonly transaction: RequestTransaction;
+    readonly context: PipelineContext;
+  },
+): Reply {
+  const { config } = context.snapshot;
   checkResult(parsed, planned, reply);
+  const lines = explainedLines(reply, transaction);
+  if (lines !== null) return respondToPlan(parsed, planned, lines);
   const responseConfig: ResponseConfig = {
     txOverridable: isEndOverridable(config),
     dialect: context.dialect,

@@ -15,11 +15,39 @@ export interface ReloaderOptions {
   readonly now: () => number;
 }
 
+/** Loads a thing when asked. */
+export interface Loading {
+  /** Whether attempts fail at present. */
+  readonly failing: boolean;
+  /** Whole seconds until the next attempt; at least 1. */
+  secondsLeft(): number;
+  /** Asks for a load; resolves when one that began after the call has ended, well or not. */
+  request(): Promise<void>;
+  /** Asks for a load unless one is under way. */
+  recover(): void;
+  /** Ends everything that is planned. */
+  stop(): void;
+}
+
+/**
+ * Loads for whoever asks, once, and tries nothing again: for runtimes in which a timer or a socket
+ * ends with the request that it began in.
+ */
+export function unsharedLoading(load: () => Promise<void>): Loading {
+  return {
+    failing: false,
+    secondsLeft: () => 1,
+    request: () => load().catch(() => {}),
+    recover: () => {},
+    stop: () => {},
+  };
+}
+
 /** Seconds between attempts: doubling from 1 to 32. */
 const longestPause = 32;
 
 /** Runs a load when asked: never two at once, one more for whatever was asked meanwhile. */
-export class Reloader {
+export class Reloader implements Loading {
   readonly #options: ReloaderOptions;
   #running: Promise<void> | null = null;
   #again = false;

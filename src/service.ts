@@ -4,26 +4,46 @@
  *
  * @module
  */
+import { AuthSettingError } from "./auth/setting_error.ts";
+import {
+  configStatements,
+  readRoles,
+  readValues,
+  type RoleDefaultsByRole,
+  roleStatement,
+} from "./config/in_database.ts";
+import { type DatabaseValues, keepFixed } from "./config/load.ts";
 import type { Config } from "./config/options.ts";
-import type { Database } from "./database/database.ts";
+import { type ConfigSource, noValues } from "./config/source.ts";
+import type { Database, Statement } from "./database/database.ts";
 import type { Dialect } from "./dialect.ts";
 import { errorFacts } from "./errors/error_response.ts";
 import { ServiceError } from "./errors/service_error.ts";
+import { Freshness } from "./freshness.ts";
 import type { Observation } from "./observe/observation.ts";
-import { Reloader } from "./reload.ts";
+import { type Loading, Reloader, unsharedLoading } from "./reload.ts";
 import { buildSchemaCache, schemaCacheQueries } from "./schema_cache/load.ts";
 import { indexSchemaCache } from "./schema_cache/lookups.ts";
-import type { SchemaCacheData } from "./schema_cache/schema_cache.ts";
-import { prepareAuth, type Snapshot } from "./snapshot.ts";
+import type { SchemaCache, SchemaCacheData } from "./schema_cache/schema_cache.ts";
+import { type AuthState, prepareAuth, type Snapshot } from "./snapshot.ts";
 
 /** What a service is made of. */
 export interface ServiceOptions {
-  readonly config: Config;
+  /** Reads the configuration's sources anew. What it raises is told to people as it is. */
+  readonly source: () => ConfigSource;
   readonly database: Database;
-  readonly dialect: Dialect;
   /** Epoch milliseconds. */
   readonly now: () => number;
   readonly observe: (event: Observation) => void;
+  /** What requests are answered from before a schema cache was loaded. */
+  readonly schemaCache?: SchemaCache | null;
+  /** Milliseconds after which a request makes the schema cache be loaded again; never unless told. */
+  readonly schemaCacheMaxAge?: number;
+  /**
+   * Whether all requests wait for the same load, which is tried again when it fails, or each for one
+   * of its own. Shared unless told.
+   */
+  readonly loading?: "shared" | "unshared";
 }
 
 /** A running service. */
@@ -32,28 +52,49 @@ export class Service {
   readonly dialect: Dialect;
   readonly now: () => number;
   readonly observe: (event: Observation) => void;
-  readonly #schema: Reloader;
+  readonly #source: () => ConfigSource;
+  readonly #schema: Loading;
+  readonly #freshness: Freshness;
+  /** The configuration that the service was started with. */
+  readonly #first: Config;
   #snapshot: Snapshot;
+  /** What the database said of the configuration that is in force. */
+  #values: DatabaseValues = noValues;
   #loads = 0;
+  /** Counts readings of the configuration: of two at once the later one counts. */
+  #readings = 0;
 
   private constructor(options: ServiceOptions, snapshot: Snapshot) {
+    this.#source = options.source;
+    this.#first = snapshot.config;
     this.database = options.database;
-    this.dialect = options.dialect;
+    this.dialect = snapshot.config.dialect;
     this.now = options.now;
     this.observe = options.observe;
     this.#snapshot = snapshot;
-    this.#schema = new Reloader({
-      load: () => this.#loadSchema(),
+    const load = () => this.#loadSchema();
+    this.#schema = options.loading === "unshared" ? unsharedLoading(load) : new Reloader({
+      load,
       onRetry: (seconds) => this.observe({ kind: "retrying", seconds }),
+      now: options.now,
+    });
+    this.#freshness = new Freshness({
+      given: snapshot.cache !== null,
+      maxAge: options.schemaCacheMaxAge ?? Infinity,
       now: options.now,
     });
   }
 
   /** Prepares a service; nothing is loaded yet. Rejects when the configuration cannot be used. */
   static async create(options: ServiceOptions): Promise<Service> {
-    const { config } = options;
-    const auth = await prepareAuth(config);
-    return new Service(options, { config, auth, cache: null, cacheError: null });
+    const source = options.source();
+    const config = source.configure(noValues);
+    const auth = await preparedAuth(config, null, { source, values: noValues });
+    const roles: RoleDefaultsByRole = new Map();
+    const cache = options.schemaCache ?? null;
+    const service = new Service(options, { config, auth, roles, cache, cacheError: null });
+    service.#warn();
+    return service;
   }
 
   /** The state as it is now. */
@@ -71,16 +112,45 @@ export class Service {
     return this.#schema.request();
   }
 
+  /**
+   * Loads the schema cache again when a request that ended with `error` shows that it is time; null
+   * when it is not.
+   */
+  refresh(error: ServiceError | null): Promise<void> | null {
+    return this.#freshness.isDue(error) ? this.reloadSchema() : null;
+  }
+
   /** A connection failed: tries to get the database back, unless that is under way. */
   recover(): void {
     this.#schema.recover();
   }
 
-  /** Takes a new configuration. Rejects, and keeps the old one, when it cannot be used. */
-  async reconfigure(config: Config): Promise<void> {
-    const auth = await prepareAuth(config);
-    this.#snapshot = { ...this.#snapshot, config, auth };
-    this.observe({ kind: "config-reloaded" });
+  /**
+   * Reads the configuration again, that of the database included; resolves when it is in force. What
+   * cannot be used is reported, and the old one kept.
+   */
+  async reloadConfig(): Promise<void> {
+    const read = await this.#tryReading();
+    if (read !== null) this.#configured(read);
+  }
+
+  /**
+   * Reads the configuration once, without serving; rejects when it cannot be used. That the database
+   * cannot be asked is reported.
+   */
+  async readConfig(): Promise<Config> {
+    return (await this.#readConfig()).config;
+  }
+
+  /** Reads configuration and schema once, without serving; null for a failure, which is reported. */
+  async readSchema(): Promise<SchemaCacheData | null> {
+    const { config } = await this.#readConfig();
+    try {
+      return await this.#querySchema(config);
+    } catch (thrown) {
+      this.#schemaFailed(thrown, config);
+      return null;
+    }
   }
 
   /** Whether requests can be answered from the database at present. */
@@ -101,22 +171,103 @@ export class Service {
   }
 
   async #loadSchema(): Promise<void> {
-    const { config } = this.#snapshot;
+    const first = this.#snapshot.cache === null;
+    let config = this.#snapshot.config;
+    let read: ReadConfiguration | null = null;
     try {
       this.observe({ kind: "connecting", attempt: ++this.#loads });
       this.observe({ kind: "connected", version: await this.database.version() });
+      if (config.dbConfig) read = await this.#tryReading();
+      config = read?.config ?? config;
       const data = await this.#querySchema(config);
       const began = performance.now();
-      const first = this.#snapshot.cache === null;
-      this.#snapshot = { ...this.#snapshot, cache: indexSchemaCache(data), cacheError: null };
+      const cache = indexSchemaCache(data);
+      // Both at once, so that no request sees the one without the other.
+      if (read !== null) this.#configured(read, first ? "start" : "reload");
+      this.#snapshot = { ...this.#snapshot, cache, cacheError: null };
+      this.#freshness.renewed();
       const ms = performance.now() - began;
       this.observe({ kind: "schema-cache-loaded", counts: countsOf(data), ms });
       if (!first) this.database.flush();
       this.#loads = 0;
     } catch (thrown) {
+      if (read !== null) this.#configured(read, first ? "start" : "reload");
       this.#schemaFailed(thrown, config);
       throw thrown;
     }
+  }
+
+  /** Reads the configuration; null when it cannot be used, which is reported. */
+  async #tryReading(): Promise<ReadConfiguration | null> {
+    try {
+      return await this.#readConfig();
+    } catch (error) {
+      const message = error instanceof Error ? error.message : String(error);
+      this.observe({ kind: "config-reload-failed", message });
+      return null;
+    }
+  }
+
+  async #readConfig(): Promise<ReadConfiguration> {
+    const reading = ++this.#readings;
+    const source = this.#source();
+    // Whether the database is asked, and by which function, is what it was told before.
+    const known = keepFixed(source.configure(this.#values), this.#first);
+    const { values, roles } = known.dbConfig
+      ? { values: await this.#queryValues(known), roles: await this.#queryRoles() }
+      : { values: noValues, roles: new Map() };
+    const config = keepFixed(source.configure(values), this.#first);
+    const auth = await preparedAuth(config, this.#snapshot, { source, values });
+    return { reading, config, values, roles, auth };
+  }
+
+  #configured(
+    { reading, config, values, roles, auth }: ReadConfiguration,
+    occasion: "start" | "reload" = "reload",
+  ): void {
+    if (reading !== this.#readings) return;
+    this.#values = values;
+    this.#snapshot = { ...this.#snapshot, config, auth, roles };
+    if (occasion === "start") return;
+    this.observe({ kind: "config-reloaded" });
+    this.#warn();
+  }
+
+  #warn(): void {
+    const { rolePath } = this.#snapshot.auth;
+    if (rolePath.deprecated) this.observe({ kind: "old-role-path", path: rolePath.text });
+  }
+
+  async #queryValues(config: Config): Promise<DatabaseValues> {
+    try {
+      return readValues(await this.#ask(configStatements(config)));
+    } catch (thrown) {
+      const error = errorFacts(thrown, this.dialect);
+      this.observe({ kind: "database-config-failed", what: "configuration", error });
+      return noValues;
+    }
+  }
+
+  async #queryRoles(): Promise<RoleDefaultsByRole> {
+    try {
+      return readRoles(await this.#ask([roleStatement(await this.database.version())]));
+    } catch (thrown) {
+      const error = errorFacts(thrown, this.dialect);
+      this.observe({ kind: "database-config-failed", what: "roles", error });
+      return new Map();
+    }
+  }
+
+  /** Gives the only value of the last statement; what the statements set is forgotten. */
+  async #ask(statements: readonly Statement[]): Promise<string> {
+    const { rows } = await this.database.transaction({
+      access: "read only",
+      isolation: "read committed",
+      statements,
+      end: "rollback",
+      stream: false,
+    });
+    return rows.at(-1)?.[0]?.[0] ?? "";
   }
 
   async #querySchema(config: Config): Promise<SchemaCacheData> {
@@ -148,6 +299,26 @@ export class Service {
       extraSearchPath: config.dbExtraSearchPath,
       error,
     });
+  }
+}
+
+/** A configuration that was read and waits to be used. */
+interface ReadConfiguration extends Pick<Snapshot, "config" | "auth" | "roles"> {
+  readonly reading: number;
+  readonly values: DatabaseValues;
+}
+
+/** Prepares what is said about tokens; what is unusable there is told with its place. */
+async function preparedAuth(
+  config: Config,
+  previous: Snapshot | null,
+  { source, values }: { readonly source: ConfigSource; readonly values: DatabaseValues },
+): Promise<AuthState> {
+  try {
+    return await prepareAuth(config, previous);
+  } catch (error) {
+    if (!(error instanceof AuthSettingError)) throw error;
+    throw source.blame(error.key, error.message, values);
   }
 }
 

@@ -13,14 +13,17 @@ import type {
   Statement,
 } from "./database/database.ts";
 import type { Identity } from "./auth/jwt_cache.ts";
+import type { RoleDefaults } from "./config/in_database.ts";
 import type { Config } from "./config/options.ts";
 import { errors } from "./errors/catalogue.ts";
 import { DatabaseError } from "./errors/service_error.ts";
 import { changeLimit } from "./plan/mutate_plan.ts";
 import type { Plan } from "./plan/plan.ts";
+import type { RootPlan } from "./plan/root_plan.ts";
 import { callQuery, fact, mutateQuery, type Query, readQuery } from "./query/query.ts";
 import { invalidStatusState, overridesCheck } from "./query/overrides_check.ts";
-import { settingsStatement } from "./query/settings.ts";
+import { schemaFactsQuery } from "./query/root.ts";
+import { claimSettings, settingsStatement } from "./query/settings.ts";
 import { compile, ident, sql } from "./sql/fragment.ts";
 import type { ApiRequest } from "./request/api_request.ts";
 
@@ -30,8 +33,15 @@ export type DataPlan = Extract<Plan, { kind: "read" | "mutate" | "call" }>;
 /** Options that a transaction depends on. */
 export type TransactionConfig = Pick<
   Config,
-  "appSettings" | "dbExtraSearchPath" | "dbPreRequest" | "dbTxEnd"
+  "appSettings" | "dbExtraSearchPath" | "dbPreRequest" | "dbTxEnd" | "jwtClaimSettings"
 >;
+
+/** Whose transaction it is, and what the transactions of that role begin with. */
+export interface TransactionOwner {
+  readonly identity: Identity;
+  /** Undefined when the role has nothing of its own. */
+  readonly defaults: RoleDefaults | undefined;
+}
 
 /** Whether `Prefer: tx=` may choose how a transaction ends. */
 export function isEndOverridable({ dbTxEnd }: Pick<Config, "dbTxEnd">): boolean {
@@ -45,26 +55,35 @@ export interface RequestTransaction {
   readonly estimate: number | null;
   /** Position of the check of the overrides, or null. */
   readonly overrides: number | null;
+  /** Position of the statement whose rows are an execution plan, or null. */
+  readonly explained: number | null;
 }
 
 /** Puts the transaction of a request together. */
 export function requestTransaction(
   request: ApiRequest,
   plan: DataPlan,
-  identity: Identity,
+  owner: TransactionOwner,
   config: TransactionConfig,
 ): RequestTransaction {
   const query = queryOf(plan);
   const end = plannedEnding(request, config);
   const access = accessOf(plan);
-  const before = [settingsOf(request, plan, identity, config), ...preRequest(config)];
+  const before = [
+    settingsOf(request, plan, owner, config),
+    ...(config.jwtClaimSettings ? [claimSettings(owner.identity.claims)] : []),
+    ...preRequest(config),
+  ];
+  // Before the main statement, whose body may be on its way to the client when later ones run.
+  const estimate = query.estimate === null ? null : before.push(query.estimate) - 1;
   const after: Statement[] = [];
   const place = (statement: Statement) => before.length + after.push(statement);
-  const estimate = query.estimate === null ? null : place(query.estimate);
   if (end === "rollback") place(constraintsNow);
-  const overrides = access === "read write" ? place(overridesCheck) : null;
-  const check = access === "read write" ? resultCheck(request, plan) : null;
-  const isolation = isolationOf(plan);
+  const explained = isExplained(plan);
+  const kept = access === "read write" && !explained;
+  const overrides = kept ? place(overridesCheck) : null;
+  const check = kept ? resultCheck(request, plan) : null;
+  const isolation = isolationOf(plan, owner);
   const batch: Batch = {
     access,
     isolation,
@@ -73,7 +92,29 @@ export function requestTransaction(
     // What was only read can be shown before the end; what is written only when it is certain.
     stream: access === "read only" && isolation !== "serializable",
   };
-  return { batch, estimate, overrides };
+  return { batch, estimate, overrides, explained: explained ? before.length : null };
+}
+
+/** Puts the transaction of a description together, whose last statement gives one text or nothing. */
+export function rootTransaction(
+  request: ApiRequest,
+  plan: RootPlan,
+  owner: TransactionOwner,
+  config: TransactionConfig,
+): Batch {
+  const before = [settingsOf(request, plan, owner, config), ...preRequest(config)];
+  return {
+    access: "read only",
+    isolation: isolationOf(plan, owner),
+    statements: plan.headersOnly ? before : [...before, schemaFactsQuery(plan)],
+    end: "commit",
+    stream: false,
+  };
+}
+
+/** What {@linkcode rootTransaction} gave. */
+export function rootFactsOf({ rows }: BatchReply): string | null {
+  return rows.at(-1)?.[0]?.[0] ?? null;
 }
 
 /**
@@ -89,7 +130,20 @@ export function transactionError(error: unknown, { overrides }: RequestTransacti
 
 /** Checks the result of a transaction that changes nothing. Raises `116` and `124`. */
 export function checkResult(request: ApiRequest, plan: DataPlan, reply: BatchReply): void {
-  if (accessOf(plan) === "read only") resultCheck(request, plan)?.(reply.head);
+  if (accessOf(plan) !== "read only" || isExplained(plan)) return;
+  resultCheck(request, plan)?.(reply.head);
+}
+
+/** The lines of the execution plan that was asked for; null when none was. */
+export function explainedLines(
+  reply: BatchReply,
+  { explained }: RequestTransaction,
+): readonly string[] | null {
+  return explained === null ? null : reply.rows[explained]!.map(([line]) => line ?? "");
+}
+
+function isExplained({ representation }: DataPlan): boolean {
+  return representation.explain !== null;
 }
 
 /** The planner's number of rows, out of its plan as JSON. */
@@ -103,18 +157,17 @@ export function estimateOf(
 }
 
 function queryOf(plan: DataPlan): Query {
+  const { explain, format } = plan.representation;
+  const shown = { explain, format };
+  const bodiless = { explain, format: null };
   switch (plan.kind) {
     case "read":
-      return readQuery(
-        plan.read,
-        plan.count,
-        plan.headersOnly ? null : plan.representation.format,
-      );
+      return readQuery(plan.read, plan.count, plan.headersOnly ? bodiless : shown);
     case "mutate":
-      return mutateQuery(plan.mutate, plan.representation.format);
+      return mutateQuery(plan.mutate, shown);
     case "call": {
-      const bodiless = plan.headersOnly || plan.call.routine.returns.void;
-      return callQuery(plan.call, plan.count, bodiless ? null : plan.representation.format);
+      const silent = plan.headersOnly || plan.call.routine.returns.void;
+      return callQuery(plan.call, plan.count, silent ? bodiless : shown);
     }
     default:
       return plan satisfies never;
@@ -134,8 +187,9 @@ function accessOf(plan: DataPlan): Batch["access"] {
   }
 }
 
-function isolationOf(plan: DataPlan): IsolationLevel {
-  return plan.kind === "call" ? plan.call.isolation ?? "read committed" : "read committed";
+function isolationOf(plan: DataPlan | RootPlan, { defaults }: TransactionOwner): IsolationLevel {
+  const own = plan.kind === "call" ? plan.call.isolation : null;
+  return own ?? defaults?.isolation ?? "read committed";
 }
 
 function plannedEnding({ preferences }: ApiRequest, config: TransactionConfig): Ending {
@@ -152,15 +206,15 @@ const constraintsNow: Statement = {
 
 function settingsOf(
   request: ApiRequest,
-  plan: DataPlan,
-  { role, claims }: Identity,
+  plan: DataPlan | RootPlan,
+  { identity: { role, claims }, defaults }: TransactionOwner,
   config: TransactionConfig,
 ): Statement {
   const ofFunction = plan.kind === "call" ? plan.call.routine.settings : [];
   return settingsStatement({
     searchPath: [request.schema, ...config.dbExtraSearchPath],
     role,
-    roleSettings: [],
+    roleSettings: defaults?.settings ?? [],
     claims,
     method: request.method,
     path: request.path,
@@ -190,11 +244,13 @@ function resultCheck(request: ApiRequest, plan: DataPlan): ResultCheck | null {
   if (checks.length === 0) return null;
   return (head) => {
     const rows = Number(head[fact.rows] ?? 0);
-    for (const check of checks) check(rows);
+    const affected = Number(head[fact.affected] ?? rows);
+    for (const check of checks) check(rows, affected);
   };
 }
 
-type RowsCheck = (rows: number) => void;
+/** Looks at the rows of the result, or at those that were written, of which it may show fewer. */
+type RowsCheck = (rows: number, affected: number) => void;
 
 function singularCheck(plan: DataPlan): RowsCheck | null {
   if (plan.kind === "mutate" && plan.action === "put") {
@@ -214,15 +270,15 @@ function affectedCheck({ preferences }: ApiRequest, plan: DataPlan): RowsCheck |
   const counted = plan.kind === "call" ||
     (plan.kind === "mutate" && (plan.action === "update" || plan.action === "delete"));
   if (!counted || handling !== "strict" || maxAffected === null) return null;
-  return (rows) => {
-    if (rows > maxAffected) throw errors.maxAffectedExceeded(rows);
+  return (_rows, affected) => {
+    if (affected > maxAffected) throw errors.maxAffectedExceeded(affected);
   };
 }
 
 function limitCheck(plan: DataPlan): RowsCheck | null {
   const limit = plan.kind === "mutate" ? changeLimit(plan.mutate) : null;
   if (limit === null) return null;
-  return (rows) => {
-    if (rows > limit) throw errors.limitSurpassed(rows, limit);
+  return (_rows, affected) => {
+    if (affected > limit) throw errors.limitSurpassed(affected, limit);
   };
 }

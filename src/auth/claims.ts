@@ -31,7 +31,7 @@ export interface ClaimChecks {
 
 /**
  * Checks `exp`, `nbf`, `iat` and `aud` (RFC 7519 section 4.1) in this order and raises
- * `errors.invalidToken` for the first that fails. A claim that is absent or null passes; clocks may
+ * `errors.invalidClaims` for the first that fails. A claim that is absent or null passes; clocks may
  * differ by 30 seconds; fractions of seconds are dropped. `aud` has to be a string or an array of
  * strings in any case, and to name the audience if there is one; an empty array names every one.
  */
@@ -40,9 +40,9 @@ export function checkClaims(claims: Claims, { now, jwtAud }: ClaimChecks): void 
     const time = claims[claim] ?? null;
     if (time === null) continue;
     if (typeof time !== "number") {
-      throw errors.invalidToken(`The JWT '${claim}' claim must be a number`);
+      throw errors.invalidClaims(`The JWT '${claim}' claim must be a number`);
     }
-    if (refuses(Math.floor(time), now)) throw errors.invalidToken(message);
+    if (refuses(Math.floor(time), now)) throw errors.invalidClaims(message);
   }
   checkAudience(claims.aud ?? null, jwtAud);
 }
@@ -51,10 +51,10 @@ function checkAudience(aud: unknown, wanted: string | null): void {
   if (aud === null) return;
   const named = typeof aud === "string" ? [aud] : aud;
   if (!Array.isArray(named) || !named.every((name) => typeof name === "string")) {
-    throw errors.invalidToken("The JWT 'aud' claim must be a string or an array of strings");
+    throw errors.invalidClaims("The JWT 'aud' claim must be a string or an array of strings");
   }
   if (wanted !== null && named.length > 0 && !named.includes(wanted)) {
-    throw errors.invalidToken("JWT not in audience");
+    throw errors.invalidClaims("JWT not in audience");
   }
 }
 

@@ -110,7 +110,7 @@ async function verifiedPayload(
 function readPayload(payload: Uint8Array): VerifiedToken {
   const json = decodeUtf8(payload);
   const claims = parseObject(json);
-  if (json === null || claims === null) throw errors.invalidToken("Parsing claims failed");
+  if (json === null || claims === null) throw errors.invalidClaims("Parsing claims failed");
   return { claims, json };
 }
 

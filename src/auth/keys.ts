@@ -41,16 +41,27 @@ const minModulusBits = 2048;
  */
 export async function loadKeys(secret: Uint8Array | null): Promise<KeySet | null> {
   if (secret === null || secret.byteLength === 0) return null;
+  const jwks = readSecret(secret);
+  if (jwks !== null) return { keys: await Promise.all(jwks.map(importKey)) };
+  return { keys: [{ kid: null, verifiers: new Map([["HS256", await importHmac(secret, 256)]]) }] };
+}
+
+/**
+ * Gives the JSON Web Keys of a secret, `null` when it is a plain one. Raises what can be told without
+ * importing a key: `AuthSettingError` for a secret that is too short, for a list of keys that is none,
+ * and for PEM.
+ */
+export function readSecret(secret: Uint8Array): readonly JsonObject[] | null {
   const text = decodeText(secret);
   const jwks = text === null ? null : parseJwks(text);
-  if (jwks !== null) return { keys: await Promise.all(jwks.map(importKey)) };
+  if (jwks !== null) return jwks;
   if (text?.trimStart().startsWith("-----BEGIN ")) {
     throw new AuthSettingError("The JWT secret is in PEM; give the public key as a JSON Web Key.");
   }
   if (secret.byteLength < minSecretBytes) {
     throw new AuthSettingError("The JWT secret must be at least 32 characters long.");
   }
-  return { keys: [{ kid: null, verifiers: new Map([["HS256", await importHmac(secret, 256)]]) }] };
+  return null;
 }
 
 /**

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { type Dialect, dialects } from "../dialect.ts";
 
 /** A value as it stands in a source. The environment has texts only. */
 export type RawValue =
@@ -15,6 +16,8 @@ export type RawValue =
 /** The outcome of reading one value. */
 export type Reading<T> =
   | { readonly kind: "value"; readonly value: T }
+  /** Not of the type, which a dialect may take for no value. */
+  | { readonly kind: "unset" }
   | { readonly kind: "problem"; readonly problem: string };
 
 /** What some values need beside their own text. */
@@ -23,6 +26,8 @@ export interface CodecContext {
   readonly readFile: (path: string) => Uint8Array;
   /** The value of `jwt-secret-is-base64`. */
   readonly secretIsBase64: boolean;
+  /** What becomes of values that are not of the type. */
+  readonly mistakes: Dialect["mistakes"];
 }
 
 /** Reads and prints the values of one type. */
@@ -52,7 +57,8 @@ export function text(facts: TextFacts): Codec<string> {
   return {
     type: facts.type,
     empty: "unset",
-    read(raw) {
+    read(given, { mistakes }) {
+      const raw = mistakes === "ignored" ? shownAsText(given) : given;
       if (typeof raw !== "string") return refuse(raw, facts);
       if (raw.includes("\0")) return refuse(raw, facts, "must not contain the character U+0000");
       const verdict = facts.check?.(raw) ?? true;
@@ -72,9 +78,10 @@ export function integer(
   return {
     type: "integer",
     empty: "unset",
-    read(raw) {
+    read(raw, { mistakes }) {
       const isDigits = typeof raw === "string" && /^-?[0-9]+$/.test(raw.trim());
       const number = isDigits ? Number(raw) : raw;
+      if (mistakes === "ignored" && !Number.isInteger(number)) return unset;
       const fits = typeof number === "number" && Number.isSafeInteger(number) &&
         number >= min && number <= max;
       return fits ? accept(number) : refuse(raw, { expected });
@@ -92,13 +99,14 @@ const truth: ReadonlyMap<string, boolean> = new Map([["true", true], ["false", f
 export const boolean: Codec<boolean> = {
   type: "boolean",
   empty: "unset",
-  read(raw) {
+  read(raw, { mistakes }) {
     if (typeof raw === "boolean") return accept(raw);
     if (typeof raw === "string") {
       const named = truth.get(raw.replace(/[^A-Za-z]/g, "").toLowerCase());
       if (named !== undefined) return accept(named);
       if (/^-?[0-9]+$/.test(raw.trim())) return accept(Number(raw) > 0);
     }
+    if (mistakes === "ignored") return unset;
     return refuse(raw, { expected: "true or false" });
   },
   print: String,
@@ -122,12 +130,29 @@ export function oneOf<const Words extends readonly string[]>(
   };
 }
 
+const dialectFacts = {
+  expected: `one of ${Array.from(dialects.keys(), (name) => `"${name}"`).join(", ")}`,
+};
+
+/** A dialect by its name. */
+export const dialectName: Codec<Dialect> = {
+  type: Array.from(dialects.keys(), (name) => `\`${name}\``).join(", "),
+  empty: "unset",
+  read(raw) {
+    const dialect = typeof raw === "string" ? dialects.get(raw) : undefined;
+    return dialect === undefined ? refuse(raw, dialectFacts, "no such dialect") : accept(dialect);
+  },
+  print: ({ name }) => quote(name),
+};
+
 /** Facts of a list's items. */
 export interface ListFacts {
   readonly expected: string;
   readonly empty: Codec<unknown>["empty"];
   /** Says whether a text is an item; a text result is the complaint. */
   readonly check?: (item: string) => boolean | string;
+  /** Items that fail the check can do no harm: a dialect that ignores mistakes takes them. */
+  readonly harmless?: true;
 }
 
 /** Items between commas; spaces around them do not count. */
@@ -135,12 +160,14 @@ export function list(facts: ListFacts): Codec<readonly string[]> {
   return {
     type: "list",
     empty: facts.empty,
-    read(raw) {
+    read(given, { mistakes }) {
+      const raw = mistakes === "ignored" ? shownAsText(given) : given;
       if (typeof raw !== "string") return refuse(raw, facts);
       if (raw.trim() === "" && facts.empty === "value") return accept([]);
       const items = raw.split(",").map((item) => item.trim());
       if (items.some((item) => item === "")) return refuse(raw, facts, "has an empty item");
       if (raw.includes("\0")) return refuse(raw, facts, "must not contain the character U+0000");
+      if (mistakes === "ignored" && facts.harmless) return accept(items);
       const verdict = items.map((item) => facts.check?.(item) ?? true).find((v) => v !== true);
       if (verdict === undefined) return accept(items);
       return refuse(raw, facts, verdict === false ? undefined : verdict);
@@ -187,6 +214,15 @@ export function fileMode(key: string): Codec<number> {
     },
     print: (mode) => quote(mode.toString(8)),
   };
+}
+
+const unset = { kind: "unset" } as const;
+
+/** What stands in the place of a text and is none, as the older grammar's readers show it. */
+function shownAsText(raw: RawValue): RawValue {
+  if (typeof raw === "boolean") return raw ? "Bool True" : "Bool False";
+  if (typeof raw !== "number") return raw;
+  return `Number ${Number.isInteger(raw) ? raw.toFixed(1) : raw}`;
 }
 
 /** Makes the reading of a good value. */

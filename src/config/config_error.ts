@@ -8,7 +8,9 @@
 /** Where a value stands, or where it should have stood. */
 export type Origin =
   | { readonly kind: "file"; readonly path: string; readonly line: number }
-  | { readonly kind: "environment"; readonly name: string };
+  | { readonly kind: "environment"; readonly name: string }
+  /** A setting of the database, by its whole name. */
+  | { readonly kind: "database"; readonly name: string };
 
 /** What is wrong with which key; `key` is null when the line has none that can be told. */
 export interface ConfigProblem {
@@ -44,7 +46,7 @@ export class ConfigError extends Error {
 }
 
 function where(origin: Origin, key: string | null): string {
-  if (origin.kind === "environment") return `${origin.name} (environment)`;
+  if (origin.kind !== "file") return `${origin.name} (${origin.kind})`;
   const place = `${origin.path}:${origin.line}`;
   return key === null ? place : `${place}: ${key}`;
 }

@@ -1,12 +1,22 @@
 /**
- * Makes the configuration of its sources: environment, then file, then defaults.
+ * Makes the configuration of its sources: the database, then what a program gives, then the
+ * environment, then the file, then defaults.
  *
  * @module
  */
+import { type Dialect, dialects, svcDialect } from "../dialect.ts";
 import { type CodecContext, type RawValue, text } from "./codecs.ts";
 import { ConfigError, type Origin } from "./config_error.ts";
 import { type ConfigFile, type FileEntries, lastLine, parseFile } from "./file.ts";
-import { appSettingOf, appSettingsPrefix, camelCase, environmentName } from "./names.ts";
+import { parseGroups } from "./group_file.ts";
+import {
+  appSettingOf,
+  appSettingsPrefix,
+  camelCase,
+  databaseName,
+  dialectVariable,
+  environmentName,
+} from "./names.ts";
 import { nearest } from "./nearest.ts";
 import {
   type Config,
@@ -18,6 +28,9 @@ import {
   rows,
 } from "./options.ts";
 
+/** Values of settings in the database, by their name without prefix: `db_max_rows`. */
+export type DatabaseValues = ReadonlyMap<string, string>;
+
 /** Where the configuration comes from. */
 export interface ConfigSources {
   /** Null when the service is started without a file. */
@@ -25,45 +38,89 @@ export interface ConfigSources {
   readonly environment: Readonly<Record<string, string>>;
   /** Reads a file that a value names as `@path`; raises when it cannot. */
   readonly readFile: (path: string) => Uint8Array;
+  /** Options that a program gives as values; they are not checked. */
+  readonly given?: Partial<Config>;
 }
 
+const noValues: DatabaseValues = new Map();
+
 /**
- * Reads the whole configuration. A key's environment variable goes before the file; an alias counts
- * only where the key itself has no value. An empty text is no value, and an empty environment
- * variable hides the file's value.
+ * Reads the whole configuration. A key's value in the database goes before its environment variable,
+ * and that before the file; an alias counts only where the key itself has no value. An empty text is
+ * no value, and hides those of the weaker sources.
  *
  * Raises `ConfigError` for the first thing that is wrong.
  */
-export function loadConfig(sources: ConfigSources): Config {
-  const loader = loaderOf(sources);
-  refuseUnknown(loader.entries);
-  const context = { readFile: sources.readFile, secretIsBase64: false };
+export function loadConfig(sources: ConfigSources, database: DatabaseValues = noValues): Config {
+  const loader = loaderOf(sources, database);
+  if (loader.dialect.mistakes === "refused") refuseUnknown(loader.entries);
+  const context = {
+    readFile: sources.readFile,
+    secretIsBase64: false,
+    mistakes: loader.dialect.mistakes,
+  };
   const secretIsBase64 = load(loader, rowOf("jwt-secret-is-base64"), context).value === true;
   const loaded = new Map(
     rows.map((row) => [row[0] as string, load(loader, row, { ...context, secretIsBase64 })]),
   );
   refuseSharedPort(loaded);
   const fields = Array.from(loaded, ([key, { value }]) => [camelCase(key), value]);
-  return { ...Object.fromEntries(fields), appSettings: loadAppSettings(loader) } as Config;
+  const appSettings = sources.given?.appSettings ?? loadAppSettings(loader);
+  return { ...Object.fromEntries(fields), appSettings } as Config;
 }
 
 /**
  * Makes the error of an option whose value turned out to be unusable after it was loaded: the message
  * names the place that the value came from.
  */
-export function blame(sources: ConfigSources, key: OptionKey, problem: string): ConfigError {
-  const loader = loaderOf(sources);
-  const found = find(loader, rowOf(key)) ?? { key, origin: nowhere(loader, key) };
+export function blame(
+  sources: ConfigSources,
+  { key, problem, database = noValues }: {
+    readonly key: OptionKey;
+    readonly problem: string;
+    readonly database?: DatabaseValues;
+  },
+): ConfigError {
+  const loader = loaderOf(sources, database);
+  const found = find(loader, rowOf(key))[0] ?? { key, origin: nowhere(loader, key) };
   return new ConfigError({ key: found.key, origin: found.origin, problem });
 }
 
-interface Loader extends ConfigSources {
-  readonly entries: FileEntries;
+/** Takes over what only a start applies: options that are not reloadable keep their first value. */
+export function keepFixed(config: Config, first: Config): Config {
+  const fixed = rows.filter(([, { reloadable }]) => !reloadable).map(([key]) => camelCase(key));
+  return { ...config, ...Object.fromEntries(fixed.map((field) => [field, first[field]])) };
 }
 
-function loaderOf(sources: ConfigSources): Loader {
-  const { file, environment } = sources;
-  return { ...sources, entries: file === null ? new Map() : parseFile(file, environment) };
+interface Loader extends ConfigSources {
+  readonly dialect: Dialect;
+  readonly entries: FileEntries;
+  readonly database: DatabaseValues;
+}
+
+function loaderOf(sources: ConfigSources, database: DatabaseValues): Loader {
+  const dialect = dialectOf(sources);
+  return { ...sources, database, dialect, entries: entriesOf(sources, dialect) };
+}
+
+function entriesOf({ file, environment, readFile }: ConfigSources, dialect: Dialect): FileEntries {
+  if (file === null) return new Map();
+  const readText = (path: string) => new TextDecoder().decode(readFile(path));
+  return dialect.fileSyntax === "toml"
+    ? parseFile(file, environment)
+    : parseGroups(file, environment, readText);
+}
+
+/**
+ * Finds the dialect before anything else is read: the grammar and all names depend on it. One that
+ * does not exist is refused where the key is read like others.
+ */
+function dialectOf({ given, environment, file }: ConfigSources): Dialect {
+  const inFile = file?.text.matchAll(/^[ \t]*dialect[ \t]*=[ \t]*["']([^"']*)["']/gm) ?? [];
+  const name = Object.hasOwn(environment, dialectVariable)
+    ? environment[dialectVariable]
+    : Array.from(inFile).at(-1)?.[1];
+  return given?.dialect ?? dialects.get(name ?? "") ?? svcDialect;
 }
 
 type Row = readonly [key: string, option: Option<unknown>];
@@ -78,12 +135,22 @@ interface Loaded {
   readonly origin: Origin | null;
 }
 
-function load(loader: Loader, [key, option]: Row, context: CodecContext): Loaded {
-  const found = find(loader, [key, option]);
-  if (found === null) return { value: defaultValue(loader, [key, option], context), origin: null };
-  const reading = option.codec.read(found.value, context);
-  if (reading.kind === "value") return { value: reading.value, origin: found.origin };
-  throw new ConfigError({ ...found, problem: reading.problem });
+/** Takes the first value that is one; what is of another type may count as none. */
+function load(loader: Loader, row: Row, context: CodecContext): Loaded {
+  const given = givenValue(loader, row);
+  for (const found of find(loader, row)) {
+    if (given !== undefined && found.origin.kind !== "database") break;
+    const reading = row[1].codec.read(found.value, context);
+    if (reading.kind === "value") return { value: reading.value, origin: found.origin };
+    if (reading.kind === "problem") throw new ConfigError({ ...found, problem: reading.problem });
+  }
+  const value = given === undefined ? defaultValue(loader, row, context) : given;
+  return { value, origin: null };
+}
+
+function givenValue({ given = {}, database }: Loader, [key, option]: Row): unknown {
+  const hidden = option.inDatabase && database.has(databaseName(key));
+  return hidden ? undefined : given[camelCase(key as OptionKey)];
 }
 
 interface Found {
@@ -93,42 +160,69 @@ interface Found {
   readonly origin: Origin;
 }
 
-function find(loader: Loader, [key, option]: Row): Found | null {
+/** Lists the values of an option's spellings, each from the strongest source that has one. */
+function find(loader: Loader, [key, option]: Row): readonly Found[] {
   const isValue = ({ value }: Found) => value !== "" || option.codec.empty === "value";
-  const found = spellings(key, option).map((spelling) => findSpelling(loader, spelling));
-  return found.find((each) => each !== null && isValue(each)) ?? null;
+  return spellings(key, option)
+    .map((spelling) => {
+      const stored = option.inDatabase && spelling === key ? inDatabase(loader, key) : null;
+      return stored ?? findSpelling(loader, spelling);
+    })
+    .filter((found) => found !== null)
+    .filter(isValue);
+}
+
+function inDatabase({ database, dialect }: Loader, key: string): Found | null {
+  const name = databaseName(key);
+  const value = database.get(name);
+  if (value === undefined) return null;
+  return { key, value, origin: { kind: "database", name: `${dialect.settingPrefix}.${name}` } };
 }
 
 function spellings(key: string, { aliases = [], aliasFirst }: Option<unknown>): readonly string[] {
   return aliasFirst ? [...aliases, key] : [key, ...aliases];
 }
 
-function findSpelling({ environment, entries }: Loader, key: string): Found | null {
-  const name = environmentName(key);
+function findSpelling({ environment, entries, dialect }: Loader, key: string): Found | null {
+  const name = variableOf(key, dialect);
   if (Object.hasOwn(environment, name)) {
     return { key, value: environment[name]!, origin: { kind: "environment", name } };
   }
   return entries.get(key) ?? null;
 }
 
+/** The variable that selects the dialect is the same in all of them. */
+function variableOf(key: string, { environmentPrefix }: Dialect): string {
+  return key === "dialect" ? dialectVariable : environmentName(key, environmentPrefix);
+}
+
 function defaultValue(loader: Loader, row: Row, context: CodecContext): unknown {
   const fallback = row[1].default;
+  const text = loader.dialect.defaults[row[0]];
+  if (text !== undefined) return defaultOf(row, text, context);
   if (isRequired(fallback)) throw missing(loader, row);
   if (!isSameAs(fallback)) return fallback;
   return load(loader, rowOf(fallback.sameAs), context).value;
 }
 
+function defaultOf([key, { codec }]: Row, text: string, context: CodecContext): unknown {
+  const reading = codec.read(text, context);
+  if (reading.kind === "value") return reading.value;
+  throw new Error(`the default of ${key} cannot be read`);
+}
+
 function missing(loader: Loader, [key, option]: Row): ConfigError {
   const empty = findSpelling(loader, key)?.origin;
   const problem = `required, but ${empty === undefined ? "not set" : "empty"}; ` +
-    `expected for example ${key} = ${option.example} in the file, or ${environmentName(key)}`;
+    `expected for example ${key} = ${option.example} in the file, or ` +
+    variableOf(key, loader.dialect);
   return new ConfigError({ origin: empty ?? nowhere(loader, key), key, problem });
 }
 
 /** Where a value that no source has would have stood: at the file's end. */
-function nowhere({ file }: Loader, key: string): Origin {
+function nowhere({ file, dialect }: Loader, key: string): Origin {
   return file === null
-    ? { kind: "environment", name: environmentName(key) }
+    ? { kind: "environment", name: variableOf(key, dialect) }
     : { kind: "file", path: file.path, line: lastLine(file) };
 }
 
@@ -136,8 +230,9 @@ function nowhere({ file }: Loader, key: string): Origin {
 function refuseSharedPort(loaded: ReadonlyMap<string, Loaded>): void {
   const admin = loaded.get("admin-server-port")!;
   if (!admin.value || admin.value !== loaded.get("server-port")!.value) return;
+  if (admin.origin === null) throw new Error("admin-server-port is the port of the server");
   throw new ConfigError({
-    origin: admin.origin!,
+    origin: admin.origin,
     key: "admin-server-port",
     problem: "admin-server-port cannot be the same as server-port " +
       `(expected another port than ${admin.value})`,
@@ -150,37 +245,37 @@ const settingText = text({ type: "text", expected: "text in quotes" });
  * PostgreSQL compares the names without regard to letter case; a variable's value takes the place of
  * the file's.
  */
-function loadAppSettings({ entries, environment }: Loader): Config["appSettings"] {
+function loadAppSettings({ entries, environment, dialect }: Loader): Config["appSettings"] {
   const ofFile = Array.from(entries.values()).filter(({ key }) =>
     key.startsWith(appSettingsPrefix)
   );
   const ofEnvironment = Object.entries(environment).flatMap(([name, value]): Found[] => {
-    const key = appSettingOf(name);
+    const key = appSettingOf(name, dialect.environmentPrefix);
     return key === null ? [] : [{ key, value, origin: { kind: "environment", name } }];
   });
   const settings = new Map<string, readonly [string, string]>();
   for (const found of [...ofFile, ...ofEnvironment]) {
-    settings.set(found.key.toLowerCase(), [found.key, readAppSetting(found)]);
+    settings.set(found.key.toLowerCase(), [found.key, readAppSetting(found, dialect)]);
   }
   return Array.from(settings.values());
 }
 
-function readAppSetting(found: Found): string {
+function readAppSetting(found: Found, { mistakes }: Dialect): string {
   if (!/^[A-Za-z_][A-Za-z0-9_$]*$/.test(found.key.slice(appSettingsPrefix.length))) {
     const problem = "not a setting's name (expected app.settings. and one word of letters, " +
       "digits and underscores)";
     throw new ConfigError({ ...found, problem });
   }
-  const reading = settingText.read(found.value, neverRead);
+  const reading = settingText.read(found.value, { ...neverRead, mistakes });
   if (reading.kind === "value") return reading.value;
-  throw new ConfigError({ ...found, problem: reading.problem });
+  throw new ConfigError({ ...found, problem: reading.kind === "problem" ? reading.problem : "" });
 }
 
 /** Application settings need nothing beside their own text. */
-const neverRead: CodecContext = {
+const neverRead = {
   readFile: () => new Uint8Array(),
   secretIsBase64: false,
-};
+} as const;
 
 function refuseUnknown(entries: FileEntries): void {
   const known = rows.flatMap(([key, option]) => spellings(key, option));

@@ -24,6 +24,14 @@ export function environmentName(
   return `${prefix}_${key.toUpperCase().replaceAll("-", "_")}`;
 }
 
+/** The variable of the key that selects the dialect; all other names depend on its value. */
+export const dialectVariable = environmentName("dialect");
+
+/** Returns the setting in the database of a key, without prefix: `db-max-rows` is `db_max_rows`. */
+export function databaseName(key: string): string {
+  return key.replaceAll("-", "_");
+}
+
 /** Start of the names of all application settings. */
 export const appSettingsPrefix = "app.settings.";
 

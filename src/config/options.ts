@@ -20,6 +20,7 @@ import {
 import {
   boolean,
   type Codec,
+  dialectName,
   fileMode,
   functionName,
   integer,
@@ -38,6 +39,9 @@ interface SameAs {
   readonly sameAs: "server-host";
 }
 
+/** The default of an option that the dialects have different ones for: `Dialect.defaults`. */
+const ofDialect = { ofDialect: true } as const;
+
 /** Returns whether a default says that there is none, and that the option has to be given. */
 export function isRequired(fallback: unknown): boolean {
   return fallback === required;
@@ -48,8 +52,15 @@ export function isSameAs(fallback: unknown): fallback is SameAs {
   return typeof fallback === "object" && fallback !== null && "sameAs" in fallback;
 }
 
+/** Returns whether a default is up to the dialect. */
+export function isOfDialect(fallback: unknown): boolean {
+  return fallback === ofDialect;
+}
+
+type Fallback<T> = T | null | typeof required | typeof ofDialect | SameAs;
+
 /** One option. `T` is the type of its values, `D` the type of its default; null is "none". */
-export interface Option<T, D = T | null | typeof required | SameAs> {
+export interface Option<T, D = Fallback<T>> {
   /** Other spellings of the key, consulted when the key itself has no value in any source. */
   readonly aliases?: readonly string[];
   /** The aliases are consulted before the key. */
@@ -66,9 +77,13 @@ export interface Option<T, D = T | null | typeof required | SameAs> {
   readonly example: string;
   /** The example file has the option in force; else commented out. */
   readonly inForce?: true;
+  /** The option is read, and nothing depends on it yet. */
+  readonly idle?: true;
+  /** No other program of this interface has the option: the dump leaves it out at its default. */
+  readonly extension?: true;
 }
 
-function option<T, const D extends T | null | typeof required | SameAs>(
+function option<T, const D extends Fallback<T>>(
   row: Option<T, D>,
 ): Option<T, D> {
   return row;
@@ -117,6 +132,7 @@ export const options = {
     inDatabase: false,
     doc: "Unix socket of the admin server, instead of `admin-server-port`.",
     example: '"/run/svc/admin.sock"',
+    idle: true,
   }),
   "admin-server-unix-socket-mode": option({
     codec: fileMode("admin-server-unix-socket-mode"),
@@ -125,6 +141,7 @@ export const options = {
     inDatabase: false,
     doc: "File mode of the admin server's Unix socket.",
     example: '"660"',
+    idle: true,
   }),
   "client-error-verbosity": option({
     codec: oneOf(
@@ -155,12 +172,13 @@ export const options = {
   }),
   "db-channel": option({
     codec: name("a channel's name"),
-    default: svcDialect.channel,
+    default: ofDialect,
     reloadable: true,
     inDatabase: false,
     doc: "Notification channel on which reloads are asked for.",
     example: '"svc"',
     inForce: true,
+    idle: true,
   }),
   "db-channel-enabled": option({
     codec: boolean,
@@ -170,6 +188,7 @@ export const options = {
     doc: "Listens on `db-channel`, and reconnects at once when the connection is lost.",
     example: "true",
     inForce: true,
+    idle: true,
   }),
   "db-config": option({
     codec: boolean,
@@ -187,6 +206,7 @@ export const options = {
     inDatabase: false,
     doc: "SQL file that is applied once, when an embedded database (`pglite://…`) is created.",
     example: '"init.sql"',
+    extension: true,
   }),
   "db-extra-search-path": option({
     codec: list({ expected: "schemas in quotes, separated by commas", empty: "value" }),
@@ -203,11 +223,7 @@ export const options = {
       empty: "unset",
       check: isSettingName,
     }),
-    default: [
-      "statement_timeout",
-      "plan_filter.statement_cost_limit",
-      "default_transaction_isolation",
-    ],
+    default: ofDialect,
     reloadable: true,
     inDatabase: true,
     doc: "Settings of a function that are applied to the whole transaction that calls it.",
@@ -254,6 +270,7 @@ export const options = {
     inDatabase: false,
     doc: "Reconnects when the connection is lost; otherwise the process ends.",
     example: "false",
+    idle: true,
   }),
   "db-pool-max-idletime": option({
     aliases: ["db-pool-timeout"],
@@ -346,12 +363,13 @@ export const options = {
     inForce: true,
   }),
   "dialect": option({
-    codec: oneOf([svcDialect.name], "no such dialect"),
-    default: svcDialect.name,
+    codec: dialectName,
+    default: svcDialect,
     reloadable: false,
     inDatabase: false,
-    doc: "Spelling of the interface.",
+    doc: "Spelling of the interface; `pgrst` is PostgREST's.",
     example: '"svc"',
+    extension: true,
   }),
   "jwt-aud": option({
     codec: text({
@@ -373,6 +391,15 @@ export const options = {
     inDatabase: true,
     doc: "Number of verified tokens that are remembered; 0 or less for none.",
     example: "1000",
+  }),
+  "jwt-claim-settings": option({
+    codec: boolean,
+    default: false,
+    reloadable: true,
+    inDatabase: false,
+    doc: "Sets each claim of a token as `request.jwt.claim.<name>`, too, as old versions did.",
+    example: "true",
+    extension: true,
   }),
   "jwt-role-claim-key": option({
     aliases: ["role-claim-key"],
@@ -424,6 +451,7 @@ export const options = {
     doc: "Logs the SQL of the requests that are logged.",
     example: "false",
     inForce: true,
+    idle: true,
   }),
   "openapi-mode": option({
     codec: oneOf(
@@ -460,11 +488,21 @@ export const options = {
     doc: "Base URL that the description at `/` shows.",
     example: '"https://example.com:8443/basePath"',
   }),
+  "openapi-version": option({
+    codec: oneOf(["2.0", "3.1"], "Invalid openapi-version. Check your configuration."),
+    default: "2.0",
+    reloadable: true,
+    inDatabase: true,
+    doc: "Version of OpenAPI that the description at `/` follows unless `Accept` names one.",
+    example: '"3.1"',
+    extension: true,
+  }),
   "server-cors-allowed-origins": option({
     codec: list({
       expected: 'origins in quotes, separated by commas, such as "https://example.com"',
       empty: "unset",
       check: isOrigin,
+      harmless: true,
     }),
     default: null,
     reloadable: true,
@@ -474,7 +512,7 @@ export const options = {
   }),
   "server-host": option({
     codec: host,
-    default: "*4",
+    default: ofDialect,
     reloadable: false,
     inDatabase: false,
     doc:
@@ -529,6 +567,7 @@ export const options = {
     inDatabase: false,
     doc: "Unix socket to listen on, instead of `server-host` and `server-port`.",
     example: '"/run/svc/svc.sock"',
+    idle: true,
   }),
   "server-unix-socket-mode": option({
     codec: fileMode("server-unix-socket-mode"),
@@ -537,6 +576,7 @@ export const options = {
     inDatabase: false,
     doc: "File mode of the Unix socket.",
     example: '"660"',
+    idle: true,
   }),
   "url-use-legacy-target-names": option({
     codec: boolean,

@@ -3,9 +3,18 @@
  *
  * @module
  */
+import { svcDialect } from "../dialect.ts";
 import { quote } from "./codecs.ts";
 import { camelCase, environmentName } from "./names.ts";
-import { appSettings, type Config, isRequired, isSameAs, type Option, rows } from "./options.ts";
+import {
+  appSettings,
+  type Config,
+  isOfDialect,
+  isRequired,
+  isSameAs,
+  type Option,
+  rows,
+} from "./options.ts";
 
 /**
  * Writes the whole configuration as a file that reads as the same configuration, one `key = value`
@@ -14,8 +23,9 @@ import { appSettings, type Config, isRequired, isSameAs, type Option, rows } fro
 export function dumpConfig(config: Config): string {
   const context = { secretIsBase64: config.jwtSecretIsBase64 };
   const settings = config.appSettings.map(([name, value]) => `${name} = ${quote(value)}`);
-  const lines = rows.map(([key, { codec }]) => {
+  const lines = rows.flatMap(([key, { codec, extension, default: fallback }]) => {
     const value: unknown = config[camelCase(key)];
+    if (extension && value === fallback) return [];
     return `${key} = ${value === null ? '""' : codec.print(value, context)}`;
   });
   return [...lines, ...settings].toSorted(byCodePoint).join("\n") + "\n";
@@ -57,14 +67,16 @@ function cellsOf(key: string, option: Option<unknown>): readonly string[] {
     aliases === "" ? code(key) : `${code(key)} (${aliases})`,
     code(environmentName(key)),
     option.codec.type,
-    defaultText(option),
+    defaultText(key, option),
     option.reloadable ? "yes" : "no",
-    option.doc,
+    option.idle ? `${option.doc} Read, but without effect so far.` : option.doc,
   ];
 }
 
-function defaultText({ codec, default: fallback }: Option<unknown>): string {
+/** Says an option's default, in Markdown. */
+export function defaultText(key: string, { codec, default: fallback }: Option<unknown>): string {
   if (fallback === null) return "none";
+  if (isOfDialect(fallback)) return code(quote(svcDialect.defaults[key] ?? ""));
   if (isRequired(fallback)) return "required";
   if (isSameAs(fallback)) return `that of ${code(fallback.sameAs)}`;
   return code(codec.print(fallback, { secretIsBase64: false }));

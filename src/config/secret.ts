@@ -21,7 +21,7 @@ export const connectionString: Codec<string> = {
     if (typeof raw !== "string") return refuse(raw, uriFacts);
     if (!raw.startsWith("@")) return checkConnection(raw);
     const content = readNamed(raw.slice(1), readFile);
-    if (content.kind === "problem") return content;
+    if (content.kind !== "value") return content;
     return checkConnection(new TextDecoder().decode(content.value).trim());
   },
   print: quote,
@@ -63,7 +63,7 @@ export const tokenSecret: Codec<Uint8Array> = {
     const content = raw.startsWith("@")
       ? readNamed(raw.slice(1), readFile)
       : accept(new TextEncoder().encode(raw));
-    if (content.kind === "problem") return content;
+    if (content.kind !== "value") return content;
     const bytes = raw.startsWith("@") ? withoutLastLineFeed(content.value) : content.value;
     if (!secretIsBase64) return checkSecret(bytes);
     const decoded = decodeBase64(new TextDecoder().decode(bytes));

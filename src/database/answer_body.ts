@@ -17,21 +17,33 @@ const nothing = new Uint8Array(0);
 export class AnswerBody {
   readonly #transport: Transport;
   readonly #mayStream: boolean;
+  readonly #now: () => number;
   #length: number | null = null;
   #received = 0;
   #first: Uint8Array | null = null;
   /** All bytes, when they came in several pieces and are held. */
   #held: Uint8Array | null = null;
   #controller: ReadableStreamDefaultController<Uint8Array> | null = null;
-  #paused = false;
+  /** Since when the connection is paused because nobody reads. */
+  #pausedAt: number | null = null;
   #abandoned = false;
 
   /** `started`: the row's length is known. */
   started = false;
 
-  constructor(transport: Transport, mayStream: boolean) {
+  /** `now` gives epoch milliseconds. */
+  constructor(
+    transport: Transport,
+    { mayStream, now }: { readonly mayStream: boolean; readonly now: () => number },
+  ) {
     this.#transport = transport;
     this.#mayStream = mayStream;
+    this.#now = now;
+  }
+
+  /** Milliseconds for which nobody has read although bytes were there. */
+  stalledFor(): number {
+    return this.#pausedAt === null ? 0 : this.#now() - this.#pausedAt;
   }
 
   /** Whether a stream was handed out that is not at its end. */
@@ -61,7 +73,7 @@ export class AnswerBody {
     const controller = this.#controller;
     this.#controller = null;
     controller?.close();
-    if (this.#paused) this.#resume();
+    this.#resume();
   }
 
   /** Breaks a stream that was handed out. */
@@ -106,14 +118,14 @@ export class AnswerBody {
 
   #enqueue(controller: ReadableStreamDefaultController<Uint8Array>, bytes: Uint8Array): void {
     controller.enqueue(bytes);
-    if ((controller.desiredSize ?? 0) > 0 || this.#paused) return;
-    this.#paused = true;
+    if ((controller.desiredSize ?? 0) > 0 || this.#pausedAt !== null) return;
+    this.#pausedAt = this.#now();
     this.#transport.pause();
   }
 
   #resume(): void {
-    if (!this.#paused) return;
-    this.#paused = false;
+    if (this.#pausedAt === null) return;
+    this.#pausedAt = null;
     this.#transport.resume();
   }
 

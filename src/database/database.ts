@@ -46,7 +46,7 @@ export interface Batch {
    * transaction is confirmed.
    */
   readonly stream: boolean;
-  /** Aborting it cancels the statement that runs. */
+  /** Aborting it leaves the queue, or cancels the statement that runs. */
   readonly signal?: AbortSignal;
 }
 
@@ -59,6 +59,20 @@ export interface Body {
   readonly length: number | null;
   /** All bytes when they have arrived; else a stream with back-pressure. */
   readonly content: Uint8Array | ReadableStream<Uint8Array>;
+}
+
+/** Asks for what `version()` says: the one row of the first statement. */
+export const versionBatch: Batch = {
+  access: "read only",
+  isolation: "read committed",
+  statements: [{ text: "select version()", params: [], use: "rows" }],
+  end: "commit",
+  stream: false,
+};
+
+/** Lets go of a body that nobody will read, so that its connection can be used again. */
+export function discardBody({ content }: Body): void {
+  if (content instanceof ReadableStream) content.cancel().catch(() => {});
 }
 
 /** What a batch that ended well gave. */
@@ -81,7 +95,8 @@ export interface PoolCounts {
 /** A PostgreSQL database, however it is reached. */
 export interface Database {
   /**
-   * Runs a transaction.
+   * Runs a transaction. Whoever gets the reply owns its body, and reads or discards it: a stream that
+   * is left alone keeps a connection busy.
    *
    * Raises `DatabaseError` when PostgreSQL refuses a statement (`statement` of the error says which),
    * and from the catalogue `cannotConnect`, `connectionLost` or `acquisitionTimeout`.

@@ -4,7 +4,9 @@
  *
  * @module
  */
+import type { Dialect } from "../dialect.ts";
 import type { Database } from "./database.ts";
+import type { Connections } from "./postgres.ts";
 
 /** What of the configuration says how to reach and use the database. */
 export interface DatabaseConfig {
@@ -17,6 +19,7 @@ export interface DatabaseConfig {
   /** Seconds. */
   readonly dbPoolMaxLifetime: number;
   readonly dbPreparedStatements: boolean;
+  readonly dialect: Pick<Dialect, "namesKeywordConnections">;
 }
 
 /** What is needed beside the configuration. */
@@ -24,6 +27,8 @@ export interface DatabaseSurroundings {
   /** SQL text that is applied when an embedded database is created. */
   readonly embeddedInit: string | null;
   readonly applicationName: string;
+  /** A pool unless told. */
+  readonly connections?: Connections;
   /** Epoch milliseconds. */
   readonly now: () => number;
 }
@@ -36,7 +41,7 @@ export function isEmbedded(uri: string): boolean {
 /** Opens a database; connections are made when they are needed. */
 export async function openDatabase(
   config: DatabaseConfig,
-  { embeddedInit, applicationName, now }: DatabaseSurroundings,
+  { embeddedInit, applicationName, connections = "pooled", now }: DatabaseSurroundings,
 ): Promise<Database> {
   const common = {
     uri: config.dbUri,
@@ -52,6 +57,8 @@ export async function openDatabase(
   return openPostgres({
     ...common,
     applicationName,
+    namesKeywords: config.dialect.namesKeywordConnections,
+    connections,
     poolSize: config.dbPool,
     maxIdleTime: config.dbPoolMaxIdletime,
     maxLifetime: config.dbPoolMaxLifetime,

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { PGlite, type PGliteOptions } from "@electric-sql/pglite";
+import type { PGlite, PGliteOptions } from "@electric-sql/pglite";
 import type { Database } from "./database.ts";
 import { createPool } from "./pool.ts";
 import type { Transport, TransportEvents } from "./transport.ts";
@@ -74,7 +74,9 @@ class Engine {
   }
 }
 
+/** PGlite is loaded here, so that a bundle of this file can be loaded where PGlite is not. */
 async function start(options: EmbeddedOptions): Promise<PGlite> {
+  const { PGlite } = await import("@electric-sql/pglite");
   const engine = await PGlite.create({ ...options.pglite, dataDir: dataDirectory(options.uri) });
   try {
     if (options.init !== null) await initialise(engine, options.init);

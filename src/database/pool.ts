@@ -6,7 +6,13 @@
  */
 import { errors } from "../errors/catalogue.ts";
 import { ServiceError } from "../errors/service_error.ts";
-import type { Batch, BatchReply, Database, PoolCounts } from "./database.ts";
+import {
+  type Batch,
+  type BatchReply,
+  type Database,
+  type PoolCounts,
+  versionBatch,
+} from "./database.ts";
 import { Session, type SessionOptions } from "./session.ts";
 import type { Transport } from "./transport.ts";
 
@@ -21,6 +27,12 @@ export interface PoolOptions extends SessionOptions {
   /** Epoch milliseconds. */
   readonly now: () => number;
 }
+
+/** How often it is looked whether bodies are read. */
+const watchPeriod = 1000;
+/** A body that nobody reads for so long gives way to those who wait for a connection. */
+const longestStallWhileOthersWait = 3000;
+const longestStall = 30_000;
 
 interface Member {
   readonly session: Session;
@@ -51,6 +63,7 @@ class Pool implements Database {
   #timeouts = 0;
   #generation = 0;
   #reaper: ReturnType<typeof setTimeout> | null = null;
+  #watch: ReturnType<typeof setTimeout> | null = null;
   #closing: (() => void) | null = null;
   #closed = false;
 
@@ -63,13 +76,7 @@ class Pool implements Database {
   }
 
   async version(): Promise<string> {
-    const { rows } = await this.transaction({
-      access: "read only",
-      isolation: "read committed",
-      statements: [{ text: "select version()", params: [], use: "rows" }],
-      end: "commit",
-      stream: false,
-    });
+    const { rows } = await this.transaction(versionBatch);
     return rows[0]?.[0]?.[0] ?? "";
   }
 
@@ -100,11 +107,18 @@ class Pool implements Database {
 
   #lend(member: Member, batch: Batch): Promise<BatchReply> {
     const { reply, done } = member.session.run(batch);
-    const cancel = () => member.session.cancel();
+    let cancelled = false;
+    const cancel = () => {
+      cancelled = true;
+      member.session.cancel();
+    };
     batch.signal?.addEventListener("abort", cancel, { once: true });
+    this.#startWatch();
     done.then(() => {
       batch.signal?.removeEventListener("abort", cancel);
-      this.#release(member);
+      // A cancellation may arrive late: nothing else must run on this connection by then.
+      if (cancelled) this.#retire(member);
+      else this.#release(member);
     });
     return reply;
   }
@@ -214,6 +228,25 @@ class Pool implements Database {
     member.session.end();
   }
 
+  #startWatch(): void {
+    if (this.#watch !== null) return;
+    this.#watch = setTimeout(() => {
+      this.#watch = null;
+      this.#endStalls();
+      if (this.#members.size > this.#idle.length) this.#startWatch();
+    }, watchPeriod);
+    unref(this.#watch);
+  }
+
+  /** Breaks bodies that are not read, which would keep their connections for ever. */
+  #endStalls(): void {
+    const wanted = this.#waiters.size > 0 || this.#closed;
+    const longest = wanted ? longestStallWhileOthersWait : longestStall;
+    for (const { session } of [...this.#members]) {
+      if (session.stalledFor() > longest) session.giveUp("the response was not read");
+    }
+  }
+
   /** A session was closed, by either side. */
   #gone(member: Member): void {
     this.#members.delete(member);
@@ -229,7 +262,14 @@ class Pool implements Database {
   }
 
   #closeWhenEmpty(): void {
-    if (this.#members.size + this.#opening === 0) this.#closing?.();
+    if (this.#members.size + this.#opening > 0) return;
+    this.#stopWatch();
+    this.#closing?.();
+  }
+
+  #stopWatch(): void {
+    if (this.#watch !== null) clearTimeout(this.#watch);
+    this.#watch = null;
   }
 
   #startReaper(): void {

@@ -11,26 +11,36 @@ import type { Database } from "./database.ts";
 import { createPool } from "./pool.ts";
 import { parseKeywords } from "./keywords.ts";
 import type { Transport, TransportEvents } from "./transport.ts";
+import { createUnpooled } from "./unpooled.ts";
 import { cancelFrame } from "./wire.ts";
+import { pausable } from "./worker_socket.ts";
+
+/** Whether connections are kept in a pool, or opened for each request and closed with it. */
+export type Connections = "pooled" | "per-request";
 
 /** How to reach and use a database. Times in seconds. */
 export interface PostgresOptions {
   readonly uri: string;
   readonly applicationName: string;
+  /** The application name is told for connection strings of keywords, too. */
+  readonly namesKeywords: boolean;
   readonly poolSize: number;
   readonly acquisitionTimeout: number;
   readonly maxIdleTime: number;
   readonly maxLifetime: number;
   readonly prepare: boolean;
+  /** `per-request` keeps no connection for later. */
+  readonly connections: Connections;
   /** Epoch milliseconds. */
   readonly now: () => number;
 }
 
 const preparedLimit = 500;
 
-/** Makes a pool of connections; none is opened before it is needed. */
+/** Opens a database; no connection is made before it is needed. */
 export function openPostgres(options: PostgresOptions): Database {
   const settings = connectionSettings(options);
+  if (options.connections === "per-request") return createUnpooled(() => connect(settings));
   return createPool({
     max: Math.max(1, options.poolSize),
     acquisitionTimeout: options.acquisitionTimeout * 1000,
@@ -82,12 +92,12 @@ interface Connection {
 
 function connectionSettings(options: PostgresOptions): Settings {
   const isUri = /^postgres(ql)?:\/\//.test(options.uri);
+  const named = isUri || options.namesKeywords;
   return {
     keepAlive: true,
     enableChannelBinding: true,
     connectionTimeoutMillis: options.acquisitionTimeout * 1000,
-    // The name tells the version only when the connection is described by a URI.
-    ...(isUri ? { fallback_application_name: `${options.applicationName} ${version}` } : {}),
+    ...(named ? { fallback_application_name: `${options.applicationName} ${version}` } : {}),
     ...defined(
       isUri
         ? parseConnectionUri(options.uri, { useLibpqCompat: true })
@@ -133,20 +143,19 @@ class SocketTransport implements Transport {
 
   constructor(client: Client) {
     this.#client = client;
-    this.#socket = client.connection.stream;
+    this.#socket = pausable(client.connection.stream);
   }
 
   listen(events: TransportEvents): void {
     const socket = this.#socket;
-    let reason = "connection closed by the server";
     for (const event of ["data", "error", "close", "end"]) socket.removeAllListeners(event);
     this.#closed = (text) => {
       this.#closed = null;
       events.closed(text);
     };
     socket.on("data", (chunk) => events.data(chunk));
-    socket.on("error", (error) => reason = error.message);
-    socket.on("close", () => this.#closed?.(reason));
+    socket.on("error", (error) => this.#closed?.(error.message));
+    socket.on("close", () => this.#closed?.("connection closed by the server"));
   }
 
   write(chunks: readonly Uint8Array[]): void {

@@ -26,7 +26,15 @@ export interface SessionOptions {
   readonly prepare: boolean;
   /** How many prepared statements are kept on the server. */
   readonly preparedLimit: number;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
 }
+
+/**
+ * Texts of more characters than this are not kept prepared: the server holds their plans in memory,
+ * and clients could make it hold many.
+ */
+const longestPrepared = 8192;
 
 /** A batch in progress. */
 export interface Run {
@@ -82,6 +90,8 @@ export class Session {
   readonly #onClosed: (reason: string) => void;
   #current: Current | null = null;
   #closed = false;
+  /** Names that the server is to forget with the next batch. */
+  #forgotten: readonly string[] = [];
 
   /** `onClosed` is told when the connection is lost or destroyed, once. */
   constructor(transport: Transport, options: SessionOptions, onClosed: (reason: string) => void) {
@@ -118,6 +128,16 @@ export class Session {
     if (this.#current !== null) this.#transport.cancel();
   }
 
+  /** Milliseconds for which nobody has read a body that was handed out. */
+  stalledFor(): number {
+    return this.#current?.body.stalledFor() ?? 0;
+  }
+
+  /** Closes the session at once, whatever runs on it. */
+  giveUp(reason: string): void {
+    if (!this.#closed) this.#destroy(reason);
+  }
+
   /** Closes an idle session. */
   end(): void {
     if (this.#closed) return;
@@ -137,7 +157,7 @@ export class Session {
       phase: "running",
       failure: null,
       head: [],
-      body: new AnswerBody(this.#transport, batch.stream),
+      body: new AnswerBody(this.#transport, { mayStream: batch.stream, now: this.#options.now }),
       rows: batch.statements.map(() => []),
       row: null,
       lastColumn: null,
@@ -149,7 +169,10 @@ export class Session {
 
   #send(statements: readonly Statement[]): void {
     const current = this.#current!;
-    for (const name of this.#prepared.evict()) this.#encoder.closeStatement(name);
+    for (const name of [...this.#forgotten, ...this.#prepared.evict()]) {
+      this.#encoder.closeStatement(name);
+    }
+    this.#forgotten = [];
     const steps: Step[] = [];
     const fresh = new Map<string, string>();
     for (const statement of statements) steps.push(this.#encode(statement, fresh));
@@ -160,15 +183,16 @@ export class Session {
   }
 
   #encode({ text, params, use }: Statement, fresh: Map<string, string>): Step {
-    const known = this.#options.prepare ? this.#prepared.use(text) ?? fresh.get(text) : undefined;
-    const name = known ?? (this.#options.prepare ? this.#prepared.freshName() : "");
+    const prepare = this.#options.prepare && text.length <= longestPrepared;
+    const known = prepare ? this.#prepared.use(text) ?? fresh.get(text) : undefined;
+    const name = known ?? (prepare ? this.#prepared.freshName() : "");
     if (known === undefined) {
       this.#encoder.parse(name, text);
-      if (this.#options.prepare) fresh.set(text, name);
+      if (prepare) fresh.set(text, name);
     }
     this.#encoder.bind(name, params, use === "answer" ? binaryFormat : textFormat);
     this.#encoder.execute();
-    return { text, use, preparing: known === undefined && this.#options.prepare ? name : null };
+    return { text, use, preparing: known === undefined && prepare ? name : null };
   }
 
   #data(chunk: Uint8Array): void {
@@ -225,9 +249,7 @@ export class Session {
     if (current === null) return this.#destroy(failure.message);
     // What fails while cleaning up after an error would hide the error.
     current.failure ??= new DatabaseError(failure, current.at - 1);
-    if (isStaleStatement(failure)) {
-      for (const name of this.#prepared.clear()) this.#encoder.closeStatement(name);
-    }
+    if (isStaleStatement(failure)) this.#forgotten = this.#prepared.clear();
     if (current.body.streaming) {
       current.body.fail(current.failure);
       current.settled = true;
@@ -336,16 +358,23 @@ export class Session {
       this.#current = null;
       const failure = current.failure ?? errors.connectionLost(reason);
       if (current.body.streaming) current.body.fail(failure);
-      this.#settle(current, () => current.reject(failure));
+      if (hasEnded(current)) this.#answer(current);
+      else this.#settle(current, () => current.reject(failure));
       current.finish();
     }
     this.#onClosed(reason);
   }
 
   #destroy(reason: string): void {
-    this.#transport.destroy();
     this.#lost(reason);
+    this.#transport.destroy();
   }
+}
+
+/** Whether the server has confirmed the transaction's end, so that nothing is uncertain any more. */
+function hasEnded({ batch, phase, failure, at, steps }: Current): boolean {
+  const endIsSent = typeof batch.end === "string" || phase === "ending";
+  return endIsSent && failure === null && at === steps.length;
 }
 
 const idleStatus = 0x49;

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import type { ErrorVariant } from "../dialect.ts";
 import { type ErrorTexts, ServiceError } from "./service_error.ts";
 
 type Headers = readonly (readonly [string, string])[];
@@ -20,7 +21,9 @@ function entry<Args extends readonly unknown[]>(
   code: string,
   status: number,
   when: string,
-  texts: (...args: Args) => ErrorTexts & { readonly headers?: Headers },
+  texts: (
+    ...args: Args
+  ) => ErrorTexts & { readonly headers?: Headers; readonly variant?: ErrorVariant },
 ): Entry<Args> {
   const make = (...args: Args) => new ServiceError({ code, own: true, status, ...texts(...args) });
   return Object.assign(make, { code, status, when });
@@ -139,6 +142,7 @@ export const errors = {
     "the body has a media type that is not accepted",
     (contentType: string) => ({
       message: `Content-Type not acceptable: ${contentType}`,
+      variant: "content type",
     }),
   ),
   notAcceptable: entry(
@@ -252,6 +256,7 @@ export const errors = {
       message: `Could not parse JSON in the "RAISE SQLSTATE '${state}'" error`,
       details,
       hint,
+      variant: "raise",
     }),
   ),
   invalidPreferences: entry(
@@ -390,7 +395,13 @@ export const errors = {
     "a token was sent and `jwt-secret` is not set",
     () => ({ message: "Server lacks JWT secret" }),
   ),
-  invalidToken: entry("301", 401, "the token is not valid, or not any more", invalidToken),
+  invalidToken: entry("301", 401, "the token is not valid", invalidToken),
+  invalidClaims: entry(
+    "301",
+    401,
+    "the token's claims do not hold (any more): `exp`, `nbf`, `iat`, `aud`",
+    (message: string) => ({ ...invalidToken(message), variant: "claims" }),
+  ),
   noAnonymousRole: entry("302", 401, "no token was sent and `db-anon-role` is not set", () => ({
     message: "Anonymous access is disabled",
     headers: bearerChallenge,

@@ -13,7 +13,7 @@ import { databaseFailureToError, type FailureContext } from "./sqlstate.ts";
 export type ErrorVerbosity = "verbose" | "minimal";
 
 export interface ErrorResponseOptions {
-  readonly dialect: Pick<Dialect, "errorPrefix" | "displayName">;
+  readonly dialect: Pick<Dialect, "errorPrefix" | "displayName" | "retryAfter">;
   readonly verbosity: ErrorVerbosity;
   /** Whole seconds until the next attempt to connect; `null` when there is none to wait for. */
   readonly retryAfter: number | null;
@@ -48,9 +48,19 @@ const framingHeaders: ReadonlySet<string> = new Set([
  * PostgreSQL is a bug, of which the client learns only that it happened.
  */
 export function toServiceError(thrown: unknown, context: FailureContext): ServiceError {
-  if (thrown instanceof ServiceError) return thrown;
-  if (thrown instanceof DatabaseError) return databaseFailureToError(thrown.failure, context);
+  const { variants } = context.dialect;
+  if (thrown instanceof ServiceError) return numbered(thrown, variants);
+  if (thrown instanceof DatabaseError) {
+    return numbered(databaseFailureToError(thrown.failure, context), variants);
+  }
   return errors.internal("Internal server error");
+}
+
+/** Gives an error the code and the status that it has in a dialect. */
+function numbered(error: ServiceError, variants: Dialect["variants"]): ServiceError {
+  const { variant } = error.facts;
+  const own = variant === undefined ? undefined : variants[variant];
+  return own === undefined ? error : new ServiceError({ ...error.facts, ...own });
 }
 
 /**
@@ -66,7 +76,7 @@ export function errorResponse(error: ServiceError, options: ErrorResponseOptions
   const ownHeaders: Headers = [
     ...(body === null ? [] : [contentType]),
     ["Proxy-Status", `${options.dialect.displayName}; error=${proxyStatusValue(code)}`],
-    ...(status === 503 ? [["Retry-After", String(options.retryAfter ?? 0)] as const] : []),
+    ...(status === 503 ? [["Retry-After", retryAfter(options)] as const] : []),
   ];
   const length: Headers = body === null ? [] : [["Content-Length", String(body.byteLength)]];
   return {
@@ -75,6 +85,10 @@ export function errorResponse(error: ServiceError, options: ErrorResponseOptions
     headers: [...length, ...override(ownHeaders, facts.headers ?? [])],
     body,
   };
+}
+
+function retryAfter({ dialect, retryAfter }: ErrorResponseOptions): string {
+  return dialect.retryAfter === "zero" ? "0" : String(retryAfter ?? 0);
 }
 
 const contentType = ["Content-Type", "application/json; charset=utf-8"] as const;
@@ -102,7 +116,7 @@ function proxyStatusValue(code: string): string {
 }
 
 /** An error's four members as the log is told of them, code with its prefix. */
-export function errorFacts(thrown: unknown, dialect: Pick<Dialect, "errorPrefix">) {
+export function errorFacts(thrown: unknown, dialect: FailureContext["dialect"]) {
   const { facts } = toServiceError(thrown, { authenticated: false, dialect });
   return {
     code: facts.own ? dialect.errorPrefix + facts.code : facts.code,

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import type { ErrorVariant } from "../dialect.ts";
 
 /** What the body of an error says. `details` is text, or a list of records (ambiguous embedding). */
 export interface ErrorTexts {
@@ -20,6 +21,8 @@ export interface ErrorFacts extends ErrorTexts {
   readonly own: boolean;
   /** HTTP status. */
   readonly status: number;
+  /** Under which name a dialect may have another code and status for it. */
+  readonly variant?: ErrorVariant;
   /** Headers that the error asks for, names as they are to be sent. */
   readonly headers?: readonly (readonly [string, string])[];
   /** Reason phrase, where the platform can send one. */

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { type Dialect, fullControlStates } from "../dialect.ts";
+import { type Dialect, fullControlStates, type StatusRule } from "../dialect.ts";
 import { bearerChallenge } from "./catalogue.ts";
 import { reasonPhrase, sendableStatus } from "./http_text.ts";
 import { raisedResponse } from "./raised_response.ts";
@@ -13,7 +13,7 @@ import { type DatabaseFailure, ServiceError } from "./service_error.ts";
 export interface FailureContext {
   /** Whether the request's role differs from the anonymous role. */
   readonly authenticated: boolean;
-  readonly dialect: Pick<Dialect, "errorPrefix">;
+  readonly dialect: Pick<Dialect, "errorPrefix" | "statuses" | "variants">;
 }
 
 /** A state or a class of states, and the status it is answered with. */
@@ -57,12 +57,26 @@ export const statusBySqlstate: readonly StatusRow[] = [
 
 const insufficientPrivilege = "42501";
 
-/** Gives the status that a failure is answered with, full-control states aside. */
-export function statusOf(failure: DatabaseFailure, authenticated: boolean): number {
+/**
+ * Gives the status that a failure is answered with, full-control states aside. The dialect's own rules
+ * go before the common ones.
+ */
+export function statusOf(
+  failure: DatabaseFailure,
+  { authenticated, dialect }: Pick<FailureContext, "authenticated"> & {
+    readonly dialect: Pick<Dialect, "statuses">;
+  },
+): number {
   const { sqlstate } = failure;
   if (sqlstate.startsWith("PT")) return statusOfRaise(sqlstate);
   if (sqlstate === insufficientPrivilege) return authenticated ? 403 : 401;
+  const own = dialect.statuses.find((rule) => applies(rule, failure));
+  if (own !== undefined) return own.status;
   return statusBySqlstate.find(([prefix]) => sqlstate.startsWith(prefix))?.[1] ?? 400;
+}
+
+function applies({ state, message }: StatusRule, failure: DatabaseFailure): boolean {
+  return failure.sqlstate.startsWith(state) && (message?.test(failure.message) ?? true);
 }
 
 /**
@@ -81,7 +95,7 @@ export function databaseFailureToError(
   if (fullControlStates.has(failure.sqlstate)) {
     return raisedResponse(failure, context.dialect.errorPrefix);
   }
-  const status = statusOf(failure, context.authenticated);
+  const status = statusOf(failure, context);
   return new ServiceError({
     code: failure.sqlstate,
     own: false,

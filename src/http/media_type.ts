@@ -17,7 +17,8 @@ export type MediaRange =
   | { readonly kind: "csv" }
   | { readonly kind: "text" }
   | { readonly kind: "xml" }
-  | { readonly kind: "openapi" }
+  /** `version` as it was asked for, if it was: `3.1`. */
+  | { readonly kind: "openapi"; readonly version?: string }
   | { readonly kind: "form" }
   | { readonly kind: "octets" }
   | { readonly kind: "singular"; readonly stripped: boolean; readonly vendor: string }
@@ -71,8 +72,14 @@ const makers: ReadonlyMap<string, Maker> = new Map<string, Maker>([
   ...(Object.entries(plainTypes) as [PlainKind, string][]).map(
     ([kind, text]): [string, Maker] => [text, () => ({ kind })],
   ),
+  [plainTypes.openapi, openapi],
   ...vendors.flatMap(vendorMakers),
 ]);
+
+function openapi(parameters: Parameters): MediaRange {
+  const version = parameters.get("version");
+  return version === undefined ? { kind: "openapi" } : { kind: "openapi", version };
+}
 
 function vendorMakers(vendor: string): [string, Maker][] {
   const singular: Maker = (parameters) => ({
@@ -126,7 +133,7 @@ const noParameters: Parameters = new Map();
 /** `*( OWS ";" OWS name OWS "=" OWS value )`; the first of a name counts. */
 function parseParameters(text: string, start: number): Parameters {
   const parameters = new Map<string, string>();
-  const pattern = /[ \t]*;[ \t]*([a-z0-9-]+)[ \t]*=[ \t]*(?:"([^"]*)"|([a-z0-9|-]+))/iy;
+  const pattern = /[ \t]*;[ \t]*([a-z0-9-]+)[ \t]*=[ \t]*(?:"([^"]*)"|([a-z0-9.|-]+))/iy;
   pattern.lastIndex = start;
   for (let found = pattern.exec(text); found !== null; found = pattern.exec(text)) {
     const [, name = "", quoted, plain = ""] = found;

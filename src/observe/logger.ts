@@ -3,7 +3,6 @@
  *
  * @module
  */
-import { svcDialect } from "../dialect.ts";
 import {
   type Diagnostic,
   isLogged,
@@ -20,7 +19,7 @@ const texts: {
     event: Extract<Diagnostic, { readonly kind: Kind }>,
   ) => string | readonly string[];
 } = {
-  "starting": ({ version }) => `Starting ${svcDialect.displayName} ${version}...`,
+  "starting": ({ name, version }) => `Starting ${name} ${version}...`,
   "listening": ({ what, address }) =>
     `${what === "api" ? "API" : "Admin"} server listening on ${redact(address)}`,
   "connecting": ({ attempt }) =>
@@ -48,6 +47,17 @@ const texts: {
   "config-reloaded": () => "Config reloaded",
   "config-reload-failed": ({ message }) =>
     `Failed reloading config: Error in config ${redact(message)}`,
+  "database-config-failed": ({ what, error }) =>
+    what === "roles"
+      ? `Failed to query the role settings. ${json(error)}`
+      : `Failed to query database settings for the config parameters.${json(error)}`,
+  "old-role-path": ({ path }) => [
+    `WARNING: The config \`jwt-role-claim-key=${redact(path)}\` is using the deprecated JSPath ` +
+    "syntax.",
+    `Update \`jwt-role-claim-key=${redact(path)}\` to the new JSONPath syntax as support for ` +
+    'JSPath will be removed in a future release. `.a.b` is written `$.a.b`, `."a b"` is written ' +
+    '`$["a b"]`.',
+  ],
   "embedded-starting": ({ folder }) =>
     "Starting the embedded PostgreSQL " +
     (folder === null ? "in memory..." : `in ${redact(folder)}...`),

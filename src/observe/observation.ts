@@ -47,7 +47,8 @@ export interface FinishedRequest {
 
 /** Everything that can be reported. No event carries a token, a secret or a connection string. */
 export type Observation =
-  | { readonly kind: "starting"; readonly version: string }
+  /** `name` is what the service is called in the dialect that it speaks. */
+  | { readonly kind: "starting"; readonly name: string; readonly version: string }
   | {
     readonly kind: "listening";
     readonly what: "api" | "admin";
@@ -79,6 +80,14 @@ export type Observation =
   | { readonly kind: "config-reloaded" }
   /** `message` is that of a `ConfigError`. */
   | { readonly kind: "config-reload-failed"; readonly message: string }
+  /** The database could not be asked for what it says of the configuration or of the roles. */
+  | {
+    readonly kind: "database-config-failed";
+    readonly what: "configuration" | "roles";
+    readonly error: ReportedError;
+  }
+  /** `jwt-role-claim-key` is in the old syntax; `path` is how it is understood. */
+  | { readonly kind: "old-role-path"; readonly path: string }
   | { readonly kind: "embedded-starting"; readonly folder: string | null }
   | { readonly kind: "embedded-initializing"; readonly path: string }
   | { readonly kind: "embedded-ready"; readonly ms: number }
@@ -111,6 +120,8 @@ export const severities: Readonly<Record<Diagnostic["kind"], LogLevel>> = {
   "schema-cache-failed": "crit",
   "config-reloaded": "crit",
   "config-reload-failed": "crit",
+  "database-config-failed": "crit",
+  "old-role-path": "crit",
   "embedded-starting": "crit",
   "embedded-initializing": "crit",
   "embedded-ready": "crit",

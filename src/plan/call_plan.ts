@@ -75,7 +75,8 @@ export function isolationOf(text: string | null): IsolationLevel | null {
   return lower === "repeatable read" || lower === "serializable" ? lower : null;
 }
 
-function planResult(
+/** Plans how the result of a function is read. */
+export function planResult(
   { query, window, schema }: ApiRequest,
   routine: Routine,
   cache: SchemaCache,
@@ -143,12 +144,27 @@ function chooseRoutine(given: Given, cache: SchemaCache): Routine {
   return routine;
 }
 
+/**
+ * The overload that a request without arguments means; where none can be called so, all of them, since
+ * who asks for the methods has no arguments yet. Raises `202` when there is none at all, and `203`.
+ */
+export function overloadsWithoutArguments(
+  name: QualifiedName,
+  cache: SchemaCache,
+): readonly Routine[] {
+  const given: Given = { name, post: false, payload: null, values: [], keys: [] };
+  const candidates = cache.routines(name);
+  const callable = candidates.some((candidate) => matchesNames(candidate, given));
+  return callable || candidates.length === 0 ? [chooseRoutine(given, cache)] : candidates;
+}
+
 function matchesNames({ parameters }: Routine, given: Given): boolean {
   if (parameters.length === 0) return given.keys.length === 0 && given.payload?.kind !== "raw";
   const keys = new Set(given.keys);
   const known = new Set(parameters.map(({ name }) => name));
+  if (known.has("")) return false;
   return parameters.every(({ name, required }) => !required || keys.has(name)) &&
-    given.keys.every((key) => known.has(key)) && parameters[0]!.name !== "";
+    given.keys.every((key) => known.has(key));
 }
 
 function takesWholeBody({ parameters }: Routine, { post, payload }: Given): boolean {
@@ -257,9 +273,8 @@ function hintFor(
     const found = cache.derived(nameSuggesters).routines(schema)(name, 0.75);
     return found && `Perhaps you meant to call the function ${schema}.${found}`;
   }
-  const lists = candidates.map(({ parameters }) =>
-    `(${parameters.map((parameter) => parameter.name).sort().join(", ")})`
-  );
+  const lists = candidates.filter(({ parameters }) => parameters.every(({ name }) => name !== ""))
+    .map(({ parameters }) => `(${parameters.map((p) => p.name).sort().join(", ")})`);
   const found = suggest(`(${given.keys.join(", ")})`, lists, 0.33);
   return found && `Perhaps you meant to call the function ${schema}.${name}${found}`;
 }

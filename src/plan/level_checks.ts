@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { Dialect } from "../dialect.ts";
 import { errors } from "../errors/catalogue.ts";
 import type { Filter, LogicTree } from "../request/query_types.ts";
 import type { Relation, SchemaCache } from "../schema_cache/schema_cache.ts";
@@ -14,6 +15,7 @@ import { isToOne } from "./relationship.ts";
 /** What of the configuration decides what may be asked for. */
 export interface AggregateConfig {
   readonly dbAggregatesEnabled: boolean;
+  readonly dialect: Pick<Dialect, "embedFilters">;
 }
 
 /** Raises `108` and `118` of related orders, then `119`, `120` and `123`. */
@@ -21,7 +23,9 @@ export function checkLevels(root: RootLevel, cache: SchemaCache, config: Aggrega
   const levels = [...allLevels(root)];
   levels.forEach(checkRelatedOrders);
   levels.forEach(checkSpreads);
-  for (const level of levels) checkEmbedFilters(level, cache);
+  if (config.dialect.embedFilters === "refused") {
+    for (const level of levels) checkEmbedFilters(level, cache);
+  }
   if (!config.dbAggregatesEnabled && levels.some(hasAggregate)) throw errors.aggregatesDisabled();
 }
 

@@ -4,7 +4,7 @@
  * @module
  */
 import { errors } from "../errors/catalogue.ts";
-import type { ApiRequest, Payload, Preferences } from "../request/api_request.ts";
+import type { ApiRequest, Payload } from "../request/api_request.ts";
 import { formToJson } from "../request/form.ts";
 import type { OrderTerm } from "../request/query_types.ts";
 import type { QualifiedName, Relation, SchemaCache } from "../schema_cache/schema_cache.ts";
@@ -82,13 +82,14 @@ export function planInsert(
   cache: SchemaCache,
   config: ReadConfig,
 ): MutatePlan {
+  const written = ends(request, relation, cache, config);
   const rows = writtenRows(request, relation, cache, request.query.columns);
   return {
     kind: "insert",
     rows,
     conflict: conflictOf(request, relation, rows),
     where: null,
-    ...ends(request, relation, cache, config),
+    ...written,
   };
 }
 
@@ -108,7 +109,7 @@ export function planPut(
   if (missing) throw errors.putMismatch();
   return {
     kind: "insert",
-    rows: { ...rows, defaults: false },
+    rows,
     conflict: { target: relation.primaryKey, resolution: "merge" },
     where: planConditions(rootFilters(request), [], relation, cache),
     ...written,
@@ -164,19 +165,23 @@ function ends(
     cache,
     config,
   );
-  const wanted = preferences.return;
-  if (wanted === "representation") return { relation, returning: neededColumns(read), read };
-  if (wanted === "headers-only" && relation.primaryKey.length > 0) {
-    return { relation, returning: headerColumns(read, relation), read: null };
+  switch (preferences.return) {
+    case "representation":
+      return { relation, returning: neededColumns(read), read };
+    case "headers-only": {
+      const returning = query.defaultSelect ? "all" : headerColumns(read, relation);
+      return { relation, returning, read: null };
+    }
+    default:
+      return { relation, returning: "none", read: null };
   }
-  return { relation, returning: "none", read: null };
 }
 
 /** The selected columns and the primary key, in the order in which `Location` lists the key. */
-function headerColumns(read: ReadPlan, relation: Relation): readonly string[] | "all" {
+function headerColumns(read: ReadPlan, { columns, primaryKey }: Relation): readonly string[] {
   const needed = neededColumns(read);
-  if (needed === "all") return "all";
-  return [...new Set([...needed, ...relation.primaryKey])].sort();
+  const selected = needed === "all" ? columns.map(({ name }) => name) : needed;
+  return [...new Set([...selected, ...primaryKey])].sort();
 }
 
 function writtenRows(
@@ -186,14 +191,18 @@ function writtenRows(
   columns: readonly string[] | null,
 ): WrittenRows {
   const { json, shape, keys } = jsonBody(request.payload);
-  const names = request.payload?.kind === "json" ? columns ?? keys ?? [] : keys ?? [];
-  const defaults = request.preferences.missing === "default" && columns !== null;
+  // What the body itself names is the same in all its rows, so that nothing is missing there.
+  const named = isJson(request.payload) ? columns : null;
   return {
     json,
     shape,
-    columns: names.map((name) => writtenColumn(name, relation, cache)),
-    defaults,
+    columns: (named ?? keys ?? []).map((name) => writtenColumn(name, relation, cache)),
+    defaults: request.preferences.missing === "default" && named !== null,
   };
+}
+
+function isJson(payload: Payload | null): boolean {
+  return payload?.kind === "json" && payload.source === "json";
 }
 
 function jsonBody(payload: Payload | null) {
@@ -263,7 +272,10 @@ function rootConditions(request: ApiRequest, relation: Relation, cache: SchemaCa
 function limitedRows({ query, window }: ApiRequest): LimitedRows | null {
   if (query.limit === null && query.offset === null) return null;
   const order = query.order.find(({ path }) => path.length === 0)?.value;
-  if (order === undefined) throw errors.limitWithoutOrder();
+  // A column of another relation does not identify the rows that are written.
+  if (order === undefined || order.some(({ relation }) => relation !== null)) {
+    throw errors.limitWithoutOrder();
+  }
   const limit = window.last === null ? null : window.last - window.first + 1;
   return { order, limit, offset: window.first };
 }
@@ -271,9 +283,4 @@ function limitedRows({ query, window }: ApiRequest): LimitedRows | null {
 /** How many rows a limited write may change at most; null is any number. */
 export function changeLimit(plan: MutatePlan): number | null {
   return plan.kind === "insert" ? null : plan.limited?.limit ?? null;
-}
-
-/** Whether the preference for a returned representation was given. */
-export function returnsRows(preferences: Preferences): boolean {
-  return preferences.return === "representation";
 }

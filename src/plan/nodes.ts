@@ -31,6 +31,8 @@ export interface NodeContext {
   /** The node's own. */
   readonly alias: string;
   readonly cache: SchemaCache;
+  /** How many levels are above it. */
+  readonly depth: number;
   /** Names for everything below it. */
   readonly aliases: Aliases;
   /** The root is given as rows, of one kind or the other; null when it is a relation. */
@@ -38,6 +40,9 @@ export interface NodeContext {
   /** Null when no window applies anywhere. */
   readonly windows: { readonly root: Window; readonly maxRows: number | null } | null;
 }
+
+/** The last depth at which rows are picked before their embeds. */
+const deepestPage = 2;
 
 /** Plans a level and all below it. */
 export function planNode(level: AnyLevel, context: NodeContext): ReadNode {
@@ -51,7 +56,8 @@ export function planNode(level: AnyLevel, context: NodeContext): ReadNode {
   );
   const window = windowFor(level, context);
   const grouped = level.item?.kind !== "spread" && aggregates(level);
-  const paged = !grouped && embeds.some(({ visible }) => visible) &&
+  const joined = context.depth > deepestPage;
+  const paged = !joined && !grouped && embeds.some(({ visible }) => visible) &&
     (level.order.length > 0 || window.limit !== null || window.offset !== null);
   const expanded = paged || grouped || level.item?.kind === "spread" ||
     (level.item === null && context.rows === "representation");
@@ -67,6 +73,7 @@ export function planNode(level: AnyLevel, context: NodeContext): ReadNode {
     embeds,
     grouped,
     paged,
+    joined,
   };
 }
 
@@ -110,7 +117,11 @@ function aggregates(level: AnyLevel): boolean {
 
 function planEmbed(level: EmbeddedLevel, parentRow: RowType, context: NodeContext): Embed {
   const { item, relationship } = level;
-  const node = planNode(level, { ...context, alias: context.aliases(level.origin.name) });
+  const node = planNode(level, {
+    ...context,
+    alias: context.aliases(level.origin.name),
+    depth: context.depth + 1,
+  });
   const toOne = isToOne(relationship);
   return {
     node,

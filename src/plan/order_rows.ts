@@ -19,6 +19,7 @@ export function orderRows(embed: Embed, keys: ReadonlySet<string>): ReadNode {
     orderSources: [],
     window: embed.mayRepeat ? singleRow(node.window) : node.window,
     paged: false,
+    joined: false,
   };
 }
 

@@ -5,13 +5,19 @@
  */
 import { errors } from "../errors/catalogue.ts";
 import type { ApiRequest, OptionsTarget } from "../request/api_request.ts";
-import type { Relation, Routine, SchemaCache } from "../schema_cache/schema_cache.ts";
-import { type CallPlan, planCall } from "./call_plan.ts";
+import type { Relation, SchemaCache } from "../schema_cache/schema_cache.ts";
+import { relationMethods, rootMethods, routineMethods } from "./allowed_methods.ts";
+import { type CallPlan, overloadsWithoutArguments, planCall, planResult } from "./call_plan.ts";
 import { type CountPlan, planCount, planResultCount } from "./count_plan.ts";
 import { type MutatePlan, planDelete, planInsert, planPut, planUpdate } from "./mutate_plan.ts";
-import { canonicalText } from "../http/media_type.ts";
-import { negotiate, type Representation } from "./negotiate.ts";
+import {
+  negotiate,
+  type NegotiationConfig,
+  type Representation,
+  type RepresentedTarget,
+} from "./negotiate.ts";
 import { planRead, type ReadConfig, type ReadPlan } from "./read_plan.ts";
+import { planRoot, type RootConfig, type RootPlan } from "./root_plan.ts";
 import { nameSuggesters } from "./suggest.ts";
 
 export type Plan =
@@ -36,11 +42,14 @@ export type Plan =
     readonly representation: Representation;
     readonly headersOnly: boolean;
   }
-  | { readonly kind: "root"; readonly headersOnly: boolean }
+  | RootPlan
   | { readonly kind: "options"; readonly allow: string };
 
+/** Options that planning depends on. */
+export type PlanConfig = ReadConfig & NegotiationConfig & RootConfig;
+
 /** Plans any request. Raises what names, relationships, bodies and media types can be wrong about. */
-export function plan(request: ApiRequest, cache: SchemaCache, config: ReadConfig): Plan {
+export function plan(request: ApiRequest, cache: SchemaCache, config: PlanConfig): Plan {
   const { action } = request;
   switch (action.kind) {
     case "read":
@@ -57,10 +66,9 @@ export function plan(request: ApiRequest, cache: SchemaCache, config: ReadConfig
     case "call":
       return planCalling(request, action, cache, config);
     case "root":
-      checkRootMedia(request);
-      return { kind: "root", headersOnly: action.headersOnly };
+      return planRoot(request, action, config);
     case "options":
-      return { kind: "options", allow: allowOf(action.target, request.schema, cache) };
+      return { kind: "options", allow: allowOf(request, action.target, cache, config) };
     default:
       return action satisfies never;
   }
@@ -84,7 +92,7 @@ function planReading(
   { headersOnly, cache, config }: {
     readonly headersOnly: boolean;
     readonly cache: SchemaCache;
-    readonly config: ReadConfig;
+    readonly config: PlanConfig;
   },
 ): Plan {
   const { query, window, schema, preferences } = request;
@@ -93,54 +101,82 @@ function planReading(
     cache,
     config,
   );
-  const representation = negotiate(request.accept);
+  const representation = represent(request, { kind: "relation", relation }, cache, config);
   checkPreferences(request);
   const count = planCount(preferences.count, window, config.dbMaxRows);
-  return { kind: "read", relation, read, count, representation, headersOnly };
+  return {
+    kind: "read",
+    relation,
+    read: fitted(read, representation),
+    count,
+    representation,
+    headersOnly,
+  };
 }
 
 function planMutation(
   request: ApiRequest,
   action: MutateAction,
   cache: SchemaCache,
-  config: ReadConfig,
+  config: PlanConfig,
 ): Plan {
   const relation = findRelation(request.schema, action.relation, cache);
   const mutate = mutations[action.kind](request, relation, cache, config);
   checkPreferences(request);
-  const representation = negotiate(request.accept);
-  return { kind: "mutate", action: action.kind, mutate, representation };
+  const representation = represent(request, { kind: "relation", relation }, cache, config);
+  const shown = mutate.read === null
+    ? mutate
+    : { ...mutate, read: fitted(mutate.read, representation) };
+  return { kind: "mutate", action: action.kind, mutate: shown, representation };
 }
 
 function planCalling(
   request: ApiRequest,
   action: Extract<ApiRequest["action"], { kind: "call" }>,
   cache: SchemaCache,
-  config: ReadConfig,
+  config: PlanConfig,
 ): Plan {
   const call = planCall(request, action, cache, config);
-  const representation = negotiate(request.accept);
+  const { routine } = call;
+  const representation = represent(request, { kind: "routine", routine }, cache, config);
   checkPreferences(request);
   const { preferences, window } = request;
-  const { set } = call.routine.returns;
+  const { set } = routine.returns;
   if (preferences.handling === "strict" && preferences.maxAffected !== null && !set) {
     throw errors.maxAffectedOnSingle();
   }
   const count = planResultCount(preferences.count, window, config.dbMaxRows, set);
-  return { kind: "call", call, count, representation, headersOnly: action.method === "HEAD" };
+  return {
+    kind: "call",
+    call: { ...call, read: fitted(call.read, representation) },
+    count,
+    representation,
+    headersOnly: action.method === "HEAD",
+  };
+}
+
+function represent(
+  { accept, query: { defaultSelect } }: ApiRequest,
+  target: RepresentedTarget,
+  cache: SchemaCache,
+  config: PlanConfig,
+): Representation {
+  return negotiate({ accept, defaultSelect, target }, cache, config);
+}
+
+/** An aggregate over rows of a relation takes them as they are, not as JSON shows them. */
+function fitted(read: ReadPlan, { format }: Representation): ReadPlan {
+  if (format.kind !== "aggregate" || format.over === null) return read;
+  const items = read.root.items.map((item) =>
+    item.kind === "column" ? { ...item, convert: null } : item
+  );
+  return { ...read, root: { ...read.root, items } };
 }
 
 function checkPreferences({ preferences }: ApiRequest): void {
   if (preferences.handling === "strict" && preferences.invalid.length > 0) {
     throw errors.invalidPreferences(preferences.invalid);
   }
-}
-
-const rootMedia: ReadonlySet<string> = new Set(["any", "json", "openapi"]);
-
-function checkRootMedia({ accept }: ApiRequest): void {
-  if (accept.some(({ kind }) => rootMedia.has(kind))) return;
-  throw errors.notAcceptable(accept.map(canonicalText));
 }
 
 /** Names of big schemas are not searched for something similar: that would take long. */
@@ -154,47 +190,35 @@ function findRelation(schema: string, name: string, cache: SchemaCache): Relatio
   throw errors.noRelation({ schema, name }, similar === null ? null : { schema, name: similar });
 }
 
-function allowOf(target: OptionsTarget, schema: string, cache: SchemaCache): string {
+function allowOf(
+  request: ApiRequest,
+  target: OptionsTarget,
+  cache: SchemaCache,
+  config: PlanConfig,
+): string {
   switch (target.kind) {
     case "root":
-      return "OPTIONS,GET,HEAD";
+      return rootMethods;
     case "relation":
-      return relationMethods(findRelation(schema, target.relation, cache));
+      return relationMethods(findRelation(request.schema, target.relation, cache));
     case "routine":
-      return routineMethods(cache.routines({ schema, name: target.routine }), {
-        schema,
-        name: target.routine,
-      });
+      return allowOfRoutine(request, target.routine, cache, config);
     default:
       return target satisfies never;
   }
 }
 
-function relationMethods(relation: Relation): string {
-  const { insertable, updatable, deletable, primaryKey } = relation;
-  return [
-    "OPTIONS,GET,HEAD",
-    ...(insertable ? ["POST"] : []),
-    ...(insertable && updatable && primaryKey.length > 0 ? ["PUT"] : []),
-    ...(updatable ? ["PATCH"] : []),
-    ...(deletable ? ["DELETE"] : []),
-  ].join(",");
-}
-
-/** The union over all overloads, since a client that asks has no arguments yet. */
-function routineMethods(
-  overloads: readonly Routine[],
-  name: { readonly schema: string; readonly name: string },
+/** Checks what a call without arguments would be checked for. */
+function allowOfRoutine(
+  request: ApiRequest,
+  name: string,
+  cache: SchemaCache,
+  config: PlanConfig,
 ): string {
-  if (overloads.length === 0) {
-    throw errors.noFunction({
-      message: `Could not find the function ${name.schema}.${name.name} without parameters in ` +
-        "the schema cache",
-      details: `Searched for the function ${name.schema}.${name.name} without parameters, but ` +
-        "no matches were found in the schema cache.",
-    });
-  }
-  return overloads.every(({ volatility }) => volatility === "volatile")
-    ? "OPTIONS,POST"
-    : "OPTIONS,GET,HEAD,POST";
+  const overloads = overloadsWithoutArguments({ schema: request.schema, name }, cache);
+  const routine = overloads[0]!;
+  planResult(request, routine, cache, config);
+  represent(request, { kind: "routine", routine }, cache, config);
+  checkPreferences(request);
+  return routineMethods(overloads);
 }

@@ -177,4 +177,9 @@ export interface ReadNode {
   readonly grouped: boolean;
   /** Rows are picked before anything is embedded into them. */
   readonly paged: boolean;
+  /**
+   * Embeds are joined to all rows, and tested there. Testing them beforehand says everything below
+   * twice, which deep down would make statements grow with the square of the depth.
+   */
+  readonly joined: boolean;
 }

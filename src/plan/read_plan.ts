@@ -73,6 +73,7 @@ export function planRead(input: ReadInput, cache: SchemaCache, config: ReadConfi
   const alias = source.kind === "relation" ? relation!.name : source.alias;
   const node = planNode(level, {
     alias,
+    depth: 0,
     cache,
     aliases: makeAliases(alias),
     rows: source.kind === "rows" ? purpose : null,
@@ -106,8 +107,8 @@ export function neededColumns({ root, relation }: ReadPlan): readonly string[] |
   }
   // Without such a column, `count` counts the rows that come back.
   if (!known.has("count")) names.delete("count");
-  const extra = [...names.difference(known)].sort();
-  if (known.size === 0 || !names.isSupersetOf(known)) return [...names].sort();
+  const extra = [...names].filter((name) => !known.has(name)).sort();
+  if (known.size === 0 || [...known].some((name) => !names.has(name))) return [...names].sort();
   return extra.length === 0 ? "all" : [...known, ...extra];
 }
 

@@ -17,7 +17,10 @@ export interface BodyRows {
   readonly single: boolean;
 }
 
-/** The expression over the rows (as {@linkcode rowsAlias}) that makes the body, as text. */
+/**
+ * The expression over the rows (as {@linkcode rowsAlias}) that makes the body, of a type whose binary
+ * form is the body's bytes.
+ */
 export function bodyExpression(format: BodyFormat, rows: BodyRows): Sql {
   const element = rows.scalarColumn === null
     ? rowsAlias
@@ -29,6 +32,12 @@ export function bodyExpression(format: BodyFormat, rows: BodyRows): Sql {
       return stripped(first(element), format.stripped);
     case "csv":
       return csv;
+    case "geojson":
+      return geojson;
+    case "aggregate":
+      return bytes(aggregated(format, element), format.binary);
+    case "value":
+      return onlyValue(element, format.binary);
     default:
       return format satisfies never;
   }
@@ -52,6 +61,28 @@ function stripped(json: Sql, strip: boolean): Sql {
  */
 const csv: Sql =
   sql`coalesce((select string_agg(svc_key, ',') from json_object_keys((json_agg(${rowsAlias}.svc_row) filter (where ${rowsAlias}.svc_number = 1))->0) as svc_key), '') || E'\n' || coalesce(string_agg(substring(${rowsAlias}.svc_row::text, 2, length(${rowsAlias}.svc_row::text) - 2), E'\n' order by ${rowsAlias}.svc_number), '')`;
+
+/** `st_asgeojson` is PostGIS's, wherever it was installed to. */
+const geojson: Sql =
+  sql`json_build_object('type', 'FeatureCollection', 'features', coalesce(json_agg(st_asgeojson(${rowsAlias})::json), '[]'))::text`;
+
+function aggregated(
+  { function: { schema, name }, over }: Extract<BodyFormat, { kind: "aggregate" }>,
+  element: Sql,
+): Sql {
+  const row = over === null ? element : sql`${element}::${ident(over.schema, over.name)}`;
+  return sql`${ident(schema, name)}(${row})`;
+}
+
+/** Text, or the bytes of `bytea`. */
+function bytes(value: Sql, binary: boolean): Sql {
+  return binary ? sql`${value}::bytea` : sql`${value}::text`;
+}
+
+/** The value of the only row. */
+function onlyValue(value: Sql, binary: boolean): Sql {
+  return binary ? sql`string_agg(${value}::bytea, '')` : sql`string_agg(${value}::text, '')`;
+}
 
 /** The FROM item under {@linkcode rowsAlias} that a format's expression expects. */
 export function bodySource(format: BodyFormat, rows: Sql): Sql {

@@ -12,5 +12,6 @@ import { renderLevel, rootTie } from "./level.ts";
  * embeds. `from` is the item of FROM of a plan over given rows, under the plan's alias.
  */
 export function renderCount({ root }: ReadPlan, from?: Sql): Sql {
-  return sql`select 1${renderLevel(root, rootTie(root, from), { windows: false })}`;
+  const rows = renderLevel(root, rootTie(root, from), { windows: false, joined: false });
+  return sql`select 1${rows}`;
 }

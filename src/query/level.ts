@@ -78,10 +78,20 @@ export function ownRow(node: ReadNode): ParentRow {
   };
 }
 
-/** Whether windows that the request set for embeds count in tests for their rows. */
+/** How a level's embeds are tested for rows. */
 export interface PresenceOptions {
+  /** Windows that the request set for embeds count. */
   readonly windows: boolean;
+  /** What the level joins is tested in place of what it would join. */
+  readonly joined: boolean;
 }
+
+/** The column that an embed which is joined to its parent shows itself in. */
+export const joinedColumn = {
+  object: sql`object`,
+  array: sql`array_of_rows`,
+  spread: sql`present`,
+} as const;
 
 /** A level's rows as ` from … where …`; `joins` are further items of FROM. */
 export function renderLevel(
@@ -90,15 +100,19 @@ export function renderLevel(
   options: PresenceOptions,
   joins: Sql = empty,
 ): Sql {
-  const parent = ownRow(node);
-  const inPlace = (embed: Embed) => existsTest(embed, parent, options);
+  const inPlace = (embed: Embed) => existsTest(embed, ownRow(node), options);
   const test = (position: number) => {
     const embed = node.embeds[position]!;
+    if (options.joined && isTestable(embed)) {
+      return sql`${ident(embed.node.alias)}.${joinedColumn[embed.shape]} is not null`;
+    }
     return embed.presenceAlias === null
       ? inPlace(embed)
       : sql`${ident(embed.presenceAlias)}.present`;
   };
-  const shared = node.embeds.filter(({ presenceAlias }) => presenceAlias !== null);
+  const shared = node.embeds.filter((embed) =>
+    embed.presenceAlias !== null && !(options.joined && isTestable(embed))
+  );
   // OFFSET keeps the planner from putting the test back into every place that asks.
   const presence = shared.map((embed) =>
     sql` cross join lateral (select ${inPlace(embed)} as present offset 0) as ${
@@ -113,10 +127,15 @@ export function renderLevel(
   return sql` from ${tie.from}${joins}${join(presence, empty)}${whereClause(where)}`;
 }
 
-function existsTest(embed: Embed, parent: ParentRow, options: PresenceOptions): Sql {
+/** Aggregates give a row also where there are none. */
+function isTestable({ visible, node }: Embed): boolean {
+  return visible && !node.grouped;
+}
+
+function existsTest(embed: Embed, parent: ParentRow, { windows }: PresenceOptions): Sql {
   const { node } = embed;
-  const rows = renderLevel(node, embedTie(embed, parent), options);
-  const window = options.windows && node.window.asked ? renderWindow(node.window) : empty;
+  const rows = renderLevel(node, embedTie(embed, parent), { windows, joined: false });
+  const window = windows && node.window.asked ? renderWindow(node.window) : empty;
   return sql`exists (select 1${rows}${window})`;
 }
 

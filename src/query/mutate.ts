@@ -23,6 +23,8 @@ export const updatedRowsSetting = "svc.updated";
 
 /** Alias of the expanded body. */
 const body = ident("svc_body");
+/** Alias of the body's objects, where defaults are put into them. */
+const row = ident("svc_row");
 
 /** `insert|update|delete … returning …` */
 export function renderMutation(plan: MutatePlan): Sql {
@@ -39,23 +41,27 @@ export function renderMutation(plan: MutatePlan): Sql {
 }
 
 function renderInsert(plan: Extract<MutatePlan, { kind: "insert" }>): Sql {
-  const { columns } = plan.rows;
-  const names = columns.map(({ name }) => ident(name));
-  const target = columns.length === 0 ? empty : sql` (${join(names)})`;
-  const where = plan.where === null
-    ? empty
-    : sql` where ${and(renderConditions(plan.where, body))}`;
-  return sql`insert into ${tableOf(plan.relation)}${target} ${selectRows(plan.rows)}${where}${
-    conflictClause(plan)
-  }${returning(plan)}`;
+  const { rows, where } = plan;
+  const names = join(rows.columns.map(({ name }) => ident(name)));
+  const target = rows.columns.length === 0 ? empty : sql` (${names})`;
+  // The conditions are about the values that would be written.
+  const source = where === null
+    ? selectRows(rows)
+    : sql`select ${names} from (${selectRows(rows)}) as ${body} where ${
+      and(renderConditions(where, body))
+    }`;
+  return sql`insert into ${tableOf(plan.relation)}${target} ${source}${conflictClause(plan)}${
+    returning(plan)
+  }`;
 }
 
 /** `select … from <the body's rows>`: one row of defaults per object when nothing is written. */
 function selectRows(rows: WrittenRows): Sql {
   if (rows.columns.length === 0) return sql`select from ${emptyObjects(rows)}`;
-  return sql`select ${join(rows.columns.map((column) => writtenValue(column, rows)))} from ${
-    expandedRows(rows)
-  }`;
+  const values = rows.columns.map((column) =>
+    sql`${writtenValue(column, rows)} as ${ident(column.name)}`
+  );
+  return sql`select ${join(values)} from ${expandedRows(rows)}`;
 }
 
 /** One row per object of a body whose objects have no keys. */
@@ -73,22 +79,43 @@ function expandedRows(rows: WrittenRows): Sql {
     const expand = shape === "object" ? sql`json_to_record` : sql`json_to_recordset`;
     return sql`${expand}(${param(json)}::json) as ${body}(${types})`;
   }
-  const elements = shape === "object"
-    ? sql`(select ${param(json)}::jsonb) as svc_row(value)`
-    : sql`jsonb_array_elements(${param(json)}::jsonb) as svc_row(value)`;
-  return sql`${elements}, lateral jsonb_to_record(svc_row.value) as ${body}(${types})`;
+  const objects = shape === "object"
+    ? sql`(select ${param(json)}::jsonb) as ${row}(value)`
+    : sql`jsonb_array_elements(${param(json)}::jsonb) as ${row}(value)`;
+  return sql`${objects}, lateral jsonb_to_record(${completed(columns)}) as ${body}(${types})`;
+}
+
+/**
+ * The row's object with the defaults of the columns that it lacks. They go through JSON like what was
+ * sent, so that they are converted to the column's type however they are typed themselves.
+ */
+function completed(columns: readonly WrittenColumn[]): Sql {
+  const defaults = columns.flatMap((column) => {
+    if (column.default === null || column.fromJson !== null) return [];
+    const name = literal(column.name);
+    const value = sql`jsonb_build_object(${name}, ${catalogueSql(column.default)})`;
+    return [sql`case when ${has(column)} then '{}' else ${value} end`];
+  });
+  return join([...defaults, sql`${row}.value`], sql` || `);
+}
+
+/** Whether the row's object has the column's key. */
+function has({ name }: WrittenColumn): Sql {
+  return sql`${row}.value ? ${literal(name)}`;
 }
 
 function columnDefinition({ name, type, fromJson }: WrittenColumn): Sql {
   return sql`${ident(name)} ${fromJson === null ? catalogueSql(type) : sql`json`}`;
 }
 
-function writtenValue(column: WrittenColumn, rows: WrittenRows): Sql {
+function writtenValue(column: WrittenColumn, { defaults }: WrittenRows): Sql {
   const plain = sql`${body}.${ident(column.name)}`;
-  const value = column.fromJson === null ? plain : sql`${functionName(column.fromJson)}(${plain})`;
-  if (!rows.defaults) return value;
-  const missing = column.default === null ? sql`null` : catalogueSql(column.default);
-  return sql`case when svc_row.value ? ${literal(column.name)} then ${value} else ${missing} end`;
+  if (column.fromJson === null) return plain;
+  const converted = sql`${functionName(column.fromJson)}(${plain})`;
+  // A default is no JSON that the function would know how to read.
+  return defaults && column.default !== null
+    ? sql`case when ${has(column)} then ${converted} else ${catalogueSql(column.default)} end`
+    : converted;
 }
 
 function conflictClause({ conflict, rows }: Extract<MutatePlan, { kind: "insert" }>): Sql {
@@ -116,6 +143,7 @@ function renderUpdate(plan: Extract<MutatePlan, { kind: "update" }>): Sql {
 
 /** A body without columns changes nothing, and still answers with the right columns. */
 function nothingUpdated(plan: MutatePlan): Sql {
+  if (plan.returning === "none") return sql`select 1 where false`;
   return sql`select ${returnedColumns(plan)} from ${tableOf(plan.relation)} where false`;
 }
 
@@ -126,14 +154,14 @@ function whereOf(plan: Extract<MutatePlan, { kind: "update" | "delete" }>): Sql 
     return conditions.length === 0 ? empty : sql` where ${and(conditions)}`;
   }
   const { order, limit, offset } = plan.limited;
-  const keys = order.map(({ field }) => ident(field.name));
+  const keys = join(order.map(({ field }) => sql`${table}.${ident(field.name)}`));
   const filters = conditions.length === 0 ? empty : sql` where ${and(conditions)}`;
   const window = sql` limit ${limit === null ? sql`all` : param(String(limit))} offset ${
     param(String(offset))
   }`;
-  return sql` where (${join(keys.map((key) => sql`${table}.${key}`))}) in (select ${
-    join(keys)
-  } from ${table}${filters} order by ${renderOrder(order, table, plan.relation)}${window})`;
+  return sql` where (${keys}) in (select ${keys} from ${table}${filters} order by ${
+    renderOrder(order, table, plan.relation)
+  }${window})`;
 }
 
 function returning(plan: MutatePlan): Sql {

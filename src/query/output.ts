@@ -57,14 +57,22 @@ export function spreadColumn(position: number): string {
   return `s${position + 1}`;
 }
 
-/** The select list. Only a level named by keys aggregates: a spread hands on what to aggregate. */
+/**
+ * The select list. Only a level named by keys aggregates: a spread hands on what to aggregate, and
+ * the column `present` for rows that there are.
+ */
 export function selectList(outputs: readonly Output[], naming: Naming): Sql {
-  return join(outputs.map((column, position) => {
-    if (column.key === null) return column.value;
-    return naming === "positions"
-      ? sql`${column.value} as ${ident(spreadColumn(position))}`
-      : sql`${aggregated(column)} as ${ident(column.key)}`;
-  }));
+  if (naming === "keys") {
+    return join(
+      outputs.map((column) =>
+        column.key === null ? column.value : sql`${aggregated(column)} as ${ident(column.key)}`
+      ),
+    );
+  }
+  const columns = outputs.map(({ value }, position) =>
+    sql`${value} as ${ident(spreadColumn(position))}`
+  );
+  return join([...columns, sql`true as present`]);
 }
 
 const aggregates: Record<AggregateFunction, Sql> = {

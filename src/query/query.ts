@@ -7,13 +7,14 @@
 import type { Statement } from "../database/database.ts";
 import type { CallPlan } from "../plan/call_plan.ts";
 import type { MutatePlan } from "../plan/mutate_plan.ts";
-import type { BodyFormat } from "../plan/negotiate.ts";
+import type { BodyFormat, Explain } from "../plan/negotiate.ts";
 import type { CountPlan } from "../plan/count_plan.ts";
 import type { ReadPlan } from "../plan/read_plan.ts";
 import { compile, empty, ident, join, literal, param, type Sql, sql } from "../sql/fragment.ts";
 import { bodyExpression, type BodyRows, bodySource, rowsAlias } from "./body.ts";
 import { renderCall, scalarColumn } from "./call.ts";
 import { renderCount } from "./count.ts";
+import { renderExplain } from "./explain.ts";
 import { renderMutation, updatedRowsSetting } from "./mutate.ts";
 import { renderRows } from "./read.ts";
 
@@ -31,6 +32,8 @@ export const fact = {
   updated: 4,
   /** Writes: JSON object of the primary key of the only row, NULL otherwise. */
   key: 5,
+  /** Writes: number of rows that were written, NULL when the result has just these. */
+  affected: 6,
 } as const;
 
 /** The statements of a request, in order. */
@@ -40,30 +43,43 @@ export interface Query {
   readonly estimate: Statement | null;
 }
 
+/** What a statement is to give. */
+export interface Wanted {
+  /** Null makes no body. */
+  readonly format: BodyFormat | null;
+  /** The plan of the statement in place of its answer; null for the answer. */
+  readonly explain: Explain | null;
+}
+
 const tableRows: BodyRows = { scalarColumn: null, single: false };
 const source = ident("svc_source");
 
-/** Reading a relation. `format` null (HEAD) makes no body. */
-export function readQuery(plan: ReadPlan, count: CountPlan, format: BodyFormat | null): Query {
+/** Reading a relation. */
+export function readQuery(plan: ReadPlan, count: CountPlan, wanted: Wanted): Query {
+  const { format } = wanted;
   const main = sql`select ${facts(totalOf(plan, count))}, ${bodyOf(format, tableRows)} from ${
     sourceOf(format, renderRows(plan))
   }`;
-  return { main: answering(main), estimate: estimateOf(plan, count) };
+  const estimate = wanted.explain === null ? estimateOf(plan, count) : null;
+  return { main: answering(main, wanted), estimate };
 }
 
-/** Writing. `format` null returns no rows. */
-export function mutateQuery(plan: MutatePlan, format: BodyFormat | null): Query {
+/** Writing. */
+export function mutateQuery(plan: MutatePlan, wanted: Wanted): Query {
   const from = sql`${source} as ${ident(plan.relation.name)}`;
   const rows = plan.read === null ? sql`select * from ${source}` : renderRows(plan.read, from);
-  const shown = plan.read === null ? null : format;
+  const shown = plan.read === null ? null : wanted.format;
   const main = sql`with ${source} as (${renderMutation(plan)}) select ${facts(nothing)}, ${
     updatedRows(plan)
-  }, ${keyOf(plan)}, ${bodyOf(shown, tableRows)} from ${sourceOf(shown, rows)}`;
-  return { main: answering(main), estimate: null };
+  }, ${keyOf(plan)}, ${affectedRows(plan)}, ${bodyOf(shown, tableRows)} from ${
+    sourceOf(shown, rows)
+  }`;
+  return { main: answering(main, wanted), estimate: null };
 }
 
-/** Calling a function. `format` null (HEAD, or a void result) makes no body. */
-export function callQuery(plan: CallPlan, count: CountPlan, format: BodyFormat | null): Query {
+/** Calling a function. */
+export function callQuery(plan: CallPlan, count: CountPlan, wanted: Wanted): Query {
+  const { format } = wanted;
   const { read, routine } = plan;
   const alias = read.root.alias;
   const call = renderCall(plan, alias);
@@ -78,10 +94,11 @@ export function callQuery(plan: CallPlan, count: CountPlan, format: BodyFormat |
     ? sql`with ${source} as materialized (select ${ident(alias)}.* from ${call}) `
     : empty;
   const total = once ? totalOf(read, count, from) : nothing;
-  const main = sql`${common}select ${facts(total)}, ${bodyOf(format, rows)} from ${
+  const body = format === null ? calledOnly(rows) : bodyExpression(format, rows);
+  const main = sql`${common}select ${facts(total)}, ${body} from ${
     sourceOf(format, renderRows(read, from))
   }`;
-  return { main: answering(main), estimate: null };
+  return { main: answering(main, wanted), estimate: null };
 }
 
 const nothing = sql`null::text`;
@@ -125,6 +142,20 @@ function updatedRows(plan: MutatePlan): Sql {
   return counted ? sql`nullif(current_setting(${literal(updatedRowsSetting)}, true), '')` : nothing;
 }
 
+/** Embeds, conditions on them and aggregates make other rows than those that were written. */
+function affectedRows({ read }: MutatePlan): Sql {
+  if (read === null) return nothing;
+  const { embeds, conditions, grouped } = read.root;
+  const same = embeds.length === 0 && conditions.length === 0 && !grouped;
+  return same ? nothing : sql`(select count(*) from ${source})::text`;
+}
+
+/** No body; a scalar is still asked for, as PostgreSQL leaves out calls that nobody looks at. */
+function calledOnly({ scalarColumn }: BodyRows): Sql {
+  if (scalarColumn === null) return nothing;
+  return sql`case when count(${rowsAlias}.${ident(scalarColumn)}) < 0 then '' end`;
+}
+
 /** The primary key of the only row, in the order of the returned columns. */
 function keyOf({ relation, returning, read, kind }: MutatePlan): Sql {
   if (kind !== "insert" || returning === "none" || read !== null) return nothing;
@@ -138,6 +169,8 @@ function keyOf({ relation, returning, read, kind }: MutatePlan): Sql {
     : sql`case when count(*) = 1 then min(json_build_object(${join(members)})::text) end`;
 }
 
-function answering(fragment: Sql): Statement {
-  return { ...compile(fragment), use: "answer" };
+function answering(fragment: Sql, { explain }: Wanted): Statement {
+  return explain === null
+    ? { ...compile(fragment), use: "answer" }
+    : { ...compile(renderExplain(fragment, explain)), use: "rows" };
 }

@@ -9,7 +9,15 @@ import type { ReadPlan } from "../plan/read_plan.ts";
 import { empty, ident, join, param, type Sql, sql } from "../sql/fragment.ts";
 import { orderTerm } from "./condition.ts";
 import { renderPath } from "./field.ts";
-import { embedTie, ownRow, renderLevel, renderWindow, rootTie, type Tie } from "./level.ts";
+import {
+  embedTie,
+  joinedColumn,
+  ownRow,
+  renderLevel,
+  renderWindow,
+  rootTie,
+  type Tie,
+} from "./level.ts";
 import {
   groupClause,
   itemOutput,
@@ -44,7 +52,8 @@ function renderFlat(node: ReadNode, tie: Tie, naming: Naming): LevelQuery {
   const reader = directReader(node);
   const { outputs, joins } = renderOutputs(node, reader);
   const order = node.order.map((term) => orderTerm(orderValue(term, node, reader, outputs), term));
-  const rows = renderLevel(node, tie, { windows: true }, sql`${orderJoins(node)}${joins}`);
+  const allJoins = sql`${orderJoins(node)}${joins}`;
+  const rows = renderLevel(node, tie, { windows: true, joined: node.joined }, allJoins);
   const groups = node.grouped ? groupClause(outputs) : empty;
   const query = sql`select ${selectList(outputs, naming)}${rows}${groups}${orderClause(order)}${
     renderWindow(node.window)
@@ -65,7 +74,7 @@ function renderPaged(node: ReadNode, tie: Tie, naming: Naming): LevelQuery {
     const name = ident(page.column(orderKey(term), () => orderValue(term, node, own, outputs)));
     return { inner: orderTerm(name, term), outer: orderTerm(sql`${alias}.${name}`, term) };
   });
-  const rows = renderLevel(node, tie, { windows: true }, orderJoins(node));
+  const rows = renderLevel(node, tie, { windows: true, joined: false }, orderJoins(node));
   const subquery = sql`select ${page.columns()}${rows}${
     orderClause(order.map(({ inner }) => inner))
   }${renderWindow(node.window)}`;
@@ -93,7 +102,7 @@ interface Outputs {
 
 function renderOutputs(node: ReadNode, reader: Reader): Outputs {
   const embedded = node.embeds.flatMap((embed, position) =>
-    embed.visible ? [renderEmbed(embed, position, reader)] : []
+    embed.visible ? [renderEmbed(embed, position, reader, node)] : []
   );
   return {
     outputs: [
@@ -104,19 +113,24 @@ function renderOutputs(node: ReadNode, reader: Reader): Outputs {
   };
 }
 
-function renderEmbed(embed: Embed, position: number, reader: Reader): Outputs {
+function renderEmbed(
+  embed: Embed,
+  position: number,
+  reader: Reader,
+  { joined }: ReadNode,
+): Outputs {
   const tie = embedTie(embed, reader.parent);
-  const alias = ident(embed.node.alias);
   if (embed.shape === "spread") return renderSpread(embed, position, tie);
+  const alias = ident(embed.node.alias);
   const { query } = renderNode(embed.node, tie, "keys");
-  if (embed.shape === "array") {
-    const array = sql`(select coalesce(jsonb_agg(${alias}.*), '[]') from (${query}) as ${alias})`;
-    return { outputs: [output(embed.key, array)], joins: empty };
-  }
-  const object = sql`select to_jsonb(${alias}.*) as object from (${query}) as ${alias}`;
-  return embed.mayRepeat
-    ? { outputs: [output(embed.key, sql`${alias}.object`)], joins: lateral(object, alias) }
-    : { outputs: [output(embed.key, sql`(${object} limit 1)`)], joins: empty };
+  const values = { object: sql`to_jsonb(${alias}.*)`, array: sql`jsonb_agg(${alias}.*)` } as const;
+  const column = joinedColumn[embed.shape];
+  const value = sql`select ${values[embed.shape]} as ${column} from (${query}) as ${alias}`;
+  const single = embed.shape === "object" && !embed.mayRepeat ? sql`${value} limit 1` : value;
+  const join = joined || embed.mayRepeat;
+  const found = join ? sql`${alias}.${column}` : sql`(${single})`;
+  const shown = embed.shape === "array" ? sql`coalesce(${found}, '[]')` : found;
+  return { outputs: [output(embed.key, shown)], joins: join ? lateral(single, alias) : empty };
 }
 
 function renderSpread(embed: Embed, position: number, tie: Tie): Outputs {

@@ -43,6 +43,17 @@ export function settingsStatement(settings: TransactionSettings): Statement {
   return { ...compile(fragment), use: "none" };
 }
 
+/**
+ * Sets each claim whose name can be one of a setting as `request.jwt.claim.<name>`. Its text does not
+ * depend on the claims.
+ */
+export function claimSettings(claims: string): Statement {
+  const fragment = sql`select set_config('request.jwt.claim.' || key, value, true)
+from json_each_text(${param(claims)}::json)
+where key ~ '^[A-Za-z_][A-Za-z0-9_$]{0,62}$'`;
+  return { ...compile(fragment), use: "none" };
+}
+
 /** Fewer statements are prepared when a setting's name is a parameter, too. */
 function named(settings: readonly Setting[]) {
   return settings.length === 0

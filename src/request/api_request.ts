@@ -26,7 +26,7 @@ export type OptionsTarget =
   | { readonly kind: "routine"; readonly routine: string }
   | { readonly kind: "root" };
 
-/** `Prefer`, one member per preference; null when not given. Reference: 08. */
+/** `Prefer`, one member per preference; null when not given. */
 export interface Preferences {
   readonly resolution: "merge-duplicates" | "ignore-duplicates" | null;
   readonly return: "representation" | "minimal" | "headers-only" | null;
@@ -40,7 +40,7 @@ export interface Preferences {
   readonly invalid: readonly string[];
 }
 
-/** A request body after its content type was understood. Reference: 04 §2, 06 §4. */
+/** A request body after its content type was understood. */
 export type Payload =
   | {
     /** JSON text of an object or an array, handed to PostgreSQL as it is. */

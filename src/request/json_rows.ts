@@ -13,7 +13,7 @@ import {
   skipBlank,
   skipColon,
   skipKeyText,
-  skipValue,
+  skipScalar,
 } from "./json_text.ts";
 
 /** What a JSON text is to a relation or a function. */
@@ -28,68 +28,127 @@ export type JsonRows =
 
 /** Reads JSON text as UTF-8 without a byte order mark. */
 export function readJsonRows(bytes: Uint8Array): JsonRows {
-  const start = skipBlank(bytes, 0);
-  const rows = new RowKeys(bytes);
-  const end = skipRows(bytes, start, rows);
-  if (end < 0 || skipBlank(bytes, end) < bytes.length) return { kind: "malformed" };
-  if (rows.mixed) return { kind: "mixed" };
-  if (rows.count === 0) return { kind: "none" };
-  const shape = bytes[start] === openBrace ? "object" : "array";
-  return { kind: "rows", shape, keys: rows.names().sort() };
+  return new RowsScan(bytes).run(Infinity)!;
 }
 
-function skipRows(bytes: Uint8Array, start: number, rows: RowKeys): number {
-  switch (bytes[start]) {
-    case openBrace:
-      return skipRow(bytes, start, rows);
-    case openBracket:
-      return skipElements(bytes, start, rows);
-    default:
-      return skipValue(bytes, start);
+/** Bytes that are read in one go: some milliseconds' work. */
+const sliceLength = 2 * 1024 * 1024;
+
+/**
+ * Reads like {@linkcode readJsonRows}, but lets others work in between: `pause` is awaited after each
+ * slice.
+ */
+export async function readJsonRowsInSlices(
+  bytes: Uint8Array,
+  pause: () => Promise<void>,
+): Promise<JsonRows> {
+  const scan = new RowsScan(bytes);
+  for (let until = sliceLength;; until += sliceLength) {
+    const rows = scan.run(until);
+    if (rows !== null) return rows;
+    await pause();
   }
 }
 
-/** Skips the array, whose elements should be rows. */
-function skipElements(bytes: Uint8Array, start: number, rows: RowKeys): number {
-  let at = skipBlank(bytes, start + 1);
-  if (bytes[at] === closeBracket) return at + 1;
-  while (at >= 0) {
-    at = skipBlank(bytes, at);
-    if (bytes[at] === openBrace) at = skipRow(bytes, at, rows);
-    else {
-      rows.mixed = true;
-      at = skipValue(bytes, at);
+/** A walk over the text, which can stand still between two values. */
+class RowsScan {
+  readonly #bytes: Uint8Array;
+  readonly #keys: RowKeys;
+  readonly #shape: "object" | "array";
+  /** How many containers are open inside of a row. */
+  readonly #rowDepth: number;
+  readonly #open = new OpenContainers();
+  /** Where the next value is expected, or what follows the whole one. */
+  #at: number;
+  #ended = false;
+
+  constructor(bytes: Uint8Array) {
+    this.#bytes = bytes;
+    this.#keys = new RowKeys(bytes);
+    this.#at = skipBlank(bytes, 0);
+    this.#shape = bytes[this.#at] === openBrace ? "object" : "array";
+    this.#rowDepth = this.#shape === "object" ? 1 : 2;
+  }
+
+  /** Walks on to about an index; null when the end was not reached. */
+  run(until: number): JsonRows | null {
+    let at = this.#at;
+    while (at >= 0 && at < until && !this.#ended) at = this.#value(skipBlank(this.#bytes, at));
+    this.#at = at;
+    if (at >= 0 && !this.#ended) return null;
+    if (at < 0 || skipBlank(this.#bytes, at) < this.#bytes.length) return { kind: "malformed" };
+    return this.#keys.rows(this.#shape);
+  }
+
+  /** Goes to the next value: into this one when it is a container, else behind it. */
+  #value(at: number): number {
+    const code = this.#bytes[at];
+    if (code === openBrace || code === openBracket) return this.#enter(at, code);
+    if (this.#open.depth === this.#rowDepth - 1 && this.#rowDepth > 1) this.#keys.foreign();
+    return this.#leave(skipScalar(this.#bytes, at));
+  }
+
+  #enter(start: number, code: number): number {
+    this.#open.push(code);
+    if (this.#open.depth === this.#rowDepth) {
+      if (code === openBrace) this.#keys.begin();
+      else this.#keys.foreign();
     }
-    if (at < 0) return malformed;
-    at = skipBlank(bytes, at);
-    if (bytes[at] === closeBracket) return at + 1;
-    at = bytes[at] === comma ? at + 1 : malformed;
+    const at = skipBlank(this.#bytes, start + 1);
+    if (this.#bytes[at] === closingOf(code)) return this.#leave(at);
+    return code === openBrace ? this.#key(at) : at;
   }
-  return malformed;
+
+  #key(start: number): number {
+    const end = skipKeyText(this.#bytes, start);
+    if (end >= 0 && this.#open.depth === this.#rowDepth) this.#keys.add(start, end);
+    return skipColon(this.#bytes, end);
+  }
+
+  /** Goes on behind a value, out of the containers that end there, to the next value. */
+  #leave(start: number): number {
+    let at = start;
+    while (at >= 0 && this.#open.depth > 0) {
+      at = skipBlank(this.#bytes, at);
+      const code = this.#bytes[at++];
+      const container = this.#open.last();
+      if (code === comma) {
+        return container === openBrace ? this.#key(skipBlank(this.#bytes, at)) : at;
+      }
+      if (code !== closingOf(container)) return malformed;
+      if (this.#open.depth === this.#rowDepth && code === closeBrace) this.#keys.finish();
+      this.#open.pop();
+    }
+    this.#ended = true;
+    return at;
+  }
 }
 
-/** Skips an object and counts it as a row. */
-function skipRow(bytes: Uint8Array, start: number, rows: RowKeys): number {
-  rows.begin();
-  let at = skipBlank(bytes, start + 1);
-  if (bytes[at] === closeBrace) {
-    rows.finish();
-    return at + 1;
+function closingOf(opening: number): number {
+  return opening === openBrace ? closeBrace : closeBracket;
+}
+
+/** What opened each container around a value, innermost last: one byte each, since depth is free. */
+class OpenContainers {
+  #codes = new Uint8Array(64);
+  depth = 0;
+
+  push(code: number): void {
+    if (this.depth === this.#codes.length) {
+      const grown = new Uint8Array(this.depth * 2);
+      grown.set(this.#codes);
+      this.#codes = grown;
+    }
+    this.#codes[this.depth++] = code;
   }
-  for (;;) {
-    const end = skipKeyText(bytes, at);
-    const behind = skipColon(bytes, end);
-    if (behind < 0) return malformed;
-    rows.add(at, end);
-    at = skipValue(bytes, behind);
-    if (at < 0) return malformed;
-    at = skipBlank(bytes, at);
-    if (bytes[at] === closeBrace) break;
-    if (bytes[at] !== comma) return malformed;
-    at = skipBlank(bytes, at + 1);
+
+  pop(): void {
+    this.depth--;
   }
-  rows.finish();
-  return at + 1;
+
+  last(): number {
+    return this.#codes[this.depth - 1] ?? 0;
+  }
 }
 
 /** The keys of the first row, and whether the others have the same. */
@@ -104,31 +163,38 @@ class RowKeys {
   #next = 0;
   #distinct = 0;
   /** How many rows began. */
-  count = 0;
+  #count = 0;
   /** Whether something else than rows of the same keys was seen. */
-  mixed = false;
+  #mixed = false;
 
   constructor(bytes: Uint8Array) {
     this.#bytes = bytes;
   }
 
+  /** A row begins. */
   begin(): void {
-    this.count++;
+    this.#count++;
     this.#next = 0;
     this.#distinct = 0;
   }
 
+  /** The row ends. */
   finish(): void {
-    if (this.#distinct !== this.#indexes.size) this.mixed = true;
+    if (this.#distinct !== this.#indexes.size) this.#mixed = true;
+  }
+
+  /** There is something in the place of a row. */
+  foreign(): void {
+    this.#mixed = true;
   }
 
   /** Counts a key, given from its opening quote to behind its closing one. */
   add(start: number, end: number): void {
-    if (this.mixed) return;
+    if (this.#mixed) return;
     const index = this.#indexOf(start, end);
     this.#next = index + 1;
-    if (this.#seenIn[index] === this.count) return;
-    this.#seenIn[index] = this.count;
+    if (this.#seenIn[index] === this.#count) return;
+    this.#seenIn[index] = this.#count;
     this.#distinct++;
   }
 
@@ -139,7 +205,7 @@ class RowKeys {
     const known = this.#indexes.get(name);
     if (known !== undefined) return known;
     const index = this.#indexes.size;
-    if (this.count > 1) this.mixed = true;
+    if (this.#count > 1) this.#mixed = true;
     this.#indexes.set(name, index);
     this.#starts.push(start);
     this.#ends.push(end);
@@ -155,8 +221,11 @@ class RowKeys {
     return true;
   }
 
-  names(): string[] {
-    return [...this.#indexes.keys()];
+  /** What the text is, after its end. */
+  rows(shape: "object" | "array"): JsonRows {
+    if (this.#mixed) return { kind: "mixed" };
+    if (this.#count === 0) return { kind: "none" };
+    return { kind: "rows", shape, keys: [...this.#indexes.keys()].sort() };
   }
 }
 

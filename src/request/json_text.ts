@@ -1,6 +1,6 @@
 /**
- * Walks over JSON text (RFC 8259) as UTF-8 bytes and accepts exactly what `JSON.parse` accepts,
- * without making values and without recursion.
+ * Walks over the tokens of JSON text (RFC 8259) as UTF-8 bytes and accepts exactly those that
+ * `JSON.parse` accepts, without making values.
  *
  * Each function takes the index at which something begins and returns the index behind it, or
  * {@linkcode malformed}.
@@ -29,59 +29,6 @@ export function skipBlank(bytes: Uint8Array, at: number): number {
   return at;
 }
 
-/** Skips a value and the blanks before it, however deep it nests. */
-export function skipValue(bytes: Uint8Array, start: number): number {
-  let at = skipBlank(bytes, start);
-  if (bytes[at] !== openBrace && bytes[at] !== openBracket) return skipScalar(bytes, at);
-  // What opened each container around the value, innermost last.
-  const open: number[] = [];
-  do {
-    at = skipBlank(bytes, at);
-    const code = bytes[at] ?? 0;
-    if (code === openBrace || code === openBracket) {
-      open.push(code);
-      at = skipBlank(bytes, at + 1);
-      if (bytes[at] !== closingOf(code)) {
-        if (code === openBrace) at = skipKey(bytes, at);
-        continue;
-      }
-    } else {
-      at = skipScalar(bytes, at);
-    }
-    at = at < 0 ? at : leaveContainers(bytes, at, open);
-  } while (at >= 0 && open.length > 0);
-  return at;
-}
-
-function closingOf(opening: number): number {
-  return opening === openBrace ? closeBrace : closeBracket;
-}
-
-/**
- * Goes on behind a value: out of the containers that end there (or at an empty one's own end), and
- * to the next value.
- */
-function leaveContainers(bytes: Uint8Array, start: number, open: number[]): number {
-  let at = start;
-  while (open.length > 0) {
-    at = skipBlank(bytes, at);
-    const code = bytes[at];
-    const innermost = open.at(-1) ?? 0;
-    if (code === closingOf(innermost)) {
-      open.pop();
-      at++;
-    } else if (code === comma) {
-      return innermost === openBrace ? skipKey(bytes, skipBlank(bytes, at + 1)) : at + 1;
-    } else return malformed;
-  }
-  return at;
-}
-
-/** Skips `"key" :` */
-function skipKey(bytes: Uint8Array, start: number): number {
-  return skipColon(bytes, skipKeyText(bytes, start));
-}
-
 /** Skips a key up to behind its closing quote. */
 export function skipKeyText(bytes: Uint8Array, start: number): number {
   return bytes[start] === quote ? skipString(bytes, start) : malformed;
@@ -94,7 +41,8 @@ export function skipColon(bytes: Uint8Array, start: number): number {
   return bytes[at] === colon ? at + 1 : malformed;
 }
 
-function skipScalar(bytes: Uint8Array, at: number): number {
+/** Skips a string, number, `true`, `false` or `null`. */
+export function skipScalar(bytes: Uint8Array, at: number): number {
   switch (bytes[at]) {
     case quote:
       return skipString(bytes, at);
@@ -139,15 +87,20 @@ function skipDigits(bytes: Uint8Array, start: number): number {
 function skipString(bytes: Uint8Array, start: number): number {
   let at = start + 1;
   while (at >= 0) {
+    while (plain[bytes[at]!] === 1) at++;
     const code = bytes[at] ?? 0;
     if (code === quote) return at + 1;
     if (code < 0x20) return malformed;
-    if (code === backslash) at = skipEscape(bytes, at + 1);
-    else if (code < 0x80) at++;
-    else at = skipSequence(bytes, at);
+    at = code === backslash ? skipEscape(bytes, at + 1) : skipSequence(bytes, at);
   }
   return malformed;
 }
+
+/** 1 for the ASCII characters that stand for themselves in a string. */
+const plain = Uint8Array.from(
+  { length: 256 },
+  (_, code) => code >= 0x20 && code < 0x80 && code !== quote && code !== backslash ? 1 : 0,
+);
 
 function skipEscape(bytes: Uint8Array, at: number): number {
   const code = bytes[at] ?? 0;

@@ -21,7 +21,7 @@ const groupEnd = ['","', '")"'] as const;
 /** `group = ws "(" ws tree *( ws "," ws tree ) ws ")"`; text after it is ignored. */
 export function group(scanner: Scanner): readonly LogicTree[] | undefined {
   scanner.skipBlanks();
-  return scanner.nested(members);
+  return scanner.nested("logic", members);
 }
 
 function members(scanner: Scanner): readonly LogicTree[] | undefined {

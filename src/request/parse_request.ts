@@ -3,18 +3,23 @@
  *
  * @module
  */
+import type { Dialect } from "../dialect.ts";
 import { parseAccept } from "../http/accept.ts";
 import { type ActionConfig, chooseAction, readPath } from "./action.ts";
 import type { Action, ApiRequest } from "./api_request.ts";
 import { readHeaders } from "./headers.ts";
-import { payloadReader, payloadUse, usesColumns } from "./payload.ts";
+import { readBody } from "./body.ts";
+import { patientPayloadReader, payloadUse, usesColumns } from "./payload.ts";
 import { parsePreferences } from "./preferences.ts";
 import { chooseSchema, type ProfileConfig } from "./profile.ts";
 import { parseQuery, type QueryMode } from "./query_params.ts";
+import type { QueryParams } from "./query_types.ts";
 import { chooseWindow } from "./window.ts";
 
 /** The part of the configuration that requests are read by. */
-export interface RequestConfig extends ActionConfig, ProfileConfig {}
+export interface RequestConfig extends ActionConfig, ProfileConfig {
+  readonly dialect: Pick<Dialect, "limitedChanges">;
+}
 
 /**
  * Reads a request; waits only where there is a body to be read. Raises, in this order: `125` and
@@ -31,7 +36,8 @@ export function parseRequest(
   const resource = readPath(path, config);
   const profile = chooseSchema({ method, headers }, config);
   const action = chooseAction(resource, method);
-  const query = parseQuery(rawQuery, queryMode(action));
+  const asked = parseQuery(rawQuery, queryMode(action));
+  const query = limitsCount(method, config) ? asked : withoutLimits(asked);
   const window = chooseWindow({ method, range: headers["range"] ?? null, query });
   const parsed: ApiRequest = {
     method,
@@ -49,9 +55,23 @@ export function parseRequest(
   const takes = payloadUse(action);
   if (takes === null) return parsed;
   const contentType = headers["content-type"] ?? null;
-  const read = payloadReader({ contentType, takes, columnsGiven: usesColumns(action, query) });
-  return request.arrayBuffer()
-    .then((body) => ({ ...parsed, payload: read(new Uint8Array(body)) }));
+  const read = patientPayloadReader({
+    contentType,
+    takes,
+    columnsGiven: usesColumns(action, query),
+  });
+  return readBody(request).then(read).then((payload) => ({ ...parsed, payload }));
+}
+
+/** Whether `limit` and `offset` of the root mean something with a method. */
+function limitsCount(method: string, { dialect }: RequestConfig): boolean {
+  return dialect.limitedChanges === "limited" || (method !== "PATCH" && method !== "DELETE");
+}
+
+/** Forgets the root's limits; an impossible window is refused nevertheless. */
+function withoutLimits(query: QueryParams): QueryParams {
+  chooseWindow({ method: "GET", range: null, query });
+  return { ...query, limit: null, offset: null, hasLimits: false };
 }
 
 /** A URL's parts as they were received. */

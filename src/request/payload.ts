@@ -8,7 +8,7 @@ import { canonicalText, type MediaRange, parseMediaType } from "../http/media_ty
 import type { Action, Payload } from "./api_request.ts";
 import { csvRows, readCsv } from "./csv.ts";
 import { readForm } from "./form.ts";
-import { beginsAsObject, readJsonRows } from "./json_rows.ts";
+import { beginsAsObject, type JsonRows, readJsonRows, readJsonRowsInSlices } from "./json_rows.ts";
 import type { QueryParams } from "./query_types.ts";
 
 /** How a body is to be read. */
@@ -67,27 +67,58 @@ const argumentReaders: typeof readers = {
  * is received. Raises `107`.
  */
 export function payloadReader(parts: PayloadParts): (body: Uint8Array) => Payload {
-  const type = parts.contentType?.trim() || "application/json";
-  const media = parseMediaType(type);
+  const media = mediaOf(parts);
   const reader = (parts.takes === "rows" ? readers : argumentReaders)[media.kind];
   if (reader === undefined) throw errors.unsupportedContentType(canonicalText(media));
   return (body) => reader(body, parts);
 }
 
+/** JSON of more bytes is looked through in slices. */
+const longJson = 2 * 1024 * 1024;
+
+/**
+ * Reads a body like {@linkcode payloadReader}, but lets others work in between when there is much to
+ * look through.
+ */
+export function patientPayloadReader(
+  parts: PayloadParts,
+): (body: Uint8Array) => Payload | Promise<Payload> {
+  const read = payloadReader(parts);
+  const looksThrough = mediaOf(parts).kind === "json" && !parts.columnsGiven;
+  return (body) => looksThrough && body.length > longJson ? readLongJson(body) : read(body);
+}
+
+async function readLongJson(body: Uint8Array): Promise<Payload> {
+  const bytes = withoutMark(body);
+  return rowsPayload(await readJsonRowsInSlices(bytes, turn), bytes);
+}
+
+/** Lets the event loop go round once. */
+function turn(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 0));
+}
+
+function mediaOf({ contentType }: PayloadParts): MediaRange {
+  return parseMediaType(contentType?.trim() || "application/json");
+}
+
 const ascii = new TextEncoder();
 const noRows = ascii.encode("[]");
 const noArguments = ascii.encode("{}");
+const json = { kind: "json", source: "json" } as const;
 
 /** Raises `102` unless the body is an object, objects of the same keys, `[]` or a scalar. */
 function readJson(body: Uint8Array, { takes, columnsGiven }: PayloadParts): Payload {
   const sent = withoutMark(body);
   const bytes = sent.length === 0 && takes === "arguments" ? noArguments : sent;
-  const json = { kind: "json", source: "json" } as const;
   if (columnsGiven) {
     const shape = beginsAsObject(bytes) ? "object" : "array";
     return { ...json, text: bytes, shape, keys: null, raw: bytes };
   }
-  const rows = readJsonRows(bytes);
+  return rowsPayload(readJsonRows(bytes), bytes);
+}
+
+function rowsPayload(rows: JsonRows, bytes: Uint8Array): Payload {
   switch (rows.kind) {
     case "malformed":
       throw errors.invalidBody("Empty or invalid json");

@@ -1,5 +1,5 @@
 /**
- * What a query string says, with nothing looked up yet. Reference: 01.
+ * What a query string says, with nothing looked up yet.
  *
  * @module
  */

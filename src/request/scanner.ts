@@ -25,8 +25,11 @@ export interface Misfit {
   readonly rule: string | null;
 }
 
-/** How deep parentheses may nest. The stages that follow walk the result by recursion. */
-export const maxNesting = 500;
+/**
+ * How deep parentheses may nest. The stages that follow walk the result by recursion; the memory that
+ * PostgreSQL plans embeds with grows with the square of their depth.
+ */
+export const maxNesting = { logic: 500, select: 50 } as const;
 
 export class Scanner {
   readonly text: string;
@@ -142,9 +145,9 @@ export class Scanner {
   }
 
   /** Reads by a production one level deeper; refused beyond {@linkcode maxNesting}. */
-  nested<T>(production: Production<T>): T | undefined {
-    if (this.#nesting >= maxNesting) {
-      return this.refuse(`parentheses nest deeper than ${maxNesting} levels`);
+  nested<T>(kind: keyof typeof maxNesting, production: Production<T>): T | undefined {
+    if (this.#nesting >= maxNesting[kind]) {
+      return this.refuse(`parentheses nest deeper than ${maxNesting[kind]} levels`);
     }
     this.#nesting++;
     const read = production(this);

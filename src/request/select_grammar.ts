@@ -86,7 +86,7 @@ function spread(scanner: Scanner): SelectSpread | undefined {
     scanner.expect(embedStart);
     return undefined;
   }
-  const inside = scanner.nested(embedded);
+  const inside = scanner.nested("select", embedded);
   return inside === undefined ? undefined : { kind: "spread", target, ...head, select: inside };
 }
 
@@ -165,7 +165,7 @@ function relationOrField(
     const field = fieldFrom(scanner, target);
     return field === undefined ? undefined : fieldItem(scanner, field, alias);
   }
-  const inside = scanner.nested(embedded);
+  const inside = scanner.nested("select", embedded);
   if (inside === undefined) return undefined;
   return { kind: "relation", target, alias, ...head, select: inside };
 }

@@ -3,16 +3,24 @@
  *
  * @module
  */
+import { headerValue } from "../errors/http_text.ts";
 import type { Relation } from "../schema_cache/schema_cache.ts";
 
-/** `/relation?key=eq.value&…`; `key` is the JSON object of the primary key's values as text. */
+/**
+ * `/relation?key=eq.value&…`; `key` is the JSON object of the primary key's values as text. The
+ * relation's name stands as it is, but for what would end the path or the header.
+ */
 export function locationOf({ name }: Relation, key: string): string {
   const values: Readonly<Record<string, string | null>> = JSON.parse(key);
   const filters = Object.entries(values).map(([column, value]) =>
     `${encode(column)}=${value === null ? "is.null" : `eq.${encode(value)}`}`
   );
-  return `/${encodeURIComponent(name)}?${filters.join("&")}`;
+  const path = headerValue(name.replace(notInPath, encode)) ?? encode(name);
+  return `/${path}?${filters.join("&")}`;
 }
+
+/** ASCII that a path cannot hold, or that means something in it (RFC 3986 section 3.3). */
+const notInPath = /[^\x80-\u{10ffff}A-Za-z0-9\-_.~!$&'()*+,;=:@]/gu;
 
 /** Percent-encodes all but ASCII letters, digits and `-_.~`. */
 function encode(text: string): string {

@@ -24,8 +24,17 @@ export function headerOverrides(setting: string | null): HeaderList {
   return list.map(header).filter(([name]) => !framing.has(name.toLowerCase()));
 }
 
-/** What says where a message ends is the server's business. */
-const framing: ReadonlySet<string> = new Set(["content-length", "transfer-encoding", "connection"]);
+/** Where a message ends, and what becomes of the connection, is the server's business. */
+const framing: ReadonlySet<string> = new Set([
+  "connection",
+  "content-length",
+  "keep-alive",
+  "proxy-connection",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+]);
 
 function parse(setting: string): unknown {
   try {
@@ -36,7 +45,9 @@ function parse(setting: string): unknown {
 }
 
 function header(item: unknown): readonly [string, string] {
-  const members = typeof item === "object" && item !== null ? Object.entries(item) : [];
+  const members = typeof item === "object" && item !== null && !Array.isArray(item)
+    ? Object.entries(item)
+    : [];
   const [name, text] = members[0] ?? [];
   const value = typeof text === "string" ? headerValue(text) : null;
   if (members.length !== 1 || name === undefined || value === null || !isHeaderName(name)) {
@@ -45,9 +56,15 @@ function header(item: unknown): readonly [string, string] {
   return [name, value];
 }
 
-/** The service's headers without those that database code sets, then the latter in their order. */
+/**
+ * The service's headers without those that database code sets, then the latter in their order. A
+ * header without a value is left out, and leaves out the service's own.
+ */
 export function mergeHeaders(own: HeaderList, overrides: HeaderList): HeaderList {
   if (overrides.length === 0) return own;
   const replaced = new Set(overrides.map(([name]) => name.toLowerCase()));
-  return [...own.filter(([name]) => !replaced.has(name.toLowerCase())), ...overrides];
+  return [
+    ...own.filter(([name]) => !replaced.has(name.toLowerCase())),
+    ...overrides.filter(([, value]) => value.trim() !== ""),
+  ];
 }

@@ -4,6 +4,7 @@
  * @module
  */
 import type { Body } from "../database/database.ts";
+import type { Dialect } from "../dialect.ts";
 import { contentTypeOf } from "../http/media_type.ts";
 import { hasBody } from "../errors/http_text.ts";
 import { fact } from "../query/query.ts";
@@ -28,6 +29,8 @@ export interface Facts {
   readonly total: number | null;
   readonly responseHeaders: string | null;
   readonly responseStatus: string | null;
+  /** Rows that were written; the representation may show fewer. */
+  readonly affected: number;
   /** Rows that took the update path of an upsert. */
   readonly updated: number;
   /** JSON object of the primary key of the only row. */
@@ -36,8 +39,10 @@ export interface Facts {
 
 /** Reads the answering row. */
 export function readFacts(head: readonly (string | null)[]): Facts {
+  const rows = Number(head[fact.rows] ?? 0);
   return {
-    rows: Number(head[fact.rows] ?? 0),
+    rows,
+    affected: Number(head[fact.affected] ?? rows),
     total: head[fact.total] == null ? null : Number(head[fact.total]),
     responseHeaders: head[fact.headers] ?? null,
     responseStatus: head[fact.status] ?? null,
@@ -65,7 +70,7 @@ export function succeed(request: ApiRequest, facts: Facts, success: Success): Re
   const bodied = hasBody(status) && success.body !== null;
   const own: HeaderList = [
     ...success.headers,
-    ...bodyHeaders(request, success),
+    ...(hasBody(status) ? bodyHeaders(request, success) : []),
     vary,
   ];
   return {
@@ -86,16 +91,23 @@ function lengthHeader({ body }: Success, bodied: boolean): HeaderList {
   return bodied ? [["Content-Length", String(body!.length ?? 0)]] : [];
 }
 
-/** `Range-Unit` and `Content-Range`. */
+/** `Range-Unit`, in dialects that send it, and `Content-Range`. */
 export function rangeHeaders(
   { first, rows, total }: {
     readonly first: number;
     readonly rows: number;
     readonly total: number | null;
   },
+  { rangeUnit }: Pick<Dialect, "rangeUnit">,
 ): HeaderList {
   const range = rows > 0 && total !== 0 ? `${first}-${first + rows - 1}` : "*";
-  return [["Range-Unit", "items"], ["Content-Range", `${range}/${total ?? "*"}`]];
+  return contentRange(`${range}/${total ?? "*"}`, rangeUnit);
+}
+
+/** `Content-Range` with this value, and what goes with it. */
+export function contentRange(value: string, rangeUnit: Dialect["rangeUnit"]): HeaderList {
+  const header = ["Content-Range", value] as const;
+  return rangeUnit === "sent" ? [["Range-Unit", "items"], header] : [header];
 }
 
 /** 200, 206 or 416 by what is shown of what there is. */

@@ -14,6 +14,7 @@ import { locationOf } from "./location.ts";
 import type { HeaderList } from "./overrides.ts";
 import {
   appliedHeader,
+  contentRange,
   type Facts,
   rangeHeaders,
   rangeStatus,
@@ -26,7 +27,7 @@ import {
 export interface ResponseConfig {
   /** Whether `Prefer: tx=` may choose how the transaction ends. */
   readonly txOverridable: boolean;
-  readonly dialect: Pick<Dialect, "errorPrefix">;
+  readonly dialect: Pick<Dialect, "errorPrefix" | "rangeUnit">;
   readonly verbosity: ErrorVerbosity;
 }
 
@@ -46,7 +47,7 @@ export function respondToRead(
   const shown = { first: request.window.first, rows: facts.rows, total };
   const { canonical } = request.query;
   const headers: HeaderList = [
-    ...rangeHeaders(shown),
+    ...rangeHeaders(shown, config.dialect),
     ["Content-Location", `/${encodePath(plan.relation.name)}${canonical && `?${canonical}`}`],
     ...appliedHeader(request.preferences, { tx: config.txOverridable }),
   ];
@@ -64,7 +65,7 @@ export function respondToCall(
   const total = totalOf(plan, facts, null);
   const shown = { first: request.window.first, rows: facts.rows, total };
   const headers: HeaderList = [
-    ...rangeHeaders(shown),
+    ...rangeHeaders(shown, config.dialect),
     ...appliedHeader(request.preferences, { tx: config.txOverridable, maxAffected: true }),
   ];
   if (plan.call.routine.returns.void) {
@@ -86,7 +87,7 @@ export function respondToMutation(
   return succeed(request, facts, {
     status: mutationStatus(request, plan, facts),
     headers: [
-      ...mutationHeaders(request, plan, facts),
+      ...mutationHeaders(request, plan, facts, config.dialect),
       ...appliedHeader(request.preferences, {
         resolution: plan.action === "insert" && honoursResolution(request, plan.mutate.relation),
         missing: plan.action === "insert" || plan.action === "update",
@@ -99,6 +100,19 @@ export function respondToMutation(
     representation: shows ? plan.representation : null,
   });
 }
+
+/** Answers with the execution plan of a statement, of which nothing else is told. */
+export function respondToPlan(
+  request: ApiRequest,
+  { representation }: ReadPlanOf | MutatePlanOf | CallPlanOf,
+  lines: readonly string[],
+): Reply {
+  const content = new TextEncoder().encode(lines.map((line) => `${line}\n`).join(""));
+  const body = request.method === "HEAD" ? null : { length: content.length, content };
+  return succeed(request, nothingSet, { status: 200, headers: [], body, representation });
+}
+
+const nothingSet: Facts = readFacts([]);
 
 /** Answers OPTIONS. */
 export function respondToOptions(allow: string): Reply {
@@ -137,7 +151,6 @@ function ranged(
     return succeed(request, facts, { status, headers, body: shownBody, representation });
   }
   const error = outOfRange(shown.first, shown.total!, config);
-  discard(body);
   return succeed(request, facts, {
     status,
     headers,
@@ -158,10 +171,6 @@ function outOfRange(
   const text = errorBody(dialect.errorPrefix + facts.code, facts, verbosity);
   const content = new TextEncoder().encode(text);
   return { length: content.length, content };
-}
-
-function discard({ content }: Body): void {
-  if (content instanceof ReadableStream) content.cancel().catch(() => {});
 }
 
 function totalOf(
@@ -190,14 +199,14 @@ function totalOf(
 function mutationStatus(
   { preferences }: ApiRequest,
   { action, mutate }: MutatePlanOf,
-  { rows, updated }: Facts,
+  { affected, updated }: Facts,
 ): number {
-  const inserted = rows - updated;
+  const inserted = affected - updated;
   const shows = mutate.read !== null;
   switch (action) {
     case "insert":
       return preferences.resolution === "merge-duplicates" && mutate.kind === "insert" &&
-          mutate.conflict !== null && inserted === 0
+          mutate.conflict !== null && inserted <= 0
         ? 200
         : 201;
     case "put":
@@ -214,14 +223,14 @@ function mutationHeaders(
   { preferences }: ApiRequest,
   { action, mutate }: MutatePlanOf,
   { rows, key }: Facts,
+  { rangeUnit }: Pick<Dialect, "rangeUnit">,
 ): HeaderList {
   if (action === "put") return [];
   const counted = preferences.count === "exact" || preferences.count === "estimated";
   const total = counted ? String(rows) : "*";
   const range = action === "update" && rows > 0 ? `0-${rows - 1}` : "*";
   return [
-    ["Range-Unit", "items"],
-    ["Content-Range", `${range}/${total}`],
+    ...contentRange(`${range}/${total}`, rangeUnit),
     ...(key === null ? [] : [["Location", locationOf(mutate.relation, key)] as const]),
   ];
 }

@@ -14,6 +14,7 @@ import {
   type RoutineRow,
   routinesQuery,
 } from "./queries/routines.ts";
+import { typeCatalogueQuery } from "./queries/type_catalogue.ts";
 import { viewRulesQuery } from "./queries/view_rules.ts";
 import { readViewRules } from "./node_tree.ts";
 import { buildRelations, columnNames, relationshipEnds } from "./relations.ts";
@@ -72,6 +73,19 @@ export function schemaCacheQueries(config: SchemaCacheConfig): readonly SchemaCa
     { name: "computed relationships", text: computedRelationshipsQuery, params: [exposed] },
     { name: "representations", text: representationsQuery, params: [] },
     { name: "media handlers", text: mediaHandlersQuery, params: [exposed] },
+  ];
+}
+
+/**
+ * Lists the queries that read a {@linkcode TypeCatalogue}, to be run in this order in one transaction;
+ * the second one answers with its JSON.
+ */
+export function typeCatalogueQueries(
+  { dbSchemas }: Pick<SchemaCacheConfig, "dbSchemas">,
+): readonly Omit<SchemaCacheQuery, "name">[] {
+  return [
+    { text: settingsQuery, params: [] },
+    { text: typeCatalogueQuery, params: [schemaArray(dbSchemas)] },
   ];
 }
 
@@ -177,9 +191,9 @@ function buildRepresentation([source, target, schema, name]: RepresentationRow):
 }
 
 function buildHandler(row: MediaHandlerRow): MediaHandler {
-  const [kind, targetSchema, targetName, schema, name, mediaType] = row;
+  const [kind, targetSchema, targetName, schema, name, mediaType, binary] = row;
   const target = targetSchema === null || targetName === null
     ? null
     : { schema: targetSchema, name: targetName };
-  return { kind, target, handler: { schema, name }, mediaType };
+  return { kind, target, handler: { schema, name }, mediaType, binary };
 }

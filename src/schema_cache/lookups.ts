@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { groupBy } from "../group_by.ts";
 import { foreignSchemaOf } from "./relationship_order.ts";
 import type {
   Column,
@@ -109,7 +110,7 @@ function columnsByName(relation: Relation): ReadonlyMap<string, Column> {
 function indexHandlers(
   handlers: readonly MediaHandler[],
 ): ReadonlyMap<string, readonly MediaHandler[]> {
-  return Map.groupBy(
+  return groupBy(
     handlers,
     (handler) => handlerKey(handler.target, handler.mediaType.toLowerCase()),
   );

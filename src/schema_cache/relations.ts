@@ -94,7 +94,8 @@ function buildRelation(
 const noLabels: readonly string[] = [];
 
 function buildColumn(row: ColumnRow, enums: ReadonlyMap<string, readonly string[]>): Column {
-  const [, name, comment, nullable, declaredType, baseType, maxLength, expression, enumType] = row;
+  const [, name, comment, nullable, declaredType, baseType, maxLength, expression, ...rest] = row;
+  const [enumType, generated] = rest;
   return {
     name,
     comment,
@@ -103,6 +104,7 @@ function buildColumn(row: ColumnRow, enums: ReadonlyMap<string, readonly string[
     baseType: baseType ?? declaredType,
     maxLength,
     default: expression,
+    generated,
     enumLabels: enumType === null ? noLabels : enums.get(String(enumType)) ?? noLabels,
   };
 }

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { groupBy } from "../group_by.ts";
 import type {
   ColumnPair,
   ComputedRelationship,
@@ -165,7 +166,7 @@ function toChild(link: Link): KeyRelationship {
  */
 function junctionRelationships(links: readonly Link[]): readonly JunctionRelationship[] {
   const candidates = links.filter((link) => !link.unique && link.withinPrimaryKey);
-  return [...Map.groupBy(candidates, (link) => link.child).values()].flatMap((ofJunction) =>
+  return [...groupBy(candidates, (link) => link.child).values()].flatMap((ofJunction) =>
     ofJunction.flatMap((source) =>
       ofJunction
         .filter((target) => target.constraint !== source.constraint)

@@ -20,7 +20,7 @@ export function buildRoutines(
 
 function buildRoutine(row: RoutineRow, applied: ReadonlySet<string>): Routine {
   const [schema, name, comment, parameterRows, set, composite, returnsVoid, ...rest] = row;
-  const [typeSchema, typeName, returnsRelation, volatility, ownSettings] = rest;
+  const [typeSchema, typeName, returnsRelation, volatility, ownSettings, domain] = rest;
   const parameters = parameterRows.map(buildParameter);
   const settings = (ownSettings ?? []).map(splitSetting);
   const isolation = settings.find(([setting]) => setting === isolationSetting)?.[1] ?? null;
@@ -35,6 +35,7 @@ function buildRoutine(row: RoutineRow, applied: ReadonlySet<string>): Routine {
       typeSchema,
       typeName,
       void: returnsVoid,
+      domain,
       relation: returnsRelation ? { schema: typeSchema, name: typeName } : null,
     },
     volatility: volatilities[volatility] ?? "volatile",

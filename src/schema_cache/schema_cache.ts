@@ -26,6 +26,8 @@ export interface Column {
    * column that takes values; none for generated columns.
    */
   readonly default: string | null;
+  /** Takes no values: a generated column, or an identity column that always makes its own. */
+  readonly generated: boolean;
   /** Labels of the base type in sort order; empty for other types. */
   readonly enumLabels: readonly string[];
 }
@@ -113,6 +115,8 @@ export interface Routine extends QualifiedName {
     readonly typeName: string;
     /** The result is `void`. */
     readonly void: boolean;
+    /** Name of the domain that is returned, if it is one. */
+    readonly domain: string | null;
     /** The relation whose row type is returned, directly or through domains. */
     readonly relation: QualifiedName | null;
   };
@@ -141,6 +145,8 @@ export interface MediaHandler {
   readonly handler: QualifiedName;
   /** Name of the domain, in its original case. */
   readonly mediaType: string;
+  /** The domain stands on `bytea`, not on something that is text. */
+  readonly binary: boolean;
 }
 
 /** Everything, as JSON-serialisable data. */

@@ -13,7 +13,8 @@ export interface BinaryValue {
 /** A parameter's value: text, the UTF-8 bytes of text, a binary value, or SQL NULL. */
 export type ParamValue = string | Uint8Array | BinaryValue | null;
 
-type Part = string | Param;
+/** Fragments keep what they are made of, so that putting them together costs nothing. */
+type Part = string | Param | Sql;
 
 /** One parameter. Using the same object twice in a fragment sends its value once. */
 class Param {
@@ -50,8 +51,7 @@ export class Sql {
 export function sql(strings: TemplateStringsArray, ...holes: readonly Sql[]): Sql {
   const parts: Part[] = [strings[0]!];
   for (let index = 0; index < holes.length; index++) {
-    append(parts, holes[index]!);
-    parts.push(strings[index + 1]!);
+    parts.push(holes[index]!, strings[index + 1]!);
   }
   return makeSql(parts);
 }
@@ -114,8 +114,8 @@ export const empty: Sql = makeSql([]);
 export function join(fragments: readonly Sql[], separator: Sql = sql`, `): Sql {
   const parts: Part[] = [];
   fragments.forEach((fragment, index) => {
-    if (index > 0) append(parts, separator);
-    append(parts, fragment);
+    if (index > 0) parts.push(separator);
+    parts.push(fragment);
   });
   return makeSql(parts);
 }
@@ -140,18 +140,18 @@ export interface CompiledSql {
 export function compile(fragment: Sql): CompiledSql {
   const numbers = new Map<Param, number>();
   const params: ParamValue[] = [];
+  const numberOf = (param: Param) => {
+    const number = numbers.get(param) ?? params.push(param.value);
+    numbers.set(param, number);
+    return number;
+  };
   let text = "";
-  for (const part of partsOf(fragment)) {
-    if (typeof part === "string") {
-      text += part;
-      continue;
-    }
-    let number = numbers.get(part);
-    if (number === undefined) {
-      number = params.push(part.value);
-      numbers.set(part, number);
-    }
-    text += "$" + number;
+  const pending: Part[] = [fragment];
+  while (pending.length > 0) {
+    const part = pending.pop()!;
+    if (typeof part === "string") text += part;
+    else if (part instanceof Sql) pushReversed(pending, partsOf(part));
+    else text += "$" + numberOf(part);
   }
   return { text, params };
 }
@@ -162,6 +162,6 @@ function combine(conditions: readonly Sql[], operator: Sql, none: Sql): Sql {
   return sql`(${join(conditions, operator)})`;
 }
 
-function append(parts: Part[], fragment: Sql): void {
-  for (const part of partsOf(fragment)) parts.push(part);
+function pushReversed(pending: Part[], parts: readonly Part[]): void {
+  for (let index = parts.length - 1; index >= 0; index--) pending.push(parts[index]!);
 }

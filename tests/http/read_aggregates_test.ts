@@ -76,6 +76,13 @@ suite.rows("aggregates", [
     { title: "north", tool_sheds: [{ sum: 129.5 }] },
     { title: "south", tool_sheds: [{ sum: 30.5 }] },
   ]],
+  ["GET /makers?select=name,tools!inner(count())&order=id", {}, 200, [
+    { name: "Bosk", tools: [{ count: 2 }] },
+    { name: "Ryo", tools: [{ count: 1 }] },
+  ]],
+  ["GET /makers?select=tools(makers(tools(name,tool_sheds!inner(count()))))&id=eq.2", {}, 200, [
+    { tools: [{ makers: { tools: [] } }] },
+  ]],
   ["GET /rpc/cheap_tools?below=50&select=price.sum()", {}, 200, [{ sum: 75.5 }]],
   ["GET /rpc/prices?select=price.sum(),count()", {}, 200, [{ sum: 174.5, count: 4 }]],
   ["GET /makers?select=...tools(price.sum())", {}, 400, {

@@ -166,3 +166,55 @@ suite.rows("columns of the name of an embed", [
   }]],
   ["GET /tickets?select=id,states()&states=not.is.null&order=id", {}, 200, [{ id: 1 }, { id: 2 }]],
 ]);
+
+const deep = (select: string, rest = "") =>
+  `GET /people?id=eq.4&select=b:boss_id(b:boss_id(p:people!boss_id(${select})))&b.b.p.order=name${rest}`;
+const found = (...people: readonly unknown[]) => [{ b: { b: { p: people } } }];
+
+suite.rows("levels deep down are chosen by their embeds", [
+  [
+    deep("name,q:people!boss_id!inner(name)"),
+    {},
+    200,
+    found({ name: "Ben", q: [{ name: "Dot" }] }),
+  ],
+  [
+    deep("name,q:people!boss_id(name)", "&b.b.p.q=is.null"),
+    {},
+    200,
+    found({ name: "Cid", q: [] }),
+  ],
+  [deep("name,q:people!boss_id()", "&b.b.p.q=not.is.null"), {}, 200, found({ name: "Ben" })],
+  [
+    deep("name,q:people!boss_id(name)", "&b.b.p.or=(q.not.is.null,name.eq.Cid)"),
+    {},
+    200,
+    found({ name: "Ben", q: [{ name: "Dot" }] }, { name: "Cid", q: [] }),
+  ],
+  [
+    deep("name,q:people!boss_id()", "&b.b.p.or=(q.is.null,q.not.is.null)&b.b.p.limit=1"),
+    {},
+    200,
+    found({ name: "Ben" }),
+  ],
+  [
+    deep("name,badges!inner(code)", "&b.b.p.limit=1"),
+    {},
+    200,
+    found({ name: "Ben", badges: { code: null } }),
+  ],
+  [deep("name,badges()", "&b.b.p.badges=is.null"), {}, 200, found({ name: "Cid" })],
+  [
+    deep("name,...badges(code)", "&b.b.p.badges=is.null"),
+    {},
+    200,
+    found({ name: "Cid", code: null }),
+  ],
+  [deep("name,...badges!inner(code)"), {}, 200, found({ name: "Ben", code: null })],
+  [
+    deep("name,badges(code)").replace("order=name", "order=badges(code),name.desc"),
+    {},
+    200,
+    found({ name: "Cid", badges: null }, { name: "Ben", badges: { code: null } }),
+  ],
+]);

@@ -27,34 +27,66 @@ const requests: readonly [string, RequestParts, typeof once][] = [
   ["PATCH /makers?id=eq.50", { body: { name: "eins" }, headers: singular }, twice],
 ];
 
-Deno.test("a request is one write to the socket and one answer from it", async (t) => {
-  await using resources = new AsyncDisposableStack();
-  const database = await engines.pg({ name: "writes", roles: ["anon", "writer"] });
-  resources.defer(() => database.remove());
-  await using proxy = startCountingProxy(Number(new URL(database.uri).port));
-  const uri = new URL(database.uri);
-  uri.port = String(proxy.port);
-  const handler = createHandler({
-    dbUri: uri.href,
-    dbSchemas: ["api"],
-    dbAnonRole: "anon",
-    jwtSecret: testSecret,
-    dbPool: 1,
-  });
-  await handler.ready();
-  for (const [line, parts, expected] of requests) {
-    await t.step(line, async () => {
-      const send = async () => {
-        const response = await handler(await buildRequest({ line, origin: "http://x" }, parts));
-        await response.bytes();
-        return response.status;
-      };
-      if (!line.startsWith("POST")) await send();
-      proxy.take();
-      const status = await send();
-      strictEqual(status < 300, true, String(status));
-      deepStrictEqual(proxy.take(), expected);
+const strict = { Prefer: "handling=strict, max-affected=9" };
+const png = { Accept: "image/png" };
+
+/** By fixture: the schema cache alone says what is called and how it is represented. */
+const calls: Readonly<Record<string, typeof requests>> = {
+  functions: [
+    ["GET /rpc/add_them?a=1&b=2", {}, once],
+    ["HEAD /rpc/add_them?a=1&b=2", {}, once],
+    ["POST /rpc/add_them", { body: { a: 1, b: 2 } }, once],
+    ["POST /rpc/add_them", { body: { a: 1, b: 2 }, headers: singular }, once],
+    ["POST /rpc/next", {}, once],
+    ["POST /rpc/next", { headers: { ...singular, Prefer: "count=exact" } }, once],
+    ["POST /rpc/r_void", {}, once],
+    ["GET /rpc/plus?v=1&v=2", {}, once],
+    ["POST /rpc/f", { body: "hi", headers: { "Content-Type": "text/plain" } }, once],
+    ["GET /rpc/range_of?min=1&max=3&limit=1", { headers: { Prefer: "count=exact" } }, once],
+    ["GET /rpc/items_of?o=7&select=id,owners(name)", { headers: strict }, once],
+    ["GET /rpc/repeatable", {}, once],
+    ["GET /rpc/with_timeout", { headers: { Prefer: "timezone=UTC" } }, once],
+    ["POST /rpc/add_two", { headers: strict }, twice],
+  ],
+  representations: [
+    ["GET /plain", { headers: { Accept: "text/unknown, text/csv" } }, once],
+    ["GET /items", { headers: { Accept: "text/tab-separated-values" } }, once],
+    ["GET /rpc/png", { headers: png }, once],
+    ["GET /rpc/page", { headers: { Accept: "text/html,*/*;q=0.8" } }, once],
+    ["GET /todos?label=eq.0000FF", {}, once],
+  ],
+};
+
+for (const [fixture, list] of Object.entries({ writes: requests, ...calls })) {
+  Deno.test(`a request is one write to the socket and one answer from it: ${fixture}`, async (t) => {
+    await using resources = new AsyncDisposableStack();
+    const database = await engines.pg({ name: fixture, roles: ["anon", "writer"] });
+    resources.defer(() => database.remove());
+    await using proxy = startCountingProxy(Number(new URL(database.uri).port));
+    const uri = new URL(database.uri);
+    uri.port = String(proxy.port);
+    const handler = createHandler({
+      dbUri: uri.href,
+      dbSchemas: ["api"],
+      dbAnonRole: "anon",
+      jwtSecret: testSecret,
+      dbPool: 1,
     });
-  }
-  await handler.close();
-});
+    await handler.ready();
+    for (const [line, parts, expected] of list) {
+      await t.step(line, async () => {
+        const send = async () => {
+          const response = await handler(await buildRequest({ line, origin: "http://x" }, parts));
+          await response.bytes();
+          return response.status;
+        };
+        if (!line.startsWith("POST")) await send();
+        proxy.take();
+        const status = await send();
+        strictEqual(status < 300, true, String(status));
+        deepStrictEqual(proxy.take(), expected);
+      });
+    }
+    await handler.close();
+  });
+}

@@ -8,16 +8,26 @@ import { importedPath, projectPath } from "./project_path.ts";
 
 /** Folders of `src/`, its files, and the two entry files; those of one line may import each other. */
 const ranks: readonly (readonly string[])[] = [
-  ["src/errors", "src/sql", "src/observe", "src/dialect.ts", "src/version.ts"],
+  ["src/errors", "src/sql", "src/observe", "src/dialect.ts", "src/group_by.ts", "src/version.ts"],
   ["src/http"],
   ["src/config", "src/database"],
   ["src/schema_cache"],
   ["src/request", "src/auth"],
   ["src/plan"],
   ["src/query"],
-  ["src/response"],
+  ["src/response", "src/types_output"],
   ["src/pipeline.ts", "src/snapshot.ts", "src/stopwatch.ts", "src/transaction.ts"],
-  ["src/service.ts", "src/handler.ts", "src/reload.ts", "src/admin.ts", "src/cli.ts"],
+  [
+    "src/service.ts",
+    "src/freshness.ts",
+    "src/handler.ts",
+    "src/reload.ts",
+    "src/admin.ts",
+    "src/api_page.ts",
+    "src/cli.ts",
+    "src/lazy_handler.ts",
+    "src/page_assets.ts",
+  ],
   ["mod.ts", "main.ts"],
 ];
 

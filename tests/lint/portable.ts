@@ -13,6 +13,7 @@ const adapters: ReadonlySet<string> = new Set([
   "src/database/listener.ts",
   "src/database/pglite.ts",
   "src/database/postgres.ts",
+  "src/page_assets.ts",
 ]);
 
 /** Globals of one runtime. */

@@ -76,6 +76,7 @@ interface Step {
 /** What a handler reports when it, or what it needs, is broken. */
 const failureKinds: ReadonlySet<Observation["kind"]> = new Set([
   "connect-failed",
+  "database-config-failed",
   "schema-cache-failed",
   "unexpected-error",
 ]);

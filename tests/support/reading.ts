@@ -27,6 +27,7 @@ import type {
   SelectSpread,
   SimpleOperator,
 } from "../../src/request/query_types.ts";
+import { svcDialect } from "../../src/dialect.ts";
 import { indexSchemaCache } from "../../src/schema_cache/lookups.ts";
 import type {
   KeyRelationship,
@@ -193,6 +194,7 @@ export function relation(name: string, columns: string, parts: Partial<Relation>
         baseType: type === "api.doc" ? "tsvector" : type,
         maxLength: null,
         default: null,
+        generated: false,
         enumLabels: [],
       };
     }),
@@ -303,6 +305,7 @@ export const cache: SchemaCache = indexSchemaCache(data);
 export const config: ReadConfig = {
   dbMaxRows: null,
   dbAggregatesEnabled: true,
+  dialect: svcDialect,
   urlUseLegacyTargetNames: true,
 };
 

@@ -1,5 +1,14 @@
 import { deepStrictEqual, match, strictEqual } from "node:assert/strict";
-import { type Command, helpText, parseArguments, usage, versionText } from "../../src/cli.ts";
+import {
+  type Command,
+  helpText,
+  parseArguments,
+  type ReadyCheck,
+  readyCheck,
+  readyVerdict,
+  usage,
+  versionText,
+} from "../../src/cli.ts";
 import { version } from "../../src/version.ts";
 
 const commands: readonly (readonly [argv: readonly string[], command: Command])[] = [
@@ -22,8 +31,19 @@ const commands: readonly (readonly [argv: readonly string[], command: Command])[
   [["-e", "-v", "-h"], { kind: "help" }],
   [["-e", "-v"], { kind: "version" }],
   [["--bogus"], { kind: "error", message: 'unknown option "--bogus"' }],
-  [["--dump-schema"], { kind: "error", message: 'unknown option "--dump-schema"' }],
-  [["--ready", "a"], { kind: "error", message: 'unknown option "--ready"' }],
+  [["--dump-schema"], { kind: "dump-schema", file: null }],
+  [["--types", "a"], { kind: "types", file: "a" }],
+  [["--ready", "a"], { kind: "ready", file: "a" }],
+  [["--ready", "--ready", "a"], { kind: "ready", file: "a" }],
+  [["--ready", "--dump-config"], {
+    kind: "error",
+    message: "--dump-config and --ready exclude each other",
+  }],
+  [["a", "--dump-schema", "--dump-config"], {
+    kind: "error",
+    message: "--dump-config and --dump-schema exclude each other",
+  }],
+  [["--dump-schema", "--dump-config", "-v"], { kind: "version" }],
   [["-x\u001b[2J"], { kind: "error", message: 'unknown option "-x\\u001b[2J"' }],
   [["a", "b"], { kind: "error", message: 'unexpected argument "b"' }],
   [["a", "--", "b"], { kind: "error", message: 'unexpected argument "b"' }],
@@ -43,7 +63,8 @@ Deno.test("versionText is the version's line", () => {
 Deno.test("usage shows every option", () => {
   strictEqual(
     usage(),
-    "Usage: svc [-h|--help] [-v|--version] [-e|--example] [--dump-config] [FILENAME]\n",
+    "Usage: svc [-h|--help] [-v|--version] [-e|--example] [--dump-config] [--dump-schema] " +
+      "[--types] [--ready] [FILENAME]\n",
   );
 });
 
@@ -52,4 +73,44 @@ Deno.test("helpText shows usage, version and every option", () => {
   strictEqual(text.startsWith(usage()), true);
   match(text, /^ {2}SVC \S+ \/ create a REST API to an existing Postgres database$/m);
   match(text, /^ {2}-e, --example {2}Show an example file and exit$/m);
+});
+
+const special = (host: string) =>
+  `ERROR: The \`--ready\` flag cannot be used when server-host is configured as "${host}". ` +
+  'Please update your server-host config to "localhost".';
+
+const checks: readonly (readonly [host: string, port: number | null, check: ReadyCheck])[] = [
+  ["127.0.0.1", 3001, { kind: "url", url: "http://127.0.0.1:3001/ready" }],
+  ["localhost", 1, { kind: "url", url: "http://localhost:1/ready" }],
+  ["::1", 3001, { kind: "url", url: "http://[::1]:3001/ready" }],
+  ["*4", null, {
+    kind: "problem",
+    message: "ERROR: Admin server is not running. Please check admin-server-port config.",
+  }],
+  ...["*", "*4", "!4", "*6", "!6"].map((host): [string, number, ReadyCheck] => [host, 3001, {
+    kind: "problem",
+    message: special(host),
+  }]),
+  ["fe80::1%eth0", 3001, {
+    kind: "problem",
+    message: "ERROR: invalid url - http://[fe80::1%eth0]:3001/ready",
+  }],
+];
+
+for (const [adminServerHost, adminServerPort, check] of checks) {
+  Deno.test(`readyCheck of ${adminServerHost} and port ${adminServerPort}`, () => {
+    deepStrictEqual(readyCheck({ adminServerHost, adminServerPort }), check);
+  });
+}
+
+Deno.test("readyVerdict is that of the answer", () => {
+  const url = "http://127.0.0.1:3001/ready";
+  deepStrictEqual(readyVerdict(url, 200), { ready: true, message: `OK: ${url}` });
+  deepStrictEqual(readyVerdict(url, 299), { ready: true, message: `OK: ${url}` });
+  deepStrictEqual(readyVerdict(url, 503), { ready: false, message: `ERROR: ${url}` });
+  deepStrictEqual(readyVerdict(url, 302), { ready: false, message: `ERROR: ${url}` });
+  deepStrictEqual(readyVerdict(url, null), {
+    ready: false,
+    message: `ERROR: connection refused to ${url}`,
+  });
 });

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { domainBases } from "./domain_bases.ts";
 
 /** One handler; the target is null for aggregates over any row. */
 export type MediaHandlerRow = readonly [
@@ -12,19 +13,23 @@ export type MediaHandlerRow = readonly [
   schema: string,
   name: string,
   mediaType: string,
+  /** The domain stands on `bytea`. */
+  binary: boolean,
 ];
 
 /** Parameters: exposed schemas as `regnamespace[]`. */
 export const mediaHandlersQuery = `
-with media_types as (
-  select oid, typname from pg_type
-  where typtype = 'd' and (typname ~ '^[A-Za-z0-9.-]+/[A-Za-z0-9.+-]+$' or typname = '*/*')
+with recursive ${domainBases},
+media_types as (
+  select t.oid, t.typname, d.base = 'bytea'::regtype as is_binary
+  from pg_type t join domain_bases d on d.oid = t.oid
+  where (t.typname ~ '^[A-Za-z0-9.-]+/[A-Za-z0-9.+-]+$' or t.typname = '*/*')
 ),
-handlers (kind, target_schema, target_name, schema, name, media_type) as (
+handlers (kind, target_schema, target_name, schema, name, media_type, is_binary) as (
   select case when a.oid = 'anyelement'::regtype then 'any' else 'aggregate' end,
     case when a.oid <> 'anyelement'::regtype then an.nspname end,
     case when a.oid <> 'anyelement'::regtype then a.typname end,
-    n.nspname, p.proname, m.typname
+    n.nspname, p.proname, m.typname, m.is_binary
   from media_types m
     join pg_proc p on p.prorettype = m.oid and p.prokind = 'a' and p.pronargs = 1
     join pg_namespace n on n.oid = p.pronamespace
@@ -34,14 +39,14 @@ handlers (kind, target_schema, target_name, schema, name, media_type) as (
   where p.pronamespace = any ($1::regnamespace[])
     and (c.oid is not null or a.oid = 'anyelement'::regtype)
   union all
-  select 'function', n.nspname, p.proname, n.nspname, p.proname, m.typname
+  select 'function', n.nspname, p.proname, n.nspname, p.proname, m.typname, m.is_binary
   from media_types m
     join pg_proc p on p.prorettype = m.oid and p.prokind = 'f' and not p.proretset
     join pg_namespace n on n.oid = p.pronamespace
   where p.pronamespace = any ($1::regnamespace[])
 )
 select coalesce(json_agg(
-  json_build_array(kind, target_schema, target_name, schema, name, media_type)
+  json_build_array(kind, target_schema, target_name, schema, name, media_type, is_binary)
   order by kind, target_schema, target_name, media_type, schema, name
 ), '[]')::text
 from handlers`;

@@ -19,6 +19,8 @@ export type ColumnRow = readonly [
   defaultExpression: string | null,
   /** Key of {@linkcode RelationsAnswer} `.enums`, when the base type is an enum. */
   enumType: number | null,
+  /** Takes no values: a generated column, or an identity column that always makes its own. */
+  generated: boolean,
 ];
 
 /** One relation as {@linkcode relationsQuery} gives it. */
@@ -81,7 +83,8 @@ columns as (
       when a.attgenerated <> '' then null
       else pg_get_expr(ad.adbin, 0)
     end as default_expression,
-    case base.typtype when 'e' then base.oid::int8 end as enum_type
+    case base.typtype when 'e' then base.oid::int8 end as enum_type,
+    a.attgenerated <> '' or a.attidentity = 'a' as generated
   from relations r
     join pg_attribute a on a.attrelid = r.oid and a.attnum > 0 and not a.attisdropped
     join pg_type t on t.oid = a.atttypid
@@ -103,7 +106,7 @@ column_lists as (
   select attrelid, json_agg(
     json_build_array(
       attnum, attname, description, nullable, declared_type, nullif(base_type, declared_type),
-      max_length, default_expression, enum_type
+      max_length, default_expression, enum_type, generated
     ) order by attnum
   ) as list
   from columns group by attrelid

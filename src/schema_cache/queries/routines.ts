@@ -31,6 +31,8 @@ export type RoutineRow = readonly [
   volatility: string,
   /** `name=value` settings of the function. */
   settings: readonly string[] | null,
+  /** Name of the result type when it is a domain. */
+  domain: string | null,
 ];
 
 /**
@@ -42,7 +44,8 @@ with recursive ${domainBases}
 select coalesce(json_agg(json_build_array(
   n.nspname, p.proname, d.description, coalesce(inputs.list, '[]'::json), p.proretset,
   base.typtype = 'c' or coalesce(p.proargmodes && '{t,b,o}', false), p.prorettype = 'void'::regtype,
-  bn.nspname, base.typname, row_of.oid is not null, p.provolatile, to_json(p.proconfig)
+  bn.nspname, base.typname, row_of.oid is not null, p.provolatile, to_json(p.proconfig),
+  (select t.typname from pg_type t where t.oid = domain.oid)
 ) order by n.nspname, p.proname), '[]')::text
 from pg_proc p
   join pg_namespace n on n.oid = p.pronamespace

@@ -1,5 +1,6 @@
 import { deepStrictEqual, strictEqual, throws } from "node:assert/strict";
 import { blame, loadConfig } from "../../../src/config/load.ts";
+import { svcDialect } from "../../../src/dialect.ts";
 import type { Config, OptionKey } from "../../../src/config/options.ts";
 
 interface Sources {
@@ -36,11 +37,7 @@ Deno.test("loadConfig takes the defaults", () => {
       dbConfig: true,
       dbEmbeddedInit: null,
       dbExtraSearchPath: ["public"],
-      dbHoistedTxSettings: [
-        "statement_timeout",
-        "plan_filter.statement_cost_limit",
-        "default_transaction_isolation",
-      ],
+      dbHoistedTxSettings: ["statement_timeout"],
       dbMaxRows: null,
       dbPlanEnabled: false,
       dbPool: 10,
@@ -55,9 +52,10 @@ Deno.test("loadConfig takes the defaults", () => {
       dbSchemas: ["public"],
       dbTxEnd: "commit",
       dbUri: "postgresql://",
-      dialect: "svc",
+      dialect: svcDialect,
       jwtAud: null,
       jwtCacheMaxEntries: 1000,
+      jwtClaimSettings: false,
       jwtRoleClaimKey: "$.role",
       jwtSecret: null,
       jwtSecretIsBase64: false,
@@ -66,6 +64,7 @@ Deno.test("loadConfig takes the defaults", () => {
       openapiMode: "follow-privileges",
       openapiSecurityActive: false,
       openapiServerProxyUri: null,
+      openapiVersion: "2.0",
       serverCorsAllowedOrigins: null,
       serverHost: "*4",
       serverPort: 3000,
@@ -242,12 +241,12 @@ Deno.test("blame names where the value of an option stands", () => {
     environment: { SVC_JWT_SECRET: "x" },
     readFile: () => new Uint8Array(),
   };
-  const message = (key: OptionKey) => blame(sources, key, "is wrong").message;
+  const message = (key: OptionKey) => blame(sources, { key, problem: "is wrong" }).message;
   strictEqual(message("jwt-role-claim-key"), "svc.conf:3: role-claim-key: is wrong");
   strictEqual(message("jwt-secret"), "SVC_JWT_SECRET (environment): is wrong");
   strictEqual(message("jwt-aud"), "svc.conf:3: jwt-aud: is wrong");
   strictEqual(
-    blame({ ...sources, file: null }, "jwt-aud", "is wrong").message,
+    blame({ ...sources, file: null }, { key: "jwt-aud", problem: "is wrong" }).message,
     "SVC_JWT_AUD (environment): is wrong",
   );
 });

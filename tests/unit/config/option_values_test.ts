@@ -1,3 +1,4 @@
+import { pgrstDialect, svcDialect } from "../../../src/dialect.ts";
 import { deepStrictEqual, throws } from "node:assert/strict";
 import { ConfigError } from "../../../src/config/config_error.ts";
 import { loadConfig } from "../../../src/config/load.ts";
@@ -297,7 +298,10 @@ const cases: Readonly<Record<OptionKey, Cases>> = {
       ['"@missing"', 'cannot read the file "missing": No such file'],
     ],
   },
-  "dialect": words("no such dialect", "svc"),
+  "dialect": {
+    ...words("no such dialect", "svc", "pgrst"),
+    accepted: [["svc", svcDialect], ["pgrst", pgrstDialect], [{ toml: "'svc'" }, svcDialect]],
+  },
   "jwt-aud": {
     accepted: [
       ["abc def", "abc def"],
@@ -320,6 +324,7 @@ const cases: Readonly<Record<OptionKey, Cases>> = {
       ["1.5", "expected a whole number, got 1.5"],
     ],
   },
+  "jwt-claim-settings": booleans,
   "jwt-role-claim-key": {
     accepted: [
       ["$.a.b", "$.a.b"],
@@ -392,6 +397,7 @@ const cases: Readonly<Record<OptionKey, Cases>> = {
       "h",
     ].map((value) => [`"${value}"`, `${proxy}"${value}")`]),
   },
+  "openapi-version": words("Invalid openapi-version. Check your configuration.", "2.0", "3.1"),
   "server-cors-allowed-origins": {
     accepted: [
       ["https://a.b, http://c:80", ["https://a.b", "http://c:80"]],

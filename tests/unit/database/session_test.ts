@@ -29,6 +29,9 @@ const reading: Batch = {
 };
 const writing: Batch = { ...reading, access: "read write", stream: false };
 
+/** The time that sessions see. */
+const now = { ms: 0 };
+
 function open(prepare = true): {
   readonly transport: FakeTransport;
   readonly session: Session;
@@ -38,7 +41,7 @@ function open(prepare = true): {
   const closed: string[] = [];
   const session = new Session(
     transport,
-    { prepare, preparedLimit: 4 },
+    { prepare, preparedLimit: 4, now: () => now.ms },
     (reason) => closed.push(reason),
   );
   return { transport, session, closed };
@@ -317,4 +320,54 @@ Deno.test("Session keeps the rows of statements that want them", async () => {
     statements: [settings, { text: "explain", params: [], use: "rows" }],
   });
   deepStrictEqual((await reply).rows, [[], [["1", "a"], [null, "b"]]]);
+});
+
+Deno.test("Session.run does not keep a very long statement prepared", async () => {
+  const { transport, session } = open();
+  transport.reply = wellBehaved(answer, isMain);
+  const long = { ...settings, text: `select '${"x".repeat(10_000)}'` };
+  for (let time = 0; time < 2; time++) {
+    await session.run({ ...reading, statements: [long, main] }).done;
+  }
+  deepStrictEqual(
+    readSent(transport.writes[1]!).filter(({ type }) => type === "P").map(({ name }) => name),
+    [""],
+  );
+});
+
+Deno.test("Session.stalledFor tells how long a body has not been read, and giveUp breaks it", async () => {
+  const { transport, session, closed } = open();
+  const { reply, done } = session.run(reading);
+  const step = join(parseComplete, bindComplete);
+  const begin = [step, complete("BEGIN"), step, complete("SELECT 1"), step];
+  const size = 10_000_000;
+  const head = new Uint8Array([0x44, ...int32(10 + size), 0, 1, ...int32(size)]);
+  transport.tell(join(...begin, head));
+  const { body } = await reply;
+  now.ms = 1000;
+  strictEqual(session.stalledFor(), 0);
+  transport.tell(new Uint8Array(1_000_000));
+  now.ms = 6000;
+  strictEqual(session.stalledFor(), 5000);
+  session.giveUp("the response was not read");
+  await done;
+  deepStrictEqual(closed, ["the response was not read"]);
+  await rejects(new Response(body.content as ReadableStream<Uint8Array>).bytes());
+});
+
+Deno.test("Session forgets stale statements with the next batch, not while one is on its way", async () => {
+  const { transport, session } = open();
+  const behaved = wellBehaved(answer, isMain);
+  transport.reply = behaved;
+  await session.run(reading).done;
+  const sent = transport.writes[0]!.length;
+  transport.reply = () => null;
+  const { reply } = session.run(reading);
+  transport.tell(join(failure("26000", "prepared statement does not exist")));
+  strictEqual(transport.writes.length, 2);
+  ok(sent > 0);
+  transport.reply = behaved;
+  transport.tell(ready("E"));
+  await reply;
+  strictEqual(types(transport.writes[2]), "CCCCPBES");
 });

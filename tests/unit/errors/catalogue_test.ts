@@ -237,7 +237,7 @@ const rows: readonly Row[] = [
     { hint: "Perhaps you meant the table 'api.projects'" },
   ],
   [errors.noSecret(), "300", 500, "Server lacks JWT secret"],
-  [errors.invalidToken("JWT expired"), "301", 401, "JWT expired", {
+  [errors.invalidClaims("JWT expired"), "301", 401, "JWT expired", {
     headers: [[
       "WWW-Authenticate",
       'Bearer error="invalid_token", error_description="JWT expired"',
@@ -312,5 +312,8 @@ Deno.test("errors share a code and a status only where they say the same thing o
     sharing.set(key, [...sharing.get(key) ?? [], name]);
   }
   const shared = [...sharing].filter(([, names]) => names.length > 1);
-  deepStrictEqual(shared, [["108 400", ["notEmbedded", "embeddedUnderAlias"]]]);
+  deepStrictEqual(shared, [
+    ["108 400", ["notEmbedded", "embeddedUnderAlias"]],
+    ["301 401", ["invalidToken", "invalidClaims"]],
+  ]);
 });

@@ -73,6 +73,7 @@ function expectInvalid(facts: ReturnType<typeof raise>, details: string, hint: s
     code: "121",
     own: true,
     status: 400,
+    variant: "raise",
     message: "Could not parse JSON in the \"RAISE SQLSTATE 'SVC'\" error",
     details,
     hint,

@@ -11,6 +11,9 @@ function failure(sqlstate: string, texts: Partial<DatabaseFailure> = {}): Databa
   return { sqlstate, message: "m", detail: null, hint: null, ...texts };
 }
 
+const authenticated = { authenticated: true, dialect: svcDialect };
+const anonymous = { authenticated: false, dialect: svcDialect };
+
 Deno.test("statusOf gives the status of every state", () => {
   const rows: [states: string, status: number][] = [
     ["08000 08003 08006 08P01", 503],
@@ -47,7 +50,11 @@ Deno.test("statusOf gives the status of every state", () => {
   for (const [states, status] of rows) {
     for (const state of states.split(" ")) {
       for (const authenticated of [true, false]) {
-        strictEqual(statusOf(failure(state), authenticated), status, state);
+        strictEqual(
+          statusOf(failure(state), { authenticated, dialect: svcDialect }),
+          status,
+          state,
+        );
       }
     }
   }
@@ -61,14 +68,14 @@ Deno.test("statusOf depends on nothing but the state", () => {
   ];
   for (const message of messages) {
     for (const [state, status] of [["22023", 400], ["21000", 400], ["42883", 404]] as const) {
-      strictEqual(statusOf(failure(state, { message }), true), status);
+      strictEqual(statusOf(failure(state, { message }), authenticated), status);
     }
   }
 });
 
 Deno.test("statusOf tells missing privileges by who asks", () => {
-  strictEqual(statusOf(failure("42501"), true), 403);
-  strictEqual(statusOf(failure("42501"), false), 401);
+  strictEqual(statusOf(failure("42501"), authenticated), 403);
+  strictEqual(statusOf(failure("42501"), anonymous), 401);
 });
 
 Deno.test("statusBySqlstate has no row behind one that covers it", () => {
@@ -102,7 +109,9 @@ Deno.test("statusOf answers PTnnn with nnn when that can be sent", () => {
     ["PT4e2", 500],
     ["PT 40", 500],
   ];
-  for (const [state, status] of rows) strictEqual(statusOf(failure(state), true), status, state);
+  for (const [state, status] of rows) {
+    strictEqual(statusOf(failure(state), authenticated), status, state);
+  }
 });
 
 Deno.test("databaseFailureToError forwards code, message, detail and hint", () => {

@@ -34,7 +34,7 @@ const events: {
   ];
 } = {
   "starting": [
-    { kind: "starting", version: "1.2.3" },
+    { kind: "starting", name: "SVC", version: "1.2.3" },
     "crit",
     "Starting SVC 1.2.3...",
   ],
@@ -110,6 +110,27 @@ const events: {
     { kind: "config-reload-failed", message: "svc.conf:3: db-pool: expected\na number" },
     "crit",
     "Failed reloading config: Error in config svc.conf:3: db-pool: expected a number",
+  ],
+  "database-config-failed": [
+    {
+      kind: "database-config-failed",
+      what: "configuration",
+      error: { code: "42883", message: "function f() does not exist", details: null, hint: null },
+    },
+    "crit",
+    "Failed to query database settings for the config parameters." +
+    '{"code":"42883","details":null,"hint":null,"message":"function f() does not exist"}',
+  ],
+  "old-role-path": [
+    { kind: "old-role-path", path: '."roles"."user_role"' },
+    "crit",
+    [
+      'WARNING: The config `jwt-role-claim-key=."roles"."user_role"` is using the deprecated ' +
+      "JSPath syntax.",
+      'Update `jwt-role-claim-key=."roles"."user_role"` to the new JSONPath syntax as support ' +
+      'for JSPath will be removed in a future release. `.a.b` is written `$.a.b`, `."a b"` is ' +
+      'written `$["a b"]`.',
+    ],
   ],
   "embedded-starting": [
     { kind: "embedded-starting", folder: "data" },

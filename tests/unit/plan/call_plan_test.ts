@@ -1,4 +1,5 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
+import { svcDialect } from "../../../src/dialect.ts";
 import { ServiceError } from "../../../src/errors/service_error.ts";
 import { planCall } from "../../../src/plan/call_plan.ts";
 import type { ApiRequest, Payload } from "../../../src/request/api_request.ts";
@@ -25,6 +26,7 @@ function routine(name: string, parameters: readonly ParameterFacts[]): Routine {
       typeSchema: "pg_catalog",
       typeName: "int4",
       void: false,
+      domain: null,
       relation: null,
     },
     volatility: "volatile",
@@ -65,6 +67,7 @@ const cache = indexSchemaCache({
 const config = {
   dbMaxRows: null,
   dbAggregatesEnabled: false,
+  dialect: svcDialect,
   urlUseLegacyTargetNames: true,
 };
 

@@ -78,6 +78,7 @@ Deno.test("nameSuggesters searches one schema and keeps its indexes with the cac
     typeSchema: "pg_catalog",
     typeName: "text",
     void: false,
+    domain: null,
     relation: null,
   };
   const routine = (schema: string, name: string) => ({

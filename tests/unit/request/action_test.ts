@@ -77,22 +77,23 @@ Deno.test("chooseAction reads methods by what they are asked of", () => {
   const items = { kind: "relation", relation: "items" } as const;
   const f = { kind: "routine", routine: "f" } as const;
   const root = { kind: "root" } as const;
-  const rows: [resource: typeof items | typeof f | typeof root, method: string, action: object][] = [
-    [items, "GET", { kind: "read", relation: "items", headersOnly: false }],
-    [items, "HEAD", { kind: "read", relation: "items", headersOnly: true }],
-    [items, "POST", { kind: "insert", relation: "items" }],
-    [items, "PATCH", { kind: "update", relation: "items" }],
-    [items, "PUT", { kind: "put", relation: "items" }],
-    [items, "DELETE", { kind: "delete", relation: "items" }],
-    [items, "OPTIONS", { kind: "options", target: items }],
-    [f, "GET", { kind: "call", routine: "f", method: "GET" }],
-    [f, "HEAD", { kind: "call", routine: "f", method: "HEAD" }],
-    [f, "POST", { kind: "call", routine: "f", method: "POST" }],
-    [f, "OPTIONS", { kind: "options", target: f }],
-    [root, "GET", { kind: "root", headersOnly: false }],
-    [root, "HEAD", { kind: "root", headersOnly: true }],
-    [root, "OPTIONS", { kind: "options", target: root }],
-  ];
+  const rows: [resource: typeof items | typeof f | typeof root, method: string, action: object][] =
+    [
+      [items, "GET", { kind: "read", relation: "items", headersOnly: false }],
+      [items, "HEAD", { kind: "read", relation: "items", headersOnly: true }],
+      [items, "POST", { kind: "insert", relation: "items" }],
+      [items, "PATCH", { kind: "update", relation: "items" }],
+      [items, "PUT", { kind: "put", relation: "items" }],
+      [items, "DELETE", { kind: "delete", relation: "items" }],
+      [items, "OPTIONS", { kind: "options", target: items }],
+      [f, "GET", { kind: "call", routine: "f", method: "GET" }],
+      [f, "HEAD", { kind: "call", routine: "f", method: "HEAD" }],
+      [f, "POST", { kind: "call", routine: "f", method: "POST" }],
+      [f, "OPTIONS", { kind: "options", target: f }],
+      [root, "GET", { kind: "root", headersOnly: false }],
+      [root, "HEAD", { kind: "root", headersOnly: true }],
+      [root, "OPTIONS", { kind: "options", target: root }],
+    ];
   for (const [resource, method, action] of rows) {
     deepStrictEqual(chooseAction(resource, method), action, `${method} ${resource.kind}`);
   }

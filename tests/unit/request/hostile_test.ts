@@ -139,15 +139,16 @@ Deno.test("parseQuery refuses parentheses that nest too deep", () => {
       (open.repeat(levels) + inside + ")".repeat(levels)).slice(
         prefix === "" ? 0 : open.length - 1,
       );
-    parseQuery(`${parameter}=${nested(maxNesting)}`, "relation");
-    for (const levels of [maxNesting + 1, 10_000, 100_000]) {
+    const deepest = parameter === "select" ? maxNesting.select : maxNesting.logic;
+    parseQuery(`${parameter}=${nested(deepest)}`, "relation");
+    for (const levels of [deepest + 1, 10_000, 100_000]) {
       const raw = nested(levels);
-      const column = prefix.length + raw.split("(", maxNesting + 1).join("(").length + 1;
+      const column = prefix.length + raw.split("(", deepest + 1).join("(").length + 1;
       const refusal = within(
         1000,
         () => refusalOf(() => parseQuery(`${parameter}=${raw}`, "relation")),
       );
-      strictEqual(refusal.details, "parentheses nest deeper than 500 levels");
+      strictEqual(refusal.details, `parentheses nest deeper than ${deepest} levels`);
       strictEqual(
         refusal.message === `"failed to parse ${what} (${raw})" (line 1, column ${column})`,
         true,

@@ -30,7 +30,9 @@ Deno.test("headerOverrides reads one header per object and keeps repeats", () =>
 
 Deno.test("headerOverrides leaves out what says where a message ends", () => {
   deepStrictEqual(
-    headerOverrides('[{"Content-Length":"3"},{"transfer-encoding":"chunked"},{"X":"y"}]'),
+    headerOverrides(
+      '[{"Content-Length":"3"},{"transfer-encoding":"chunked"},{"Connection":"close"},{"Upgrade":"h2c"},{"X":"y"}]',
+    ),
     [["X", "y"]],
   );
 });
@@ -43,6 +45,7 @@ const badHeaders = [
   '["a"]',
   "[null]",
   "[[]]",
+  '[["a"]]',
   "[{}]",
   '[{"a":"b","c":"d"}]',
   '[{"a":1}]',
@@ -66,6 +69,13 @@ Deno.test("mergeHeaders replaces the service's header whatever its case, and add
       ["Set-Cookie", "2"],
     ]),
     [["Vary", "Accept"], ["content-type", "c/d"], ["Set-Cookie", "1"], ["Set-Cookie", "2"]],
+  );
+});
+
+Deno.test("mergeHeaders sends no header without a value", () => {
+  deepStrictEqual(
+    mergeHeaders([["Vary", "Accept"], ["Content-Type", "a/b"]], [["vary", " "], ["X", ""]]),
+    [["Content-Type", "a/b"]],
   );
 });
 

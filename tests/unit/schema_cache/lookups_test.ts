@@ -25,6 +25,7 @@ function relation(schema: string, name: string, ...columns: readonly string[]): 
       baseType: "text",
       maxLength: null,
       default: null,
+      generated: false,
       enumLabels: [],
     })),
   };
@@ -56,6 +57,7 @@ function routine(schema: string, name: string, comment: string | null = null): R
       typeSchema: "pg_catalog",
       typeName: "text",
       void: false,
+      domain: null,
       relation: null,
     },
     volatility: "stable",
@@ -93,13 +95,21 @@ const handlers: readonly MediaHandler[] = [
     target: { schema: "api", name: "b" },
     handler: { schema: "api", name: "agg" },
     mediaType: "text/Tabs",
+    binary: false,
   },
-  { kind: "any", target: null, handler: { schema: "api", name: "all" }, mediaType: "text/tabs" },
+  {
+    kind: "any",
+    target: null,
+    handler: { schema: "api", name: "all" },
+    mediaType: "text/tabs",
+    binary: false,
+  },
   {
     kind: "function",
     target: { schema: "api", name: "b" },
     handler: { schema: "api", name: "b" },
     mediaType: "text/tabs",
+    binary: false,
   },
 ];
 

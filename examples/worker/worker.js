@@ -1,0 +1,25 @@
+/**
+ * The API as a Cloudflare Worker, with `wrangler.toml` beside this file:
+ *
+ *     deno task build && npx wrangler dev --config examples/worker/wrangler.toml
+ *
+ * @module
+ */
+import { createHandler } from "../../dist/svc.js";
+
+let api = null;
+
+export default {
+  fetch(request, env, context) {
+    api ??= createHandler({
+      dbUri: env.DB_URI,
+      dbSchemas: env.DB_SCHEMAS.split(","),
+      dbAnonRole: env.DB_ANON_ROLE,
+      jwtSecret: env.JWT_SECRET,
+    });
+    return api(request, {
+      client: request.headers.get("CF-Connecting-IP"),
+      waitUntil: (work) => context.waitUntil(work),
+    });
+  },
+};

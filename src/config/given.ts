@@ -1,0 +1,100 @@
+/**
+ * Options that a program gives as values: checked as those are that stand in a file.
+ *
+ * @module
+ */
+import type { Dialect } from "../dialect.ts";
+import { ConfigError } from "./config_error.ts";
+import { loadConfig } from "./load.ts";
+import { appSettingsPrefix, camelCase, environmentName } from "./names.ts";
+import { nearest } from "./nearest.ts";
+import { type Config, rows } from "./options.ts";
+
+/** Options by their names in camel case; `undefined` is the same as absent. */
+export type GivenOptions = Readonly<Record<string, unknown>>;
+
+/**
+ * Gives the configuration that the options make, with lists, names and secrets in bytes as they were
+ * given.
+ *
+ * Raises an `Error` of one line, such as `dbPool: expected a whole number of at least 1, got "ten"`,
+ * for a name that is none, and for a value that its option cannot have.
+ */
+export function checkGiven(given: GivenOptions, dialect: Dialect): Partial<Config> {
+  const values = Object.entries(given).filter(([, value]) => value !== undefined);
+  const environment = Object.fromEntries(
+    values.flatMap(([name, value]) => variablesOf(name, value, dialect)),
+  );
+  const loaded = loadChecked(environment, dialect);
+  return Object.fromEntries(
+    values.map(([name, value]) => [
+      name,
+      typeof value === "object" ? value : loaded[name as keyof Config],
+    ]),
+  );
+}
+
+const keysByName: ReadonlyMap<string, string> = new Map(
+  rows.map(([key]) => [camelCase(key as string), key]),
+);
+
+type Variable = readonly [name: string, value: string];
+
+function variablesOf(name: string, value: unknown, dialect: Dialect): readonly Variable[] {
+  const prefix = dialect.environmentPrefix;
+  if (name === "appSettings") return appSettings(value, prefix);
+  const key = keysByName.get(name);
+  if (key === undefined) throw unknownName(name);
+  if (value === null && rows.some(([other, row]) => other === key && row.default !== null)) {
+    throw new Error(`${name}: expected a value, got null`);
+  }
+  const text = textOf(name, value);
+  return text === null ? [] : [[environmentName(key, prefix), text]];
+}
+
+/** As the value stands in an environment variable; null for what cannot stand there. */
+function textOf(name: string, value: unknown): string | null {
+  if (value === null || value instanceof Uint8Array) return null;
+  if (typeof value !== "object") return String(value);
+  if (Array.isArray(value)) return value.join(",");
+  if ("name" in value) {
+    const schema = "schema" in value ? value.schema : null;
+    return schema === null ? String(value.name) : `${schema}.${value.name}`;
+  }
+  throw new Error(`${name}: expected a value of the option's type, got an object`);
+}
+
+function appSettings(value: unknown, prefix: string): readonly Variable[] {
+  const problem = 'appSettings: expected pairs such as ["app.settings.region", "north"]';
+  if (!Array.isArray(value)) throw new Error(problem);
+  return value.map((pair: unknown) => {
+    const [name, text] = Array.isArray(pair) ? pair : [];
+    if (
+      typeof name !== "string" || typeof text !== "string" || !name.startsWith(appSettingsPrefix)
+    ) {
+      throw new Error(problem);
+    }
+    return [`${prefix}_APP_SETTINGS_${name.slice(appSettingsPrefix.length)}`, text];
+  });
+}
+
+function unknownName(name: string): Error {
+  const suggestion = nearest(name, Array.from(keysByName.keys()));
+  const hint = suggestion === null ? "" : `; did you mean ${suggestion}?`;
+  return new Error(`${name}: no such option${hint}`);
+}
+
+function loadChecked(environment: Readonly<Record<string, string>>, dialect: Dialect): Config {
+  try {
+    return loadConfig({ file: null, environment, readFile: refuseFile, given: { dialect } });
+  } catch (error) {
+    if (!(error instanceof ConfigError) || error.key === null) throw error;
+    const problem = error.message.slice(error.message.indexOf(": ") + 2);
+    throw new Error(`${camelCase(error.key)}: ${problem}`, { cause: error });
+  }
+}
+
+/** The `readFile` of a place without files. */
+export function refuseFile(path: string): never {
+  throw new Error(`files cannot be read here: give the content of ${path} instead`);
+}

@@ -1,0 +1,81 @@
+/**
+ * A database that keeps nothing: each transaction opens a connection of its own and closes it. For
+ * runtimes in which a socket ends with the request that opened it.
+ *
+ * @module
+ */
+import { errors } from "../errors/catalogue.ts";
+import { ServiceError } from "../errors/service_error.ts";
+import { type Batch, type BatchReply, type Database, versionBatch } from "./database.ts";
+import { Session } from "./session.ts";
+import type { Transport } from "./transport.ts";
+
+/** Makes the database; `connect` opens and authenticates a connection, as for a pool. */
+export function createUnpooled(connect: () => Promise<Transport>): Database {
+  return new Unpooled(connect);
+}
+
+/** Nothing is prepared that could not be used again. */
+const sessionOptions = { prepare: false, preparedLimit: 0, now: Date.now } as const;
+
+class Unpooled implements Database {
+  readonly #connect: () => Promise<Transport>;
+  readonly #running = new Set<Promise<void>>();
+  #opening = 0;
+  #closed = false;
+
+  constructor(connect: () => Promise<Transport>) {
+    this.#connect = connect;
+  }
+
+  async transaction(batch: Batch): Promise<BatchReply> {
+    if (this.#closed) throw errors.cannotConnect("the database was closed");
+    const { signal } = batch;
+    signal?.throwIfAborted();
+    const transport = await this.#open();
+    const session = new Session(transport, sessionOptions, () => {});
+    if (signal?.aborted) {
+      session.end();
+      throw signal.reason;
+    }
+    const { reply, done } = session.run(batch);
+    const cancel = () => session.cancel();
+    signal?.addEventListener("abort", cancel, { once: true });
+    this.#running.add(done);
+    done.then(() => {
+      this.#running.delete(done);
+      signal?.removeEventListener("abort", cancel);
+      session.end();
+    });
+    return await reply;
+  }
+
+  async version(): Promise<string> {
+    const { rows } = await this.transaction(versionBatch);
+    return rows[0]?.[0]?.[0] ?? "";
+  }
+
+  flush(): void {}
+
+  counts(): ReturnType<Database["counts"]> {
+    const inUse = this.#running.size;
+    return { max: Infinity, open: inUse, inUse, waiting: this.#opening, timeouts: 0 };
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    await Promise.all(this.#running);
+  }
+
+  async #open(): Promise<Transport> {
+    this.#opening++;
+    try {
+      return await this.#connect();
+    } catch (error) {
+      if (error instanceof ServiceError) throw error;
+      throw errors.cannotConnect(error instanceof Error ? error.message : "connecting failed");
+    } finally {
+      this.#opening--;
+    }
+  }
+}

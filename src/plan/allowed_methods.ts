@@ -1,0 +1,28 @@
+/**
+ * What OPTIONS answers: the methods that a resource takes. Privileges do not matter.
+ *
+ * @module
+ */
+import type { Relation, Routine } from "../schema_cache/schema_cache.ts";
+
+/** The value of `Allow` for the root. */
+export const rootMethods = "OPTIONS,GET,HEAD";
+
+/** The value of `Allow` for a table or view. */
+export function relationMethods(relation: Relation): string {
+  const { insertable, updatable, deletable, primaryKey } = relation;
+  return [
+    "OPTIONS,GET,HEAD",
+    ...(insertable ? ["POST"] : []),
+    ...(insertable && updatable && primaryKey.length > 0 ? ["PUT"] : []),
+    ...(updatable ? ["PATCH"] : []),
+    ...(deletable ? ["DELETE"] : []),
+  ].join(",");
+}
+
+/** The value of `Allow` for a function, or for several overloads together. */
+export function routineMethods(overloads: readonly Routine[]): string {
+  return overloads.every(({ volatility }) => volatility === "volatile")
+    ? "OPTIONS,POST"
+    : "OPTIONS,GET,HEAD,POST";
+}

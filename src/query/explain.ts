@@ -1,0 +1,27 @@
+/**
+ * The execution plan of a statement.
+ *
+ * @module
+ */
+import type { PlanOption } from "../http/media_type.ts";
+import type { Explain } from "../plan/negotiate.ts";
+import { join, type Sql, sql } from "../sql/fragment.ts";
+
+const formats: Readonly<Record<Explain["format"], Sql>> = {
+  text: sql`format text`,
+  json: sql`format json`,
+};
+
+const options: Readonly<Record<PlanOption, Sql>> = {
+  analyze: sql`analyze`,
+  verbose: sql`verbose`,
+  settings: sql`settings`,
+  buffers: sql`buffers`,
+  wal: sql`wal`,
+};
+
+/** `explain (…) <statement>`: its rows have one column of text, a line each. */
+export function renderExplain(statement: Sql, explain: Explain): Sql {
+  const list = [formats[explain.format], ...explain.options.map((option) => options[option])];
+  return sql`explain (${join(list)}) ${statement}`;
+}

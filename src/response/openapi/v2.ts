@@ -1,0 +1,97 @@
+/**
+ * The description as an OpenAPI 2.0 document
+ * (https://github.com/OAI/OpenAPI-Specification/blob/main/versions/2.0.md).
+ *
+ * @module
+ */
+import {
+  addressOf,
+  documentationOf,
+  type DocumentConfig,
+  infoOf,
+  tokenDescription,
+} from "./about.ts";
+import type { ApiModel, DescribedColumn, DescribedRelation } from "./model.ts";
+import { fixedParameters, relationParameters } from "./v2_parameters.ts";
+import { relationPath, rootPath, routinePath } from "./v2_paths.ts";
+import { pathSegment } from "./names.ts";
+import { described, unlessEmpty } from "./texts.ts";
+import { columnType, defaultValue } from "./types.ts";
+
+/** Writes the document; it holds nothing but what JSON has. */
+export function openApi2(model: ApiModel, config: DocumentConfig): unknown {
+  const { scheme, host, basePath } = addressOf(config);
+  const { vendor } = config.dialect;
+  const types = [...mediaTypes(vendor), "text/csv"];
+  return {
+    swagger: "2.0",
+    info: infoOf(model.comment, config),
+    host,
+    basePath,
+    schemes: [scheme],
+    consumes: types,
+    produces: types,
+    externalDocs: documentationOf(config),
+    ...(config.openapiSecurityActive ? security : {}),
+    paths: Object.fromEntries([
+      ["/", rootPath],
+      ...model.relations.map((relation) =>
+        [`/${pathSegment(relation.relation.name)}`, relationPath(relation)] as const
+      ),
+      ...model.routines.map((routine) =>
+        [
+          `/rpc/${pathSegment(routine.name)}`,
+          routinePath(routine, { produces: mediaTypes(vendor), typeName: model.parameterType }),
+        ] as const
+      ),
+    ]),
+    definitions: Object.fromEntries(
+      model.relations.map((relation) => [relation.relation.name, definition(relation)]),
+    ),
+    parameters: Object.fromEntries([
+      ...fixedParameters,
+      ...model.relations.flatMap(relationParameters),
+    ]),
+  };
+}
+
+function mediaTypes(vendor: string): readonly string[] {
+  return [
+    "application/json",
+    `application/vnd.${vendor}.object+json;nulls=stripped`,
+    `application/vnd.${vendor}.object+json`,
+  ];
+}
+
+const security = {
+  securityDefinitions: {
+    JWT: { type: "apiKey", in: "header", name: "Authorization", description: tokenDescription },
+  },
+  security: [{ JWT: [] }],
+} as const;
+
+/** Columns that are NOT NULL are required, also when they have a default. */
+function definition({ relation, columns }: DescribedRelation): unknown {
+  const required = columns.filter(({ column }) => !column.nullable);
+  return {
+    type: "object",
+    ...described(relation.comment),
+    ...(columns.length === 0 ? {} : {
+      properties: Object.fromEntries(
+        columns.map((column) => [column.column.name, property(column)]),
+      ),
+    }),
+    ...unlessEmpty("required", required.map(({ column }) => column.name)),
+  };
+}
+
+function property({ column, description }: DescribedColumn): unknown {
+  const fallback = defaultValue(column);
+  return {
+    ...columnType(column),
+    ...described(description),
+    ...(fallback === undefined ? {} : { default: fallback }),
+    ...unlessEmpty("enum", column.enumLabels),
+    ...(column.maxLength === null ? {} : { maxLength: column.maxLength }),
+  };
+}

@@ -1,0 +1,81 @@
+/**
+ * The parameters that operations of an OpenAPI 2.0 document refer to.
+ *
+ * @module
+ */
+import { queryName, reference, rowFilterKey } from "./names.ts";
+import type { DescribedRelation } from "./model.ts";
+import { described } from "./texts.ts";
+
+type Entry = readonly [key: string, parameter: unknown];
+
+function prefer(...values: readonly string[]) {
+  const enumeration = values.length === 0 ? {} : { enum: values };
+  return {
+    name: "Prefer",
+    description: "Preference",
+    required: false,
+    in: "header",
+    type: "string",
+    ...enumeration,
+  };
+}
+
+function text(name: string, place: "query" | "header", description: string) {
+  return { name, description, required: false, in: place, type: "string" };
+}
+
+const returned = ["return=representation", "return=minimal", "return=none"] as const;
+const resolved = ["resolution=ignore-duplicates", "resolution=merge-duplicates"] as const;
+const pagination = "Limiting and Pagination";
+
+/** Those that do not depend on the schema. */
+export const fixedParameters: readonly Entry[] = [
+  ["preferParams", prefer()],
+  ["preferReturn", prefer(...returned)],
+  ["preferCount", prefer("count=none")],
+  ["preferPost", prefer(...returned, ...resolved)],
+  ["select", text("select", "query", "Filtering Columns")],
+  ["on_conflict", text("on_conflict", "query", "On Conflict")],
+  ["order", text("order", "query", "Ordering")],
+  ["range", text("Range", "header", pagination)],
+  ["rangeUnit", { ...text("Range-Unit", "header", pagination), default: "items" }],
+  ["offset", text("offset", "query", pagination)],
+  ["limit", text("limit", "query", pagination)],
+];
+
+/** The body of a relation, and a filter by each column that can be filtered by. */
+export function relationParameters({ relation, columns }: DescribedRelation): readonly Entry[] {
+  const { name } = relation;
+  const body = {
+    name,
+    description: name,
+    required: false,
+    in: "body",
+    schema: reference("definitions", name),
+  };
+  const filters = columns.flatMap(({ column }): Entry[] => {
+    const parameter = queryName(column.name);
+    if (parameter === null) return [];
+    return [[rowFilterKey(name, column.name), {
+      name: parameter,
+      ...described(column.comment),
+      required: false,
+      in: "query",
+      type: "string",
+    }]];
+  });
+  return [[bodyKey(name), body], ...filters];
+}
+
+/** The key of a relation's body. */
+export function bodyKey(relation: string): string {
+  return `body.${relation}`;
+}
+
+/** References to the filters of a relation. */
+export function filterReferences({ relation, columns }: DescribedRelation): readonly unknown[] {
+  return columns
+    .filter(({ column }) => queryName(column.name) !== null)
+    .map(({ column }) => reference("parameters", rowFilterKey(relation.name, column.name)));
+}

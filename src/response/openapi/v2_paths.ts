@@ -1,0 +1,147 @@
+/**
+ * The paths of an OpenAPI 2.0 document.
+ *
+ * @module
+ */
+import type { Parameter, Routine } from "../../schema_cache/schema_cache.ts";
+import type { DescribedRelation } from "./model.ts";
+import { queryName, reference } from "./names.ts";
+import { described, summaryOf, unlessEmpty } from "./texts.ts";
+import { elementType, typeFacts } from "./types.ts";
+import { bodyKey, filterReferences } from "./v2_parameters.ts";
+
+/** The root itself. */
+export const rootPath = {
+  get: {
+    tags: ["Introspection"],
+    summary: "OpenAPI description (this document)",
+    produces: ["application/openapi+json", "application/json"],
+    responses: { "200": { description: "OK" } },
+  },
+} as const;
+
+/** Reading, and the three ways to write as soon as one of them is possible. */
+export function relationPath(described: DescribedRelation): unknown {
+  const { name, comment } = described.relation;
+  const about = { tags: [name], ...summaryOf(comment) };
+  const filters = filterReferences(described);
+  const body = shared(bodyKey(name));
+  const writes = {
+    post: {
+      ...about,
+      parameters: [body, shared("select"), shared("preferPost")],
+      responses: { "201": { description: "Created" } },
+    },
+    patch: {
+      ...about,
+      parameters: [...filters, body, shared("preferReturn")],
+      responses: noContent,
+    },
+    delete: { ...about, parameters: [...filters, shared("preferReturn")], responses: noContent },
+  };
+  return {
+    get: {
+      ...about,
+      parameters: [...filters, ...readParameters],
+      responses: {
+        "200": {
+          description: "OK",
+          schema: { type: "array", items: reference("definitions", name) },
+        },
+        "206": { description: "Partial Content" },
+      },
+    },
+    ...(described.writable ? writes : {}),
+  };
+}
+
+const noContent = { "204": { description: "No Content" } } as const;
+
+function shared(key: string) {
+  return reference("parameters", key);
+}
+
+const readParameters = [
+  "select",
+  "order",
+  "range",
+  "rangeUnit",
+  "offset",
+  "limit",
+  "preferCount",
+].map(shared);
+
+/** What the operations of a function depend on beside the function. */
+export interface RoutineContext {
+  readonly produces: readonly string[];
+  /** The name of a parameter's type. */
+  readonly typeName: (type: string) => string;
+}
+
+/** Calling a function; with GET too unless it may write. */
+export function routinePath(routine: Routine, { produces, typeName }: RoutineContext): unknown {
+  const about = {
+    tags: [`(rpc) ${routine.name}`],
+    ...summaryOf(routine.comment),
+    produces,
+    responses: { "200": { description: "OK" } },
+  };
+  const [only] = routine.parameters;
+  const unnamed = routine.parameters.length === 1 && only?.name === "" ? only : null;
+  const inQuery = unnamed === null
+    ? routine.parameters.map((parameter) => queryParameter(parameter, typeName(parameter.type)))
+    : [];
+  const get = { ...about, ...unlessEmpty("parameters", inQuery) };
+  const body = unnamed === null
+    ? { schema: argumentSchema(routine, typeName) }
+    : { schema: typeFacts(typeName(unnamed.type)) };
+  const post = {
+    ...about,
+    ...(unnamed === null ? {} : { consumes: [rawBodyType(unnamed.type)] }),
+    parameters: [{ name: "args", in: "body", required: true, ...body }, shared("preferParams")],
+  };
+  return routine.volatility === "volatile" || unnamed?.required ? { post } : { get, post };
+}
+
+/** The media type of a body that is the only, unnamed argument. */
+export function rawBodyType(type: string): string {
+  return rawBodyTypes.get(type) ?? "application/json";
+}
+
+const rawBodyTypes: ReadonlyMap<string, string> = new Map([
+  ["bytea", "application/octet-stream"],
+  ["text", "text/plain"],
+  ["xml", "text/xml"],
+]);
+
+function argumentSchema(
+  { comment, parameters }: Routine,
+  typeName: (type: string) => string,
+): unknown {
+  const required = parameters.filter((parameter) => parameter.required);
+  return {
+    type: "object",
+    ...described(comment),
+    ...(parameters.length === 0 ? {} : {
+      properties: Object.fromEntries(
+        parameters.map(({ name, type }) => [name, typeFacts(typeName(type))]),
+      ),
+    }),
+    ...unlessEmpty("required", required.map(({ name }) => name)),
+  };
+}
+
+/** Arrays and JSON are literals in a query string. */
+function queryParameter({ name, required, variadic }: Parameter, typeName: string): unknown {
+  const { type, format } = typeFacts(typeName);
+  const element = elementType(typeName);
+  const facts = variadic && element !== null
+    ? { type: "array", collectionFormat: "multi", items: itemFacts(element) }
+    : { type: type === undefined || type === "array" ? "string" : type, format };
+  return { name: queryName(name) ?? name, in: "query", required, ...facts };
+}
+
+function itemFacts(element: string): unknown {
+  const { type = "string", format } = typeFacts(element);
+  return { type, format };
+}

@@ -1,0 +1,93 @@
+/**
+ * The description as an OpenAPI 3.1 document (https://spec.openapis.org/oas/v3.1.1.html).
+ *
+ * @module
+ */
+import {
+  addressOf,
+  documentationOf,
+  type DocumentConfig,
+  infoOf,
+  tokenDescription,
+} from "./about.ts";
+import type { ApiModel } from "./model.ts";
+import { pathSegment } from "./names.ts";
+import { filterParameters, sharedParameters } from "./v3_parameters.ts";
+import { relationPath } from "./v3_relations.ts";
+import { rowsResponse, sharedResponses } from "./v3_responses.ts";
+import { routinePath } from "./v3_routines.ts";
+import { errorSchema, relationSchemas } from "./v3_schemas.ts";
+
+/** Writes the document; it holds nothing but what JSON has. */
+export function openApi3(model: ApiModel, config: DocumentConfig): unknown {
+  return {
+    openapi: "3.1.0",
+    info: infoOf(model.comment, config),
+    externalDocs: documentationOf(config),
+    servers: [{ url: serverUrl(config) }],
+    ...(config.openapiSecurityActive ? { security: securityOf(config) } : {}),
+    paths: pathsOf(model, config),
+    components: {
+      schemas: Object.fromEntries([errorSchema, ...model.relations.flatMap(relationSchemas)]),
+      parameters: Object.fromEntries([
+        ...sharedParameters({
+          schema: model.schema,
+          isDefault: model.schema === config.dbSchemas[0],
+        }),
+        ...model.relations.flatMap(filterParameters),
+      ]),
+      responses: Object.fromEntries([
+        ...Object.entries(sharedResponses),
+        ...model.relations.map((relation) => rowsResponse(relation, config.dialect.vendor)),
+      ]),
+      ...(config.openapiSecurityActive ? { securitySchemes } : {}),
+    },
+  };
+}
+
+function serverUrl(config: DocumentConfig): string {
+  const { scheme, host, basePath } = addressOf(config);
+  return `${scheme}://${host}${basePath.replace(/\/$/, "")}`;
+}
+
+function pathsOf({ relations, routines, schema }: ApiModel, config: DocumentConfig) {
+  const { dbSchemas, dialect: { vendor } } = config;
+  const profiled = dbSchemas.length > 1;
+  const names = new Set(relations.map(({ relation }) => relation.name));
+  const isDescribed = (relation: string) => names.has(relation);
+  return Object.fromEntries([
+    ["/", rootPath],
+    ...relations.map((relation) =>
+      [`/${pathSegment(relation.relation.name)}`, relationPath(relation, { profiled })] as const
+    ),
+    ...routines.map((routine) =>
+      [
+        `/rpc/${pathSegment(routine.name)}`,
+        routinePath(routine, { profiled, vendor, schema, isDescribed }),
+      ] as const
+    ),
+  ]);
+}
+
+const rootPath = {
+  get: {
+    operationId: "openapi",
+    tags: ["Introspection"],
+    summary: "OpenAPI description (this document)",
+    responses: {
+      "200": {
+        description: "A description of the API",
+        content: { "application/openapi+json": { schema: { type: "object" } } },
+      },
+    },
+  },
+} as const;
+
+const securitySchemes = {
+  JWT: { type: "http", scheme: "bearer", bearerFormat: "JWT", description: tokenDescription },
+} as const;
+
+/** A token is optional where there is a role for those who have none. */
+function securityOf({ dbAnonRole }: DocumentConfig) {
+  return dbAnonRole === null ? [{ JWT: [] }] : [{}, { JWT: [] }];
+}

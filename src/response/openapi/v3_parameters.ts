@@ -1,0 +1,123 @@
+/**
+ * The parameters that operations of an OpenAPI 3.1 document refer to.
+ *
+ * @module
+ */
+import type { DescribedRelation } from "./model.ts";
+import { componentKey, queryName, reference } from "./names.ts";
+
+type Entry = readonly [key: string, parameter: unknown];
+
+/** Parameters that do not depend on the schema; keys with a dot, as no relation's lead to. */
+export type SharedParameter =
+  | "select"
+  | "columns"
+  | "on_conflict"
+  | "order"
+  | "limit"
+  | "offset"
+  | "and"
+  | "or"
+  | "range"
+  | "rangeUnit"
+  | "preferRead"
+  | "preferWrite"
+  | "preferInsert"
+  | "preferCall"
+  | "readProfile"
+  | "writeProfile";
+
+/** Refers to a shared parameter. */
+export function shared(name: SharedParameter) {
+  return reference("components", "parameters", `shared.${name}`);
+}
+
+const text = { type: "string" } as const;
+const count = { type: "integer", minimum: 0 } as const;
+
+function query(name: string, description: string, schema: unknown = text) {
+  return { name, in: "query", description, schema };
+}
+
+function header(name: string, description: string, schema: unknown = text) {
+  return { name, in: "header", description, schema };
+}
+
+const always = ["handling=strict", "handling=lenient", "timezone=<zone>"] as const;
+const counts = ["count=exact", "count=planned", "count=estimated"] as const;
+const writes = [
+  "return=minimal",
+  "return=headers-only",
+  "return=representation",
+  "missing=default",
+  "tx=commit",
+  "tx=rollback",
+] as const;
+const limits = ["max-affected=<rows>"] as const;
+const resolutions = ["resolution=merge-duplicates", "resolution=ignore-duplicates"] as const;
+
+function prefer(...preferences: readonly string[]) {
+  return header("Prefer", `Preferences, separated by commas: \`${preferences.join("`, `")}\``);
+}
+
+/** A request is about the schema of the document: the first one is when none is named. */
+export interface ProfileFacts {
+  readonly schema: string;
+  readonly isDefault: boolean;
+}
+
+/** Those that do not depend on relations. */
+export function sharedParameters({ schema, isDefault }: ProfileFacts): readonly Entry[] {
+  const profile = (name: string) => ({
+    ...header(name, "Schema that the request is about", { const: schema }),
+    required: !isDefault,
+  });
+  const parameters: Readonly<Record<SharedParameter, unknown>> = {
+    select: query("select", "Columns and embedded relations, separated by commas"),
+    columns: query("columns", "Columns of the body that are written, separated by commas"),
+    on_conflict: query("on_conflict", "Columns by which duplicates are found"),
+    order: query("order", "Terms `<column>.<asc|desc>.<nullsfirst|nullslast>`"),
+    limit: query("limit", "Largest number of rows", count),
+    offset: query("offset", "Number of rows that are skipped", count),
+    and: query("and", "Conditions that all hold: `(<column>.<operator>.<value>,…)`"),
+    or: query("or", "Conditions one of which holds: `(<column>.<operator>.<value>,…)`"),
+    range: header("Range", "First and last row, counted from 0: `0-24`"),
+    rangeUnit: header("Range-Unit", "Unit of `Range`", { type: "string", const: "items" }),
+    preferRead: prefer(...counts, ...always),
+    preferWrite: prefer(...writes, ...counts, ...limits, ...always),
+    preferInsert: prefer(...writes, ...resolutions, ...counts, ...always),
+    preferCall: prefer(...counts, ...limits, ...always),
+    readProfile: profile("Accept-Profile"),
+    writeProfile: profile("Content-Profile"),
+  };
+  return Object.entries(parameters).map(([name, parameter]) => [`shared.${name}`, parameter]);
+}
+
+/** A filter by each column that can be filtered by. */
+export function filterParameters({ relation, columns }: DescribedRelation): readonly Entry[] {
+  return columns.flatMap(({ column }): Entry[] => {
+    const name = queryName(column.name);
+    if (name === null) return [];
+    const description = column.comment === null ? how : `${column.comment}\n\n${how}`;
+    return [[filterKey(relation.name, column.name), query(name, description)]];
+  });
+}
+
+const how = "`<operator>.<value>`";
+
+/** References to the filters of a relation. */
+export function filterReferences({ relation, columns }: DescribedRelation): readonly unknown[] {
+  return columns
+    .filter(({ column }) => queryName(column.name) !== null)
+    .map(({ column }) => filterReference(relation.name, column.name));
+}
+
+/** Refers to the filter of a relation by a column. */
+export function filterReference(relation: string, column: string) {
+  return reference("components", "parameters", filterKey(relation, column));
+}
+
+/** Dots divide; those of the names are written otherwise. */
+function filterKey(relation: string, column: string): string {
+  return `filter.${componentKey(relation)}.by.${componentKey(column)}`;
+}

@@ -1,0 +1,133 @@
+/**
+ * The paths of relations in an OpenAPI 3.1 document. Only what can be done is shown.
+ *
+ * @module
+ */
+import type { DescribedRelation } from "./model.ts";
+import { summaryOf } from "./texts.ts";
+import {
+  filterReference,
+  filterReferences,
+  shared,
+  type SharedParameter,
+} from "./v3_parameters.ts";
+import { errorResponse, insertBody, rowBody, rowsReference } from "./v3_responses.ts";
+import { queryName } from "./names.ts";
+
+/** What the operations of relations depend on beside them. */
+export interface PathContext {
+  /** Requests have to say, or may, which schema they are about. */
+  readonly profiled: boolean;
+}
+
+interface FilteredContext extends PathContext {
+  /** References to filters. */
+  readonly filters: readonly unknown[];
+}
+
+/** Reading and writing a relation. */
+export function relationPath(described: DescribedRelation, context: PathContext): unknown {
+  const { insertable, updatable, deletable, primaryKey } = described.relation;
+  const puts = insertable && updatable && primaryKey.length > 0 &&
+    primaryKey.every((column) => queryName(column) !== null);
+  const filtered = { ...context, filters: filterReferences(described) };
+  return {
+    get: readOperation(described, filtered),
+    ...(insertable ? { post: insertOperation(described, context) } : {}),
+    ...(puts ? { put: putOperation(described, context) } : {}),
+    ...(updatable ? { patch: updateOperation(described, filtered) } : {}),
+    ...(deletable ? { delete: deleteOperation(described, filtered) } : {}),
+  };
+}
+
+function about(verb: string, { relation: { name, comment } }: DescribedRelation) {
+  return { operationId: `${verb}_${name}`, tags: [name], ...summaryOf(comment) };
+}
+
+function parameters(
+  filters: readonly unknown[],
+  names: readonly SharedParameter[],
+  profile: readonly SharedParameter[],
+) {
+  return { parameters: [...filters, ...[...names, ...profile].map(shared)] };
+}
+
+function readOperation(described: DescribedRelation, { filters, profiled }: FilteredContext) {
+  const rows = rowsReference(described.relation.name);
+  return {
+    ...about("read", described),
+    ...parameters(
+      filters,
+      ["select", "order", "limit", "offset", "and", "or", "range", "rangeUnit", "preferRead"],
+      profiled ? ["readProfile"] : [],
+    ),
+    responses: { "200": rows, "206": rows, "default": errorResponse },
+  };
+}
+
+function insertOperation(described: DescribedRelation, { profiled }: PathContext) {
+  const { name } = described.relation;
+  return {
+    ...about("insert", described),
+    ...parameters(
+      [],
+      ["select", "columns", "on_conflict", "preferInsert"],
+      profiled ? ["writeProfile"] : [],
+    ),
+    requestBody: insertBody(name),
+    responses: {
+      "200": rowsReference(name),
+      "201": rowsReference(name),
+      "default": errorResponse,
+    },
+  };
+}
+
+function putOperation(described: DescribedRelation, { profiled }: PathContext) {
+  const { name, primaryKey } = described.relation;
+  return {
+    ...about("put", described),
+    ...parameters(
+      primaryKey.map((column) => filterReference(name, column)),
+      ["select", "columns", "preferInsert"],
+      profiled ? ["writeProfile"] : [],
+    ),
+    requestBody: rowBody(name, "insert"),
+    responses: written(name),
+  };
+}
+
+function updateOperation(described: DescribedRelation, { filters, profiled }: FilteredContext) {
+  const { name } = described.relation;
+  return {
+    ...about("update", described),
+    ...parameters(
+      filters,
+      ["select", "columns", "order", "limit", "and", "or", "preferWrite"],
+      profiled ? ["writeProfile"] : [],
+    ),
+    requestBody: rowBody(name, "update"),
+    responses: written(name),
+  };
+}
+
+function deleteOperation(described: DescribedRelation, { filters, profiled }: FilteredContext) {
+  const { name } = described.relation;
+  return {
+    ...about("delete", described),
+    ...parameters(
+      filters,
+      ["select", "order", "limit", "and", "or", "preferWrite"],
+      profiled ? ["writeProfile"] : [],
+    ),
+    responses: written(name),
+  };
+}
+
+function written(relation: string) {
+  return {
+    "200": rowsReference(relation),
+    "204": { description: "Done; no rows were asked for" },
+    "default": errorResponse,
+  };
+}

@@ -1,0 +1,91 @@
+/**
+ * The responses and request bodies of an OpenAPI 3.1 document.
+ *
+ * @module
+ */
+import type { DescribedRelation } from "./model.ts";
+import { componentKey, reference } from "./names.ts";
+import { errorReference, rowReference } from "./v3_schemas.ts";
+import type { Schema } from "./v3_types.ts";
+
+const text: Schema = { type: "string" };
+
+/** The answer to what fails. */
+export const errorResponse = reference("components", "responses", "error.response");
+
+/** Responses that do not depend on relations. */
+export const sharedResponses = {
+  "error.response": {
+    description: "An error",
+    content: { "application/json": { schema: errorReference } },
+  },
+} as const;
+
+/** Refers to the response that shows rows of a relation. */
+export function rowsReference(relation: string) {
+  return reference("components", "responses", componentKey(relation));
+}
+
+/** The response that shows rows of a relation. */
+export function rowsResponse({ relation: { name } }: DescribedRelation, vendor: string) {
+  return [componentKey(name), {
+    description: "Rows; with `select`, only what it names",
+    headers: rangeHeaders,
+    content: resultContent(rowReference(name, "read"), { set: true, rows: true }, vendor),
+  }] as const;
+}
+
+/** Headers that say which rows are shown. */
+export const rangeHeaders = {
+  "Content-Range": {
+    description: "First and last row, and their number where it was counted: `0-24/*`",
+    schema: text,
+  },
+} as const;
+
+/** What a result is. */
+export interface ResultShape {
+  /** Several of it. */
+  readonly set: boolean;
+  /** Rows, not single values. */
+  readonly rows: boolean;
+}
+
+/** The media types of a result. */
+export function resultContent(schema: Schema, { set, rows }: ResultShape, vendor: string) {
+  const json = { schema: set ? { type: "array", items: schema } : schema };
+  if (!rows) return { "application/json": json };
+  const tree = `application/vnd.${vendor}`;
+  return {
+    "application/json": json,
+    [`${tree}.array+json;nulls=stripped`]: { schema: { type: "array", items: { type: "object" } } },
+    [`${tree}.object+json`]: { schema },
+    [`${tree}.object+json;nulls=stripped`]: { schema: { type: "object" } },
+    "text/csv": { schema: text },
+  };
+}
+
+/** The body of an insertion: one row or several. */
+export function insertBody(relation: string) {
+  const schema = rowReference(relation, "insert");
+  return {
+    required: true,
+    content: {
+      "application/json": { schema: { oneOf: [schema, { type: "array", items: schema }] } },
+      "application/x-www-form-urlencoded": { schema },
+      "text/csv": { schema: text },
+    },
+  };
+}
+
+/** The body of a change, or of one row that is put. */
+export function rowBody(relation: string, use: "insert" | "update") {
+  const schema = rowReference(relation, use);
+  return {
+    required: true,
+    content: {
+      "application/json": { schema },
+      "application/x-www-form-urlencoded": { schema },
+    },
+  };
+}

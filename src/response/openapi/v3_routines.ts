@@ -1,0 +1,130 @@
+/**
+ * The paths of functions in an OpenAPI 3.1 document.
+ *
+ * @module
+ */
+import type { Parameter, Routine } from "../../schema_cache/schema_cache.ts";
+import { queryName } from "./names.ts";
+import { summaryOf } from "./texts.ts";
+import { shared, type SharedParameter } from "./v3_parameters.ts";
+import { errorResponse, rangeHeaders, resultContent } from "./v3_responses.ts";
+import { argumentsSchema, rowReference } from "./v3_schemas.ts";
+import { namedTypeSchema, type Schema, typeSchema } from "./v3_types.ts";
+import { rawBodyType } from "./v2_paths.ts";
+
+/** What the operations of functions depend on beside them. */
+export interface RoutineContext {
+  readonly profiled: boolean;
+  readonly vendor: string;
+  readonly schema: string;
+  /** Whether a relation of the schema is described. */
+  readonly isDescribed: (relation: string) => boolean;
+}
+
+/** Calling a function; with GET too unless it may write. */
+export function routinePath(routine: Routine, context: RoutineContext): unknown {
+  const [only] = routine.parameters;
+  const unnamed = routine.parameters.length === 1 && only?.name === "" ? only : null;
+  const reads = routine.volatility !== "volatile" && !unnamed?.required;
+  const post = postOperation(routine, unnamed, context);
+  return reads ? { get: getOperation(routine, unnamed, context), post } : { post };
+}
+
+function about(verb: string, { name, comment }: Routine) {
+  return { operationId: `${verb}_${name}`, tags: [`(rpc) ${name}`], ...summaryOf(comment) };
+}
+
+/** Rows of a result are filtered and ordered like those of a relation. */
+function resultParameters({ returns }: Routine): readonly SharedParameter[] {
+  if (returns.set) return ["select", "order", "limit", "offset", "preferCall"];
+  return returns.composite ? ["select", "preferCall"] : ["preferCall"];
+}
+
+function getOperation(
+  routine: Routine,
+  unnamed: Parameter | null,
+  context: RoutineContext,
+) {
+  const own = unnamed === null ? routine.parameters.flatMap(queryParameter) : [];
+  const names = [
+    ...resultParameters(routine),
+    ...(context.profiled ? ["readProfile"] as const : []),
+  ];
+  return {
+    ...about("query", routine),
+    parameters: [...own, ...names.map(shared)],
+    responses: responsesOf(routine, context),
+  };
+}
+
+function postOperation(routine: Routine, unnamed: Parameter | null, context: RoutineContext) {
+  const names = [
+    ...resultParameters(routine),
+    ...(context.profiled ? ["writeProfile"] as const : []),
+  ];
+  return {
+    ...about("call", routine),
+    parameters: names.map(shared),
+    requestBody: unnamed === null ? argumentsBody(routine) : rawBody(unnamed),
+    responses: responsesOf(routine, context),
+  };
+}
+
+function argumentsBody({ comment, parameters }: Routine) {
+  const described = parameters.map(({ name, type, required }) => ({
+    name,
+    required,
+    schema: typeSchema(type),
+  }));
+  return {
+    required: parameters.some(({ required }) => required),
+    content: { "application/json": { schema: argumentsSchema(comment, described) } },
+  };
+}
+
+function rawBody({ type, required }: Parameter) {
+  const schema = rawBodyType(type) === "application/json" ? {} : { type: "string" };
+  return { required, content: { [rawBodyType(type)]: { schema } } };
+}
+
+/**
+ * Arrays and JSON are literals in a query string; variadic parameters are repeated. Nothing can be
+ * said under a name that is reserved.
+ */
+function queryParameter(parameter: Parameter) {
+  const { type, required, variadic } = parameter;
+  const name = queryName(parameter.name);
+  if (name === null) return [];
+  const schema = typeSchema(type);
+  const plain = schema["type"] === "array" || schema["type"] === undefined
+    ? { type: "string", format: type }
+    : schema;
+  return variadic
+    ? [{ name, in: "query", required, style: "form", explode: true, schema }]
+    : [{ name, in: "query", required, schema: plain }];
+}
+
+function responsesOf(routine: Routine, { vendor, ...context }: RoutineContext) {
+  const { returns } = routine;
+  if (returns.void) {
+    return { "204": { description: "Done; the function has no result" }, "default": errorResponse };
+  }
+  const shape = { set: returns.set, rows: returns.composite };
+  const result = {
+    description: "The result",
+    ...(returns.set ? { headers: rangeHeaders } : {}),
+    content: resultContent(resultSchema(routine, context), shape, vendor),
+  };
+  return { "200": result, ...(returns.set ? { "206": result } : {}), "default": errorResponse };
+}
+
+function resultSchema(
+  { returns }: Routine,
+  { schema, isDescribed }: Pick<RoutineContext, "schema" | "isDescribed">,
+): Schema {
+  const { relation, composite, typeSchema, typeName } = returns;
+  if (relation?.schema === schema && isDescribed(relation.name)) {
+    return rowReference(relation.name, "read");
+  }
+  return composite ? { type: "object" } : namedTypeSchema(typeSchema, typeName);
+}

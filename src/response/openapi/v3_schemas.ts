@@ -1,0 +1,107 @@
+/**
+ * The schemas of an OpenAPI 3.1 document: rows as they are read and as they are written, errors.
+ *
+ * @module
+ */
+import type { DescribedColumn, DescribedRelation } from "./model.ts";
+import { componentKey, reference } from "./names.ts";
+import { described, unlessEmpty } from "./texts.ts";
+import { columnSchema, constantDefault, nullable, type Schema } from "./v3_types.ts";
+
+type Entry = readonly [key: string, schema: Schema];
+
+/** What a row is for. Keys of components have a dot here that no name of a relation leads to. */
+export type RowUse = "read" | "insert" | "update";
+
+const keyEnds: Readonly<Record<RowUse, string>> = {
+  read: "",
+  insert: ".insert",
+  update: ".update",
+};
+
+/** Refers to the schema of a relation's rows. */
+export function rowReference(relation: string, use: RowUse): Schema {
+  return reference("components", "schemas", componentKey(relation) + keyEnds[use]);
+}
+
+/** Refers to the schema of errors. */
+export const errorReference: Schema = reference("components", "schemas", "error.body");
+
+/** The schema of errors. */
+export const errorSchema: Entry = ["error.body", {
+  type: "object",
+  description: "What went wrong",
+  required: ["code", "message"],
+  properties: {
+    code: {
+      type: "string",
+      description: "SQLSTATE of the database's error, or code of the service's own",
+    },
+    message: { type: "string" },
+    details: { type: ["string", "null"] },
+    hint: { type: ["string", "null"] },
+  },
+}];
+
+/** The schemas of a relation's rows. */
+export function relationSchemas(described: DescribedRelation): readonly Entry[] {
+  const { relation } = described;
+  const { insertable, updatable, name } = relation;
+  const uses: readonly RowUse[] = [
+    "read",
+    ...(insertable ? ["insert"] as const : []),
+    ...(updatable ? ["update"] as const : []),
+  ];
+  return uses.map((use) => [componentKey(name) + keyEnds[use], rowSchema(described, use)]);
+}
+
+function rowSchema({ relation, columns }: DescribedRelation, use: RowUse): Schema {
+  const written = use === "read" ? columns : columns.filter(({ column }) => !column.generated);
+  const required = written.filter(({ column }) => isRequired(column, use));
+  const properties = written.map((column) => [column.column.name, property(column, use)] as const);
+  return {
+    type: "object",
+    ...described(relation.comment),
+    ...(written.length === 0 ? {} : { properties: Object.fromEntries(properties) }),
+    ...unlessEmpty("required", required.map(({ column }) => column.name)),
+  };
+}
+
+/** A row that is read has all columns unless `select` says otherwise. */
+function isRequired(column: DescribedColumn["column"], use: RowUse): boolean {
+  if (use === "insert") return !column.nullable && column.default === null;
+  return use === "read";
+}
+
+function property({ column, description, converted }: DescribedColumn, use: RowUse): Schema {
+  const fallback = constantDefault(column);
+  const omitted = use === "update" || fallback === undefined || converted;
+  return {
+    ...(converted ? {} : columnSchema(column)),
+    ...described(description),
+    ...(use === "read" && column.generated ? { readOnly: true } : {}),
+    ...(omitted ? {} : { default: fallback }),
+  };
+}
+
+/** The schema of a function's arguments as a JSON object. */
+export function argumentsSchema(
+  comment: string | null,
+  parameters: readonly {
+    readonly name: string;
+    readonly schema: Schema;
+    readonly required: boolean;
+  }[],
+): Schema {
+  const required = parameters.filter((parameter) => parameter.required);
+  return {
+    type: "object",
+    ...described(comment),
+    ...(parameters.length === 0 ? {} : {
+      properties: Object.fromEntries(
+        parameters.map(({ name, schema }) => [name, nullable(schema)]),
+      ),
+    }),
+    ...unlessEmpty("required", required.map(({ name }) => name)),
+  };
+}

@@ -1,0 +1,87 @@
+/**
+ * Enums, composite types, domains and results of functions: what typed clients know beside the schema
+ * cache.
+ *
+ * @module
+ */
+
+/** A name and the text of its type. */
+export type TypedName = readonly [name: string, type: string];
+
+/** The types that columns, parameters and results can have; `text` is what `format_type` gives. */
+export interface TypeCatalogue {
+  readonly enums: readonly (readonly [
+    schema: string,
+    name: string,
+    text: string,
+    labels: readonly string[],
+  ])[];
+  /** Row types of relations are among them. */
+  readonly composites: readonly (readonly [
+    schema: string,
+    name: string,
+    text: string,
+    isRelation: boolean,
+    attributes: readonly TypedName[],
+  ])[];
+  /** Domains and what they stand on. */
+  readonly domains: readonly (readonly [text: string, base: string])[];
+  readonly results: readonly (readonly [
+    schema: string,
+    name: string,
+    parameterTypes: readonly string[],
+    type: string,
+    /** Columns of OUT, INOUT and TABLE parameters. */
+    columns: readonly TypedName[],
+  ])[];
+}
+
+/** Parameters: exposed schemas as `regnamespace[]`. The search path must be empty. */
+export const typeCatalogueQuery = `
+with types as (
+  select t.oid, t.typtype, t.typrelid, t.typbasetype, n.nspname, t.typname,
+    format_type(t.oid, null) as text, n.oid = any ($1::regnamespace[]) as exposed
+  from pg_type t join pg_namespace n on n.oid = t.typnamespace
+)
+select json_build_object(
+  'enums', coalesce((
+    select json_agg(json_build_array(t.nspname, t.typname, t.text, (
+      select json_agg(enumlabel order by enumsortorder) from pg_enum where enumtypid = t.oid
+    )) order by t.nspname, t.typname)
+    from types t where t.typtype = 'e'
+  ), '[]'),
+  'composites', coalesce((
+    select json_agg(json_build_array(t.nspname, t.typname, t.text, c.relkind <> 'c', (
+      select coalesce(
+        json_agg(json_build_array(a.attname, format_type(a.atttypid, null)) order by a.attnum), '[]'
+      )
+      from pg_attribute a where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+    )) order by t.nspname, t.typname)
+    from types t join pg_class c on c.oid = t.typrelid
+    where t.typtype = 'c' and t.exposed and c.relkind in ('c', 'r', 'v', 'm', 'f', 'p')
+  ), '[]'),
+  'domains', coalesce((
+    select json_agg(json_build_array(t.text, format_type(t.typbasetype, null)))
+    from types t where t.typtype = 'd'
+  ), '[]'),
+  'results', coalesce((
+    select json_agg(json_build_array(
+      n.nspname, p.proname,
+      (
+        select coalesce(json_agg(format_type(a.type, null) order by a.place), '[]')
+        from unnest(p.proargtypes) with ordinality a (type, place)
+      ),
+      format_type(p.prorettype, null),
+      (
+        select coalesce(json_agg(
+          json_build_array(coalesce(a.name, ''), format_type(a.type, null)) order by a.place
+        ), '[]')
+        from unnest(p.proallargtypes, p.proargnames, p.proargmodes)
+          with ordinality a (type, name, mode, place)
+        where a.mode in ('o', 'b', 't')
+      )
+    ) order by n.nspname, p.proname, p.oid)
+    from pg_proc p join pg_namespace n on n.oid = p.pronamespace
+    where n.oid = any ($1::regnamespace[]) and p.prokind = 'f'
+  ), '[]')
+)::text`;

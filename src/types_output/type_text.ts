@@ -1,0 +1,57 @@
+/**
+ * Pieces of TypeScript.
+ *
+ * @module
+ */
+
+/** A member's name, in quotes unless it is an identifier. */
+export function memberName(name: string): string {
+  return /^[A-Za-z_$][\w$]*$/.test(name) ? name : textType(name);
+}
+
+/** The type of one text. Line separators, which JSON leaves as they are, are escaped. */
+export function textType(text: string): string {
+  return JSON.stringify(text).replaceAll("\u2028", "\\u2028").replaceAll("\u2029", "\\u2029");
+}
+
+/** A union; `never` of nothing. */
+export function union(types: readonly string[]): string {
+  return types.length === 0 ? "never" : types.join(" | ");
+}
+
+/** The type of lists. */
+export function arrayType(element: string): string {
+  return /[ {]/.test(element) ? `(${element})[]` : `${element}[]`;
+}
+
+/** A member of an object type. */
+export interface Member {
+  readonly name: string;
+  readonly type: string;
+  readonly optional?: boolean;
+  /** Becomes a doc comment. */
+  readonly comment?: string | null;
+}
+
+/** An object type; one that has no members takes none. */
+export function objectType(members: readonly Member[], none = "Record<never, never>"): string {
+  if (members.length === 0) return none;
+  return `{\n${indent(members.map(memberText).join("\n"))}\n}`;
+}
+
+function memberText({ name, type, optional = false, comment = null }: Member): string {
+  return `${docComment(comment)}${memberName(name)}${optional ? "?" : ""}: ${type};`;
+}
+
+/** Comments of the database are text, whatever they contain. */
+function docComment(comment: string | null): string {
+  if (comment === null) return "";
+  const lines = comment.replaceAll("*/", "*\\/").split(/\r\n|[\n\r\u2028\u2029]/);
+  return lines.length === 1
+    ? `/** ${lines[0]} */\n`
+    : `/**\n${lines.map((line) => ` * ${line}`.trimEnd()).join("\n")}\n */\n`;
+}
+
+function indent(text: string): string {
+  return text.split("\n").map((line) => line === "" ? "" : `  ${line}`).join("\n");
+}

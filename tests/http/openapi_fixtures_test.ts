@@ -1,0 +1,26 @@
+import { readdirSync } from "node:fs";
+import { apiSuite } from "../support/api.ts";
+import { documentOf, validate } from "../support/openapi.ts";
+
+const root = new URL("../../", import.meta.url);
+
+/** Every fixture and every example with the schemas that it exposes. */
+const fixtures: readonly string[] = [
+  ...readdirSync(new URL("tests/fixtures", root)).filter((name) => name.endsWith(".sql"))
+    .map((name) => `tests/fixtures/${name}`),
+  ...["todos", "weather"].map((name) => `examples/${name}/${name}.sql`),
+];
+
+for (const fixture of fixtures) {
+  const suite = apiSuite(fixture, {
+    dbSchemas: ["api"],
+    dbAnonRole: fixture.startsWith("examples/") ? "web_anon" : "anon",
+    openapiMode: "ignore-privileges",
+  }, { title: `openapi of ${fixture}`, engines: ["pg"] });
+  for (const version of ["2.0", "3.1"]) {
+    suite.test(`OpenAPI ${version} of ${fixture} is valid`, async (api) => {
+      const headers = { Accept: `application/openapi+json;version=${version}` };
+      await validate(await documentOf(await api("GET /", { headers })));
+    });
+  }
+}

@@ -1,0 +1,140 @@
+import { apiSuite, type Row } from "../support/api.ts";
+
+const suite = apiSuite("options", { dbSchemas: ["api"], dbAnonRole: "anon" });
+
+const all = "OPTIONS,GET,HEAD,POST,PUT,PATCH,DELETE";
+const keyless = "OPTIONS,GET,HEAD,POST,PATCH,DELETE";
+const reading = "OPTIONS,GET,HEAD";
+
+const allows = (path: string, Allow: string): Row => [`OPTIONS ${path}`, {}, 200, undefined, {
+  Allow,
+  "Access-Control-Allow-Origin": "*",
+  "Content-Length": "0",
+  "Content-Type": null,
+  Vary: "Accept, Prefer, Range",
+}];
+
+suite.rows("OPTIONS lists what a resource takes", [
+  allows("/", reading),
+  allows("/keyed", all),
+  allows("/keyed?select=nope&id=eq.x", all),
+  allows("/keyless", keyless),
+  allows("/parted", all),
+  allows("/keyed_view", all),
+  allows("/part_view", keyless),
+  allows("/counted", reading),
+  allows("/stored", reading),
+  allows("/inserts", `${reading},POST`),
+  allows("/updates", `${reading},PATCH`),
+  allows("/deletes", `${reading},DELETE`),
+  allows("/both_ways", `${reading},POST,PUT,PATCH`),
+  allows("/rpc/changing", "OPTIONS,POST"),
+  allows("/rpc/reading", "OPTIONS,GET,HEAD,POST"),
+  allows("/rpc/fixed", "OPTIONS,GET,HEAD,POST"),
+  // The overload that no arguments mean, else all of them.
+  allows("/rpc/either", "OPTIONS,POST"),
+  allows("/rpc/needing", "OPTIONS,GET,HEAD,POST"),
+  ["OPTIONS /keyed", { headers: { Accept: "a/b" } }, 200, undefined, { Allow: all }],
+]);
+
+const error = (code: string, message: string, more: object = {}) => ({
+  code,
+  message,
+  details: null,
+  hint: null,
+  ...more,
+});
+
+suite.rows("OPTIONS refuses what other methods refuse", [
+  [
+    "OPTIONS /keyyed",
+    {},
+    404,
+    error("SVC205", "Could not find the table 'api.keyyed' in the schema cache", {
+      hint: "Perhaps you meant the table 'api.keyed'",
+    }),
+    { Allow: null },
+  ],
+  [
+    "OPTIONS /rpc/readin",
+    {},
+    404,
+    error(
+      "SVC202",
+      "Could not find the function api.readin without parameters in the schema cache",
+      {
+        details:
+          "Searched for the function api.readin without parameters, but no matches were found in the schema cache.",
+        hint: "Perhaps you meant to call the function api.reading",
+      },
+    ),
+  ],
+  [
+    "OPTIONS /rpc/unclear",
+    {},
+    300,
+    error(
+      "SVC203",
+      "Could not choose the best candidate function between: api.unclear(), api.unclear(a => integer)",
+      {
+        hint:
+          "Try renaming the parameters or the function itself in the database so function overloading can be resolved",
+      },
+    ),
+  ],
+  [
+    "OPTIONS /rpc/fixed?a=1",
+    {},
+    400,
+    error("SVC100", '"failed to parse filter (1)" (line 1, column 1)', {
+      details: 'unexpected "1" expecting "not" or operator (eq, gt, ...)',
+    }),
+  ],
+  [
+    "OPTIONS /rpc/reading?nope.id=eq.1",
+    {},
+    400,
+    error("SVC108", "'nope' is not an embedded resource in this request", {
+      hint: "Verify that 'nope' is included in the 'select' query parameter.",
+    }),
+  ],
+  [
+    "OPTIONS /rpc/reading",
+    { headers: { Accept: "a/b" } },
+    406,
+    error("SVC107", "None of these media types are available: a/b"),
+  ],
+  [
+    "OPTIONS /rpc/reading",
+    { headers: { Prefer: "handling=strict, x" } },
+    400,
+    error("SVC122", "Invalid preferences given with handling=strict", {
+      details: "Invalid preferences: x",
+    }),
+  ],
+  [
+    "OPTIONS /keyed?order=a.b.c",
+    {},
+    400,
+    error("SVC100", '"failed to parse order (a.b.c)" (line 1, column 3)', {
+      details: 'unexpected "b" expecting "asc", "desc", "nullsfirst" or "nullslast"',
+    }),
+  ],
+  ["OPTIONS /a/b", {}, 404, error("SVC125", "Invalid path specified in request URL")],
+  [
+    "OPTIONS /keyed",
+    { headers: { "Accept-Profile": "no" } },
+    406,
+    error("SVC106", "Invalid schema: no", {
+      hint: "Only the following schemas are exposed: api",
+    }),
+  ],
+]);
+
+const closed = apiSuite("options", { dbSchemas: ["api"] }, {
+  title: "options without anonymous role",
+});
+closed.rows("OPTIONS is authenticated", [
+  ["OPTIONS /keyed", {}, 401, error("SVC302", "Anonymous access is disabled")],
+  ["OPTIONS /keyed", { as: "anon" }, 200, undefined, { Allow: all }],
+]);

@@ -1,0 +1,175 @@
+import { deepStrictEqual, strictEqual } from "node:assert/strict";
+import { apiSuite, type Row } from "../support/api.ts";
+
+const config = { dbSchemas: ["api"], dbAnonRole: "anon", dbTxEnd: "commit" } as const;
+const suite = apiSuite("overrides", config);
+
+const query = (parts: Record<string, string>) => new URLSearchParams(parts).toString();
+const headersOf = (...list: readonly unknown[]) => query({ headers: JSON.stringify(list) });
+
+const invalidStatus = {
+  code: "SVC112",
+  details: null,
+  hint: null,
+  message: "response.status guc must be a valid status code",
+};
+const invalidHeaders = {
+  code: "SVC111",
+  details: null,
+  hint: null,
+  message:
+    "response.headers guc must be a JSON array composed of objects with a single key and a string value",
+};
+
+suite.rows("response.status", [
+  ["GET /rpc/teapot", {}, 418, { message: "short and stout" }],
+  ["POST /rpc/teapot", {}, 418, { message: "short and stout" }],
+  ["GET /rpc/respond", {}, 200, "done"],
+  ["GET /rpc/respond?status=201", {}, 201, "done"],
+  ["GET /rpc/respond?status=403abc", {}, 403, "done"],
+  ["HEAD /rpc/respond?status=202", {}, 202, undefined],
+  ["GET /rpc/respond_void?status=202", {}, 202, undefined, { "Content-Type": null }],
+  ["HEAD /rpc/respond_void?status=202", {}, 202, undefined],
+  ["GET /rpc/respond_rows?status=203&limit=1&select=id", {}, 203, [{ id: 1 }]],
+  ...[204, 205, 304].map((status): Row => [
+    `GET /rpc/respond?status=${status}`,
+    {},
+    status,
+    undefined,
+    { "Content-Type": null, "Content-Length": null },
+  ]),
+  ["POST /logged", { body: { id: 11, status: "202", headers: null } }, 202, undefined, {
+    "Content-Length": "0",
+  }],
+  ["PATCH /logged?id=eq.1", { body: { status: "202", headers: null } }, 202, undefined],
+  ["PUT /logged?id=eq.1", { body: { id: 1, status: "202", headers: null } }, 202, undefined],
+]);
+
+suite.rows("response.status that is none", [
+  ...["abc", "-1", "+200", "99", "100", "600", "20000"].map((status): Row => [
+    `GET /rpc/respond?${query({ status })}`,
+    {},
+    500,
+    invalidStatus,
+    { "Proxy-Status": "SVC; error=SVC112" },
+  ]),
+  // The status is looked at first.
+  [`GET /rpc/respond?${query({ status: "abc", headers: "nonsense" })}`, {}, 500, invalidStatus],
+]);
+
+suite.rows("response.headers", [
+  [`GET /rpc/respond?${headersOf({ "X-One": "1" })}`, {}, 200, "done", { "X-One": "1" }],
+  [`HEAD /rpc/respond?${headersOf({ "X-One": "1" })}`, {}, 200, undefined, { "X-One": "1" }],
+  [`GET /rpc/respond_void?${headersOf({ "X-One": "1" })}`, {}, 204, undefined, { "X-One": "1" }],
+  [`GET /rpc/respond_rows?select=id&id=eq.1&${headersOf({ "X-One": "1" })}`, {}, 200, [{ id: 1 }], {
+    "X-One": "1",
+  }],
+  [`GET /rpc/respond?headers=[]`, {}, 200, "done", { Vary: "Accept, Prefer, Range" }],
+  [`GET /rpc/respond?${headersOf({ "content-type": "a/b" })}`, {}, 200, '"done"', {
+    "Content-Type": "a/b",
+  }],
+  [
+    `GET /rpc/respond?${
+      headersOf({ vary: "Cookie" }, { "content-range": "x" }, { server: "mine" })
+    }`,
+    {},
+    200,
+    "done",
+    { Vary: "Cookie", "Content-Range": "x", Server: "mine" },
+  ],
+  [
+    `GET /rpc/respond?${headersOf({ "Preference-Applied": "own" })}`,
+    { headers: { Prefer: "count=exact" } },
+    200,
+    "done",
+    { "Preference-Applied": "own" },
+  ],
+  // Nothing of the client's or the database's can end the head or the body early.
+  [
+    `GET /rpc/respond?${headersOf({ "Content-Length": "1" }, { Connection: "close" })}`,
+    {},
+    200,
+    "done",
+    {
+      "Content-Length": "6",
+      Connection: null,
+    },
+  ],
+  [`GET /rpc/respond?${headersOf({ Vary: "" })}`, {}, 200, "done", { Vary: null }],
+  [
+    "POST /logged",
+    {
+      body: { id: 12, status: null, headers: '[{"Location": "/elsewhere"}]' },
+      headers: { Prefer: "return=headers-only" },
+    },
+    201,
+    undefined,
+    { Location: "/elsewhere" },
+  ],
+  [
+    "PATCH /logged?id=eq.1",
+    {
+      body: { status: null, headers: '[{"X-One": "1"}]' },
+      headers: { Prefer: "return=representation" },
+    },
+    200,
+    [{ id: 1, status: null, headers: '[{"X-One": "1"}]' }],
+    { "X-One": "1" },
+  ],
+]);
+
+suite.rows(
+  "response.headers that are none",
+  [
+    "nonsense",
+    "{}",
+    "5",
+    '["a"]',
+    '[["a"]]',
+    "[{}]",
+    '[{"a":"b","c":"d"}]',
+    '[{"a":1}]',
+    '[{"a":null}]',
+    '[{"a b":"c"}]',
+    '[{"":"c"}]',
+    '[{"a":"b\\r\\nSet-Cookie: c=d"}]',
+  ].map((headers): Row => [
+    `GET /rpc/respond?${query({ headers })}`,
+    {},
+    500,
+    invalidHeaders,
+    { "Proxy-Status": "SVC; error=SVC111", "Set-Cookie": null },
+  ]),
+);
+
+suite.test("a repeated header is sent as often", async (api) => {
+  const list = headersOf({ "Set-Cookie": "a=1" }, { "Set-Cookie": "b=2" });
+  const response = await api(`GET /rpc/respond?${list}`);
+  deepStrictEqual(response.headers.getSetCookie(), ["a=1", "b=2"]);
+});
+
+suite.test("errors and plain OPTIONS carry nothing of it", async (api) => {
+  const failed = await api("POST /rpc/fail", { body: { state: "no" } });
+  strictEqual(failed.status, 404);
+  strictEqual(failed.headers.get("X-Lost"), null);
+});
+
+suite.test("what cannot be answered is not written", async (api) => {
+  const count = async () =>
+    (await api("GET /notes", { headers: { Prefer: "count=exact" } }))
+      .headers.get("Content-Range");
+  const before = await count();
+  for (const given of [{ status: "abc" }, { headers: "nonsense" }, { headers: "[[]]" }]) {
+    const response = await api("POST /rpc/respond_writing", { body: given });
+    strictEqual(response.status, 500);
+  }
+  strictEqual(await count(), before);
+});
+
+suite.test("a body that is not sent leaves the connection free", async (api) => {
+  for (let turn = 0; turn < 12; turn++) {
+    const response = await api("GET /rpc/long_body?status=204");
+    strictEqual(response.status, 204);
+  }
+  strictEqual((await api("GET /notes?select=id&limit=1")).status, 200);
+});

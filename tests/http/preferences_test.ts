@@ -1,0 +1,215 @@
+import { deepStrictEqual, strictEqual } from "node:assert/strict";
+import { type ApiConfig, apiSuite, type Row } from "../support/api.ts";
+
+const base: ApiConfig = { dbSchemas: ["api"], dbAnonRole: "anon" };
+const suite = apiSuite("preferences", { ...base, dbTxEnd: "rollback-allow-override" });
+
+const prefer = (Prefer: string, more: object = {}) => ({ headers: { Prefer }, ...more });
+const applied = (text: string | null) => ({ "Preference-Applied": text });
+
+/** Everything that is a preference, in an order of its own. */
+const everything =
+  "max-affected=9, timezone=UTC, handling=strict, tx=rollback, count=exact, return=minimal, missing=default, resolution=merge-duplicates";
+const common = "count=exact, tx=rollback, handling=strict, timezone=UTC";
+
+suite.rows("Preference-Applied", [
+  ["GET /stamps?id=eq.9", prefer(everything), 200, [], applied(common)],
+  ["HEAD /stamps", prefer(everything), 200, undefined, applied(common)],
+  [
+    "POST /stamps",
+    prefer(everything, { body: { id: 5 } }),
+    201,
+    undefined,
+    applied(
+      `resolution=merge-duplicates, missing=default, return=minimal, ${common}`,
+    ),
+  ],
+  [
+    "PATCH /stamps?id=eq.1",
+    prefer(everything, { body: { note: "x" } }),
+    204,
+    undefined,
+    applied(`missing=default, return=minimal, ${common}, max-affected=9`),
+  ],
+  [
+    "PUT /stamps?id=eq.1",
+    prefer(everything, { body: { id: 1, note: "x" } }),
+    204,
+    undefined,
+    applied(`return=minimal, ${common}`),
+  ],
+  [
+    "DELETE /stamps?id=eq.1",
+    prefer(everything),
+    204,
+    undefined,
+    applied(`return=minimal, ${common}, max-affected=9`),
+  ],
+  ["GET /rpc/numbers", prefer(everything), 200, [1, 2, 3], applied(`${common}, max-affected=9`)],
+  ["POST /rpc/numbers", prefer(everything), 200, [1, 2, 3], applied(`${common}, max-affected=9`)],
+  [
+    "DELETE /stamps?id=lt.10",
+    prefer("handling=lenient, max-affected=10"),
+    204,
+    undefined,
+    applied("handling=lenient"),
+  ],
+  [
+    "POST /keyless",
+    prefer("return=representation, resolution=merge-duplicates", { body: { a: 1 } }),
+    201,
+    [{ a: 1 }],
+    applied("return=representation"),
+  ],
+  [
+    "POST /stamps?on_conflict=id",
+    prefer("resolution=ignore-duplicates", { body: { id: 1 } }),
+    201,
+    undefined,
+    applied("resolution=ignore-duplicates"),
+  ],
+  ["GET /stamps?id=eq.9", {}, 200, [], applied(null)],
+  ["GET /stamps?id=eq.9", prefer("anything"), 200, [], applied(null)],
+  ["GET /stamps?id=eq.9", prefer("count=exact;x=y"), 200, [], applied(null)],
+  ["GET /stamps?id=eq.9", prefer("COUNT=exact"), 200, [], applied(null)],
+  ["GET /stamps?id=eq.9", prefer("tx=commit, tx=rollback"), 200, [], applied("tx=commit")],
+  ["GET /stamps?id=eq.9", prefer("count=none, count=exact, count=planned"), 200, [], {
+    "Preference-Applied": "count=exact",
+  }],
+  ["OPTIONS /stamps", prefer(common), 200, undefined, applied(null)],
+  ["OPTIONS /rpc/numbers", prefer(common), 200, undefined, applied(null)],
+  ["GET /nothing", prefer(common), 404, {
+    code: "SVC205",
+    details: null,
+    hint: null,
+    message: "Could not find the table 'api.nothing' in the schema cache",
+  }, applied(null)],
+]);
+
+const invalid = (tokens: string) => ({
+  code: "SVC122",
+  details: `Invalid preferences: ${tokens}`,
+  hint: null,
+  message: "Invalid preferences given with handling=strict",
+});
+const strict = (text: string, more: object = {}) => prefer(`handling=strict, ${text}`, more);
+
+suite.rows("handling=strict", [
+  ["GET /stamps", strict("anything"), 400, invalid("anything")],
+  ["GET /stamps", prefer("b, handling=strict, a, b"), 400, invalid("b, a, b")],
+  ["GET /stamps", strict("count=none"), 400, invalid("count=none")],
+  ["GET /stamps", strict("return=none,"), 400, invalid("return=none, ")],
+  ["GET /stamps", strict("Count=exact"), 400, invalid("Count=exact")],
+  ["GET /stamps", strict("params=single-object"), 400, invalid("params=single-object")],
+  ["GET /stamps", strict("params=multiple-objects"), 400, invalid("params=multiple-objects")],
+  ["HEAD /stamps", strict("anything"), 400, undefined],
+  ["POST /stamps", strict("return=representation, x", { body: { id: 5 } }), 400, invalid("x")],
+  ["PATCH /stamps", strict("x", { body: { note: "x" } }), 400, invalid("x")],
+  ["PUT /stamps?id=eq.1", strict("x", { body: { id: 1 } }), 400, invalid("x")],
+  ["DELETE /stamps", strict("x"), 400, invalid("x")],
+  ["GET /rpc/numbers", strict("x"), 400, invalid("x")],
+  ["POST /rpc/nothing_back", strict("max-affected=1, x"), 400, invalid("x")],
+  ["OPTIONS /rpc/numbers", strict("x"), 400, invalid("x")],
+  ["OPTIONS /stamps", strict("x"), 200, undefined],
+  ["GET /stamps?id=eq.9", strict("resolution=merge-duplicates, return=minimal"), 200, []],
+  ["GET /stamps?id=eq.9", strict("max-affected=ten"), 200, [], applied("handling=strict")],
+  ["GET /stamps?id=eq.9", strict("tx=commit"), 200, [], applied("tx=commit, handling=strict")],
+  ["GET /stamps?id=eq.9", prefer("handling=lenient, handling=strict, x"), 200, []],
+]);
+
+suite.rows("which error comes first", [
+  ["GET /nothing", strict("x"), 404, {
+    code: "SVC205",
+    details: null,
+    hint: null,
+    message: "Could not find the table 'api.nothing' in the schema cache",
+  }],
+  ["GET /stamps", { headers: { Prefer: "handling=strict, x", Accept: "a/b" } }, 406, {
+    code: "SVC107",
+    details: null,
+    hint: null,
+    message: "None of these media types are available: a/b",
+  }],
+  ["POST /rpc/numbers", { headers: { Prefer: "handling=strict, x", Accept: "a/b" } }, 406, {
+    code: "SVC107",
+    details: null,
+    hint: null,
+    message: "None of these media types are available: a/b",
+  }],
+  [
+    "DELETE /stamps",
+    { headers: { Prefer: "handling=strict, x", Accept: "a/b" } },
+    400,
+    invalid("x"),
+  ],
+]);
+
+const stamp = (text: string) => [{ at: text }];
+const zone = (name: string, text: string): Row => [
+  "GET /stamps?id=eq.1&select=at",
+  prefer(`timezone=${name}`),
+  200,
+  stamp(text),
+  applied(`timezone=${name}`),
+];
+const zoneError = (name: string, message: string, details: string | null = null): Row => [
+  "GET /stamps?id=eq.1&select=at",
+  prefer(`timezone=${name}`),
+  400,
+  { code: "22023", details, hint: null, message },
+  applied(null),
+];
+suite.rows("timezone", [
+  zone("America/Los_Angeles", "2023-10-18T05:37:59.611-07:00"),
+  zone("america/los_angeles", "2023-10-18T05:37:59.611-07:00"),
+  zone("UTC", "2023-10-18T12:37:59.611+00:00"),
+  zone("-4", "2023-10-18T08:37:59.611-04:00"),
+  zone("5.5", "2023-10-18T18:07:59.611+05:30"),
+  zone("+05:30", "2023-10-18T07:07:59.611-05:30"),
+  zone("-05:30", "2023-10-18T18:07:59.611+05:30"),
+  zoneError("Jupiter/Red_Spot", 'invalid value for parameter "TimeZone": "Jupiter/Red_Spot"'),
+  zoneError("", 'invalid value for parameter "TimeZone": ""'),
+  zoneError(
+    "05:30:15",
+    'time zone "05:30:15" appears to use leap seconds',
+    "PostgreSQL does not support leap seconds.",
+  ),
+  zoneError(
+    "x'; drop table api.stamps; --",
+    `invalid value for parameter "TimeZone": "x'; drop table api.stamps; --"`,
+  ),
+  ["GET /rpc/zone", prefer("timezone=Asia/Tokyo"), 200, "Asia/Tokyo"],
+]);
+
+suite.test("lines of the header count as one list", async (api) => {
+  const request = new Request("http://localhost/stamps?select=id&order=id&limit=1");
+  request.headers.append("Prefer", "handling=strict, count=exact");
+  request.headers.append("prefer", "something");
+  const response = await api.handler(request);
+  strictEqual(response.status, 400);
+  deepStrictEqual(await response.json(), invalid("something"));
+});
+
+/** What stays of a row by `db-tx-end` and `Prefer: tx=`, and what is said of it. */
+const ends:
+  readonly (readonly [NonNullable<ApiConfig["dbTxEnd"]>, string, boolean, string | null])[] = [
+    ["commit", "tx=rollback", true, null],
+    ["commit-allow-override", "", true, null],
+    ["commit-allow-override", "tx=commit", true, "tx=commit"],
+    ["commit-allow-override", "tx=rollback", false, "tx=rollback"],
+    ["rollback", "tx=commit", false, null],
+    ["rollback-allow-override", "", false, null],
+    ["rollback-allow-override", "tx=rollback", false, "tx=rollback"],
+    ["rollback-allow-override", "tx=commit", true, "tx=commit"],
+  ];
+for (const [dbTxEnd, preference, kept, named] of ends) {
+  const title = `preferences, db-tx-end ${dbTxEnd}, ${preference || "nothing said"}`;
+  const ending = apiSuite("preferences", { ...base, dbTxEnd }, { title });
+  ending.test(kept ? "keeps a row" : "forgets a row", async (api) => {
+    const written = await api("POST /keyless", prefer(preference, { body: { a: 77 } }));
+    strictEqual(written.status, 201);
+    strictEqual(written.headers.get("Preference-Applied"), named);
+    const rows = await api("GET /keyless?a=eq.77");
+    deepStrictEqual(await rows.json(), kept ? [{ a: 77 }] : []);
+  });
+}

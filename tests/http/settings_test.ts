@@ -1,0 +1,150 @@
+import { strictEqual } from "node:assert/strict";
+import { apiSuite } from "../support/api.ts";
+
+const base = { dbSchemas: ["api"], dbAnonRole: "anon" } as const;
+const json = { "Content-Type": "application/json; charset=utf-8" };
+
+/** The value of a setting in a request's transaction. */
+const setting = (name: string) => `GET /rpc/setting?name=${name}`;
+
+const suite = apiSuite("settings", {
+  ...base,
+  dbPreRequest: { schema: "internal", name: "check_request" },
+  appSettings: [["app.settings.region", "eu"], ["app.settings.empty", ""]],
+});
+
+suite.rows("settings of the role", [
+  [setting("statement_timeout"), { as: "settings_clerk" }, 200, "10s"],
+  [setting("work_mem"), { as: "settings_clerk" }, 200, "5MB"],
+  [setting("datestyle"), { as: "settings_boss" }, 200, "SQL, DMY"],
+  [setting("statement_timeout"), { as: 'Settings "Odd"' }, 200, "11s"],
+  [setting("statement_timeout"), {}, 200, "0"],
+  [setting("statement_timeout"), { as: "settings_boss" }, 200, "0"],
+  [setting("nobody.knows"), { as: "settings_clerk" }, 200, null],
+]);
+
+suite.rows("isolation of the role, and of the function before it", [
+  [setting("transaction_isolation"), { as: "settings_clerk" }, 200, "repeatable read"],
+  [setting("transaction_isolation"), { as: "settings_boss" }, 200, "read committed"],
+  [setting("transaction_isolation"), {}, 200, "read committed"],
+  ["GET /rpc/isolated", {}, 200, "serializable"],
+  ["GET /rpc/isolated", { as: "settings_clerk" }, 200, "serializable"],
+]);
+
+suite.rows("settings of the function go before those of the role", [
+  ["GET /rpc/timed?name=statement_timeout", { as: "settings_clerk" }, 200, "4s"],
+  ["GET /rpc/timed?name=statement_timeout", {}, 200, "4s"],
+]);
+
+suite.rows("app.settings", [
+  [setting("app.settings.region"), {}, 200, "eu"],
+  [setting("APP.SETTINGS.region"), { as: "settings_clerk" }, 200, "eu"],
+  [setting("app.settings.empty"), {}, 200, ""],
+  [setting("app.settings.missing"), {}, 200, null],
+]);
+
+suite.rows("the request", [
+  [setting("request.method"), {}, 200, "GET"],
+  [setting("request.path"), {}, 200, "/rpc/setting"],
+  [setting("request.jwt.claims"), {}, 200, '{"role":"anon"}'],
+  [setting("request.jwt.claim.sub"), { as: { role: "settings_clerk", sub: "x" } }, 200, null],
+  [setting("search_path"), {}, 200, '"api", "public"'],
+  [setting("role"), { as: "settings_clerk" }, 200, "settings_clerk"],
+  [setting("timezone"), { headers: { Prefer: "timezone=America/Lima" } }, 200, "America/Lima"],
+]);
+
+const noPrivilege = {
+  code: "42501",
+  details: null,
+  hint: "account closed",
+  message: "insufficient_privilege",
+};
+
+suite.rows("db-pre-request", [
+  [setting("x"), { headers: { "X-Check": "refuse" } }, 401, noPrivilege, {
+    "WWW-Authenticate": "Bearer",
+  }],
+  [
+    setting("x"),
+    { headers: { "X-Check": "refuse" }, as: "settings_clerk" },
+    403,
+    noPrivilege,
+    { "WWW-Authenticate": null, "Proxy-Status": "SVC; error=42501" },
+  ],
+  [
+    setting("x"),
+    { headers: { "X-Check": "plain" } },
+    400,
+    { code: "P0001", details: null, hint: "h", message: "Disabled" },
+  ],
+  [setting("role"), { headers: { "X-Check": "headers" } }, 200, "anon", { "X-Checked": "yes" }],
+  [setting("role"), { headers: { "X-Check": "boss" }, as: "settings_clerk" }, 200, "settings_boss"],
+  ["OPTIONS /rpc/setting", { headers: { "X-Check": "refuse" } }, 200, undefined],
+]);
+
+const legacy = apiSuite("settings", {
+  ...base,
+  jwtClaimSettings: true,
+  dbPreRequest: { schema: "internal", name: "check_request" },
+}, { title: "settings by claim" });
+
+const claims = {
+  role: "settings_clerk",
+  sub: 'a "b" é',
+  n: 12345678901234,
+  list: [1, { a: null }],
+  nothing: null,
+  "http://x/y": true,
+  "a.b": "dotted",
+  "x'; select 1; --": "no name",
+};
+
+legacy.rows("each claim with a possible name is a setting of its own", [
+  [setting("request.jwt.claim.sub"), { as: claims }, 200, 'a "b" é'],
+  [setting("request.jwt.claim.role"), { as: claims }, 200, "settings_clerk"],
+  [setting("request.jwt.claim.n"), { as: claims }, 200, "12345678901234"],
+  [setting("request.jwt.claim.list"), { as: claims }, 200, '[1,{"a":null}]'],
+  [setting("request.jwt.claim.a.b"), { as: claims }, 200, null],
+  [setting("request.jwt.claim.role"), {}, 200, "anon"],
+  [setting("app.seen"), { as: claims, headers: { "X-Check": "claim" } }, 200, 'a "b" é'],
+]);
+
+legacy.test("claims of one request are not those of the next", async (api) => {
+  await api(setting("request.jwt.claim.sub"), { as: claims });
+  const response = await api(setting("request.jwt.claim.sub"));
+  strictEqual(await response.json() || null, null);
+});
+
+const hoisted = apiSuite("settings", { ...base, dbHoistedTxSettings: ["work_mem"] }, {
+  title: "settings that are hoisted",
+});
+
+hoisted.rows("db-hoisted-tx-settings names the functions' settings that count", [
+  ["GET /rpc/timed?name=work_mem", {}, 200, "6MB"],
+  ["GET /rpc/isolated", {}, 200, "serializable"],
+]);
+
+const without = apiSuite("settings", { ...base, dbConfig: false }, { title: "without db-config" });
+
+without.rows("db-config = false leaves the roles' settings alone", [
+  [setting("statement_timeout"), { as: "settings_clerk" }, 200, "0"],
+  [setting("transaction_isolation"), { as: "settings_clerk" }, 200, "read committed"],
+]);
+
+// PGlite has no timers of its own.
+const timed = apiSuite("settings", base, { title: "statement timeout", engines: ["pg"] });
+
+timed.rows("of a function ends its call", [
+  [
+    "GET /rpc/timeout_of_statement",
+    {},
+    500,
+    {
+      code: "57014",
+      details: null,
+      hint: null,
+      message: "canceling statement due to statement timeout",
+    },
+    { ...json, "Proxy-Status": "SVC; error=57014", "Retry-After": null },
+  ],
+]);

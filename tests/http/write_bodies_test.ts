@@ -1,0 +1,447 @@
+import { deepStrictEqual, strictEqual } from "node:assert/strict";
+import { type Api, apiSuite, type Row } from "../support/api.ts";
+import { buildRequest } from "../support/request.ts";
+
+const suite = apiSuite("writes_shapes", { dbSchemas: ["api"], dbAnonRole: "anon" }, {
+  title: "writes_shapes, bodies",
+});
+const representation = { Prefer: "return=representation" };
+const json = { "Content-Type": "application/json", ...representation };
+const csv = { "Content-Type": "text/csv", ...representation };
+const form = { "Content-Type": "application/x-www-form-urlencoded", ...representation };
+
+const refused = (code: string, message: string, details: string | null = null) => ({
+  code,
+  details,
+  hint: null,
+  message,
+});
+const badJson = refused("SVC102", "Empty or invalid json");
+const noTable = refused("SVC205", "Could not find the table 'api.nothing' in the schema cache");
+const mixed = refused("SVC102", "All object keys must match");
+const uneven = refused("SVC102", "All lines must have same number of fields");
+const unknown = (column: string, table = "single") =>
+  refused("SVC204", `Could not find the '${column}' column of '${table}' in the schema cache`);
+const notAcceptable = (type: string) => refused("SVC107", `Content-Type not acceptable: ${type}`);
+const bytes = (text: string, ...more: number[]) =>
+  Uint8Array.from([...new TextEncoder().encode(text), ...more]);
+
+suite.rows("JSON", [
+  ["POST /single?select=id", { body: '{"id":3}', headers: representation }, 201, [{ id: 3 }]],
+  [
+    "POST /single?select=id",
+    {
+      body: '{"id":3}',
+      headers: { "Content-Type": "application/json; charset=latin1", ...representation },
+    },
+    201,
+    [{ id: 3 }],
+  ],
+  ["POST /single?select=id", { body: ' \t\r\n[{"id":3}] \n', headers: json }, 201, [{ id: 3 }]],
+  ["POST /single?select=id", { body: '\ufeff{"id":3}', headers: json }, 201, [{ id: 3 }]],
+  [
+    "POST /single?select=id,note",
+    {
+      body: [{ id: 3, note: "a" }, { note: "b", id: 4 }],
+      headers: json,
+    },
+    201,
+    [{ id: 3, note: "a" }, { id: 4, note: "b" }],
+  ],
+  ["POST /single?select=note", { body: '{"id":3,"note":"a","note":"b"}', headers: json }, 201, [
+    { note: "b" },
+  ]],
+  ...["[]", "5", '"x"', "null", "true"].map((body): Row => [
+    "POST /single",
+    { body, headers: { ...json, Prefer: "return=representation, count=exact" } },
+    201,
+    [],
+    { "Content-Range": "*/0" },
+  ]),
+  ["POST /defaults?select=own", { body: "{}", headers: json }, 201, [{ own: 5 }]],
+  ["POST /defaults?select=own", { body: "[{},{}]", headers: json }, 201, [{ own: 5 }, { own: 5 }]],
+  ...[
+    "",
+    " ",
+    "{",
+    '{"id":3',
+    '{"id":3}}',
+    '{"id":}',
+    "{'id':3}",
+    '[{"id":3},]',
+    "nothing",
+    '{"id":3}{"id":4}',
+    '{"note":"\\x"}',
+    "[".repeat(1000),
+  ].map((body): Row => ["POST /single", { body, headers: json }, 400, badJson]),
+  ["POST /single", { body: bytes('{"note":"', 0xff, 0x22, 0x7d), headers: json }, 400, badJson],
+  ["POST /single", { body: bytes('{"note":"', 0, 0x22, 0x7d), headers: json }, 400, badJson],
+  ["POST /single", { headers: json }, 400, badJson],
+  ["POST /single", {}, 400, badJson],
+  ...[
+    '[{"id":3},{"id":4,"note":"x"}]',
+    '[{"id":3},{"note":"x"}]',
+    "[1]",
+    "[null]",
+    "[[]]",
+    '[{"id":3},5]',
+  ].map((body): Row => ["POST /single", { body, headers: json }, 400, mixed]),
+  ["POST /single", { body: { id: 3, note: "\0" } }, 400, {
+    code: "22P05",
+    details: "\\u0000 cannot be converted to text.",
+    hint: null,
+    message: "unsupported Unicode escape sequence",
+  }],
+  ["POST /single", { body: { note: "no key" } }, 400, {
+    code: "23502",
+    details: "Failing row contains (null, no key, given).",
+    hint: null,
+    message: 'null value in column "id" of relation "single" violates not-null constraint',
+  }],
+]);
+
+/** PGlite has no answer to more than its stack holds. */
+const server = apiSuite("writes_shapes", { dbSchemas: ["api"], dbAnonRole: "anon" }, {
+  title: "writes_shapes, bodies too deep for the server",
+  engines: ["pg"],
+});
+
+server.rows("JSON", [
+  [
+    "POST /typed?columns=id,jb",
+    {
+      body: `{"id":1,"jb":${"[".repeat(100_000)}${"]".repeat(100_000)}}`,
+      headers: json,
+    },
+    413,
+    {
+      code: "54001",
+      details: null,
+      hint:
+        'Increase the configuration parameter "max_stack_depth" (currently 2048kB), after ensuring the platform\'s stack depth limit is adequate.',
+      message: "stack depth limit exceeded",
+    },
+  ],
+]);
+
+suite.rows("columns", [
+  [
+    "POST /single?columns=id,note&select=*",
+    {
+      body: [{ id: 3, note: "x", other: "left out", more: 1 }, { id: 4 }],
+      headers: json,
+    },
+    201,
+    [{ id: 3, note: "x", other: "given" }, { id: 4, note: null, other: "given" }],
+  ],
+  ["POST /single?columns=id,id,note&select=id", { body: { id: 3 }, headers: json }, 201, [
+    { id: 3 },
+  ]],
+  ["POST /single?columns=%22id%22,note&select=id", { body: { id: 3 }, headers: json }, 201, [
+    { id: 3 },
+  ]],
+  ["POST /single?columns=id", { body: [], headers: json }, 201, []],
+  ["POST /single?columns=", { body: { id: 3 } }, 400, {
+    code: "SVC100",
+    details: "unexpected end of input expecting field name (* or [a..z0..9_$])",
+    hint: null,
+    message: '"failed to parse columns parameter ()" (line 1, column 1)',
+  }],
+  ["POST /single?columns=id,nope,maybe", { body: { id: 3 } }, 400, unknown("maybe")],
+  ["POST /single?columns=id,shout", { body: { id: 3 } }, 400, unknown("shout")],
+  ["POST /nothing?columns=id", { body: { id: 3 } }, 404, noTable],
+  ["POST /single?columns=id", { body: "", headers: json }, 400, {
+    code: "22P02",
+    details: "The input string ended unexpectedly.",
+    hint: null,
+    message: "invalid input syntax for type json",
+  }],
+  ["POST /single?columns=id", { body: "{", headers: json }, 400, {
+    code: "22P02",
+    details: "The input string ended unexpectedly.",
+    hint: null,
+    message: "invalid input syntax for type json",
+  }],
+  [
+    "POST /single?columns=id",
+    { body: "5", headers: json },
+    400,
+    refused("22023", "cannot call json_to_recordset on a scalar"),
+  ],
+  [
+    "POST /single?columns=id",
+    { body: "[1]", headers: json },
+    400,
+    refused("22023", "argument of json_to_recordset must be an array of objects"),
+  ],
+  [
+    "POST /single?columns=id,note",
+    {
+      body: bytes('{"id":3,"note":"', 0xff, 0x22, 0x7d),
+      headers: json,
+    },
+    400,
+    refused("22021", 'invalid byte sequence for encoding "UTF8": 0xff'),
+  ],
+  [
+    "POST /single?columns=id,note",
+    {
+      body: bytes('{"id":3,"note":"', 0, 0x22, 0x7d),
+      headers: json,
+    },
+    400,
+    refused("22021", 'invalid byte sequence for encoding "UTF8": 0x00'),
+  ],
+]);
+
+suite.rows("unknown keys", [
+  ["POST /single", { body: { id: 3, nope: 1 } }, 400, unknown("nope")],
+  ["POST /single", { body: [{ id: 3, nope: 1, maybe: 2 }] }, 400, unknown("maybe")],
+  ["POST /single", { body: { "": 1 } }, 400, unknown("")],
+  ["POST /single", { body: '{"__proto__":1,"id":3}', headers: json }, 400, unknown("__proto__")],
+  ["POST /single", { body: { 'a"; drop table x --': 1 } }, 400, unknown('a"; drop table x --')],
+  ["POST /single", { body: "id,nope\n3,x", headers: csv }, 400, unknown("nope")],
+  ["POST /single", { body: "id=3&nope=x", headers: form }, 400, unknown("nope")],
+  ["PATCH /single", { body: { nope: 1 } }, 400, unknown("nope")],
+  ["PATCH /single?columns=nope", { body: { note: "x" } }, 400, unknown("nope")],
+  // What embeds and tables are wrong about is said first; what a body is wrong about before that.
+  [
+    "POST /keyless?select=a,nothing(id)",
+    { body: { nope: 1 } },
+    400,
+    refused(
+      "SVC200",
+      "Could not find a relationship between 'keyless' and 'nothing' in the schema cache",
+      "Searched for a foreign key relationship between 'keyless' and 'nothing' in the schema 'api', but no matches were found.",
+    ),
+  ],
+  ["POST /nothing", { body: { nope: 1 } }, 404, noTable],
+  ["POST /nothing", { body: "{", headers: json }, 400, badJson],
+]);
+
+suite.rows("CSV", [
+  ["POST /single", { body: "id,note\n3,a\n4,b\n", headers: csv }, 201, [
+    { id: 3, note: "a", other: "given" },
+    { id: 4, note: "b", other: "given" },
+  ]],
+  [
+    "POST /single?select=note",
+    {
+      body: 'note,id\r\n"a ""b"", c\nd",3\r\n\r\n"",4\r\n,5\r\nNULL,6\r\n"NULL",7\r\n null,8',
+      headers: csv,
+    },
+    201,
+    [
+      { note: 'a "b", c\nd' },
+      { note: "" },
+      { note: "" },
+      { note: null },
+      { note: null },
+      { note: " null" },
+    ],
+  ],
+  ["POST /single?select=note", { body: "id,note,note\n3,a,b", headers: csv }, 201, [
+    { note: "b" },
+  ]],
+  ["POST /single?select=id", { body: "id\n3,a,b\n4", headers: csv }, 201, [{ id: 3 }, { id: 4 }]],
+  ["POST /single?select=id,note,other", { body: "id,note,other\n3,a\n4,b", headers: csv }, 201, [
+    { id: 3, note: "a", other: "given" },
+    { id: 4, note: "b", other: "given" },
+  ]],
+  ["POST /single", { body: "id,note\n", headers: csv }, 201, []],
+  ["POST /single", { body: "id,note\n3,a\n4", headers: csv }, 400, uneven],
+  ["POST /single", { body: "id, note\n3,a", headers: csv }, 400, unknown(" note")],
+  [
+    "POST /single",
+    { body: "id,note\n,a", headers: csv },
+    400,
+    refused("22P02", 'invalid input syntax for type integer: ""'),
+  ],
+  ["POST /single?columns=id&select=note", { body: "id,note\n3,a", headers: csv }, 201, [
+    { note: "a" },
+  ]],
+  ["POST /single?columns=nope&select=note", { body: "id,note\n3,a", headers: csv }, 201, [
+    { note: "a" },
+  ]],
+  [
+    "POST /single?columns=id,note,other&select=other",
+    {
+      body: "id,note\n3,a",
+      headers: { ...csv, Prefer: "missing=default, return=representation" },
+    },
+    201,
+    [{ other: "given" }],
+  ],
+  [
+    "POST /single",
+    { body: "", headers: csv },
+    400,
+    refused("SVC102", "parse error (no names) at line 1 of the CSV body"),
+  ],
+  [
+    "POST /single",
+    { body: "id,note", headers: csv },
+    400,
+    refused("SVC102", "parse error (no line break) at line 1 of the CSV body"),
+  ],
+  [
+    "POST /single",
+    { body: 'id,note\n3,"a', headers: csv },
+    400,
+    refused("SVC102", "parse error (quote not closed) at line 2 of the CSV body"),
+  ],
+  [
+    "POST /single",
+    { body: bytes("id,note\n3,", 0xff), headers: csv },
+    400,
+    refused("SVC102", "The body is not UTF-8 text"),
+  ],
+  [
+    "POST /single",
+    { body: "id,note\n3,\0", headers: csv },
+    400,
+    refused("SVC102", "The body holds the character NUL"),
+  ],
+  ["POST /paints?select=tint", { body: "id,tint\n5,NULL", headers: csv }, 201, [{ tint: null }]],
+]);
+
+suite.rows("forms", [
+  ["POST /single", { body: "id=3&note=x+y%26z", headers: form }, 201, [
+    { id: 3, note: "x y&z", other: "given" },
+  ]],
+  ["POST /single?select=note", { body: "id=3&note=a&note=b", headers: form }, 201, [
+    { note: "b" },
+  ]],
+  ["POST /single?select=note", { body: "id=3&note", headers: form }, 201, [{ note: "" }]],
+  ["POST /single?select=note", { body: "id=3&note=NULL", headers: form }, 201, [
+    { note: "NULL" },
+  ]],
+  ["POST /defaults?select=own", { body: "", headers: form }, 201, [{ own: 5 }]],
+  ["POST /single?columns=nope&select=id", { body: "id=3", headers: form }, 201, [{ id: 3 }]],
+  ["PATCH /single?id=eq.1&select=note", { body: "note=x", headers: form }, 200, [{ note: "x" }]],
+  [
+    "POST /single",
+    { body: "id=x", headers: form },
+    400,
+    refused("22P02", 'invalid input syntax for type integer: "x"'),
+  ],
+  [
+    "POST /single",
+    { body: "id=3&note=%FF", headers: form },
+    400,
+    refused("SVC102", "Form fields must be UTF-8 text without NUL"),
+  ],
+  [
+    "POST /single",
+    { body: "id=3&note=%00", headers: form },
+    400,
+    refused("SVC102", "Form fields must be UTF-8 text without NUL"),
+  ],
+]);
+
+suite.rows("content types", [
+  ...[
+    "text/plain",
+    "text/xml",
+    "application/octet-stream",
+    "application/vnd.svc.object+json",
+    "application/geo+json",
+    "image/png",
+    "rubbish",
+  ].flatMap((type): Row[] =>
+    ["POST /single", "PATCH /single", "PUT /single?id=eq.1", "POST /single?columns=id"].map(
+      (line): Row => [
+        line,
+        { body: "{}", headers: { "Content-Type": type } },
+        415,
+        notAcceptable(type),
+      ],
+    )
+  ),
+  [
+    "POST /single",
+    { body: "{}", headers: { "Content-Type": "text/plain; charset=utf-8" } },
+    415,
+    notAcceptable("text/plain"),
+  ],
+  [
+    "POST /nothing",
+    { body: "{}", headers: { "Content-Type": "text/plain" } },
+    415,
+    notAcceptable("text/plain"),
+  ],
+]);
+
+const committing = apiSuite("writes_shapes", {
+  dbSchemas: ["api"],
+  dbAnonRole: "anon",
+  dbTxEnd: "commit",
+}, { title: "writes_shapes, bodies that leave nothing behind" });
+
+async function rowsOf(api: Api): Promise<unknown> {
+  return await (await api("GET /single?order=id")).json();
+}
+
+committing.test("a bad body changes nothing, and the connection goes on", async (api) => {
+  const before = await rowsOf(api);
+  const bodies: readonly [line: string, body: string | Uint8Array, type?: string][] = [
+    ["POST /single?columns=id", '[{"id":3},{"id":4},'],
+    ["POST /single?columns=id", '[{"id":3},{"id":"x"}]'],
+    ["POST /single?columns=id", '[{"id":3},5]'],
+    ["POST /single?columns=id,note", bytes('[{"id":3},{"id":4,"note":"', 0, 0x22, 0x7d, 0x5d)],
+    ["POST /single?columns=id,note", bytes('[{"id":3},{"id":4,"note":"', 0xff, 0x22, 0x7d, 0x5d)],
+    ["POST /single", '[{"id":3},{"id":4,"note":"\\u0000"}]'],
+    ["POST /single", '[{"id":3},{"id":1}]'],
+    ["POST /single", '[{"id":3},{"id":null}]'],
+    ["POST /single", '[{"id":3},{"id":99999999999}]'],
+    ["POST /single", '[{"id":3}'],
+    ["POST /single", "id\n3\nx\n", "text/csv"],
+    ["PATCH /single?columns=note", '{"note":"changed"'],
+    ["PUT /single?id=eq.3", '{"id":3}}'],
+  ];
+  for (const [line, body, type] of bodies) {
+    const headers = { "Content-Type": type ?? "application/json" };
+    const response = await api(line, { body, headers });
+    strictEqual(response.status >= 400 && response.status < 500, true, `${line}: ${body}`);
+    deepStrictEqual(await rowsOf(api), before, `${line}: ${body}`);
+  }
+});
+
+committing.test("a body comes in pieces, or breaks off", async (api) => {
+  const pieces = ['[{"id":', "30}", ',{"id":31}]'];
+  const send = async (broken: boolean) => {
+    const left = [...pieces];
+    const body = new ReadableStream({
+      pull(controller) {
+        const piece = left.shift();
+        if (piece !== undefined) controller.enqueue(new TextEncoder().encode(piece));
+        else if (broken) controller.error(new Error("gone"));
+        else controller.close();
+      },
+    });
+    const request = await buildRequest({ line: "POST /single", origin: "http://x" });
+    const response = await api.handler(new Request(request, { body }));
+    return { status: response.status, body: await response.text() };
+  };
+  const before = await rowsOf(api);
+  const refusal = await send(true);
+  strictEqual(refusal.status, 400);
+  deepStrictEqual(JSON.parse(refusal.body), refused("SVC102", "The body ended early"));
+  deepStrictEqual(await rowsOf(api), before);
+  deepStrictEqual(await send(false), { status: 201, body: "" });
+  const ids = await (await api("GET /single?id=gte.30&select=id&order=id")).json();
+  deepStrictEqual(ids, [{ id: 30 }, { id: 31 }]);
+});
+
+committing.test("a long body is one statement", async (api) => {
+  const body = Array.from({ length: 30_000 }, (_, id) => ({ id: 1000 + id, note: "x".repeat(80) }));
+  for (const columns of ["", "?columns=id,note"]) {
+    const response = await api(`POST /single${columns}`, {
+      body,
+      headers: { Prefer: "count=exact" },
+    });
+    strictEqual(response.status, 201);
+    strictEqual(response.headers.get("Content-Range"), "*/30000");
+    await api("DELETE /single?id=gte.1000");
+  }
+});

@@ -1,0 +1,602 @@
+import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
+import { apiSuite, type Row } from "../support/api.ts";
+
+const suite = apiSuite("writes_shapes", { dbSchemas: ["api"], dbAnonRole: "anon" }, {
+  title: "writes_shapes, inserts",
+});
+const representation = { Prefer: "return=representation" };
+const headersOnly = { Prefer: "return=headers-only" };
+const missing = { Prefer: "missing=default, return=representation" };
+
+const refused = (code: string, message: string, details: string | null = null) => ({
+  code,
+  details,
+  hint: null,
+  message,
+});
+
+suite.rows("returned", [
+  ["POST /single", { body: { id: 3, note: "x" } }, 201, undefined, {
+    "Content-Length": "0",
+    "Content-Type": null,
+    "Content-Range": "*/*",
+    Location: null,
+    "Preference-Applied": null,
+  }],
+  ["POST /single", { body: { id: 3 }, headers: { Prefer: "return=minimal" } }, 201, undefined, {
+    "Content-Length": "0",
+    "Content-Type": null,
+    Location: null,
+    "Preference-Applied": "return=minimal",
+  }],
+  ["POST /single", { body: { id: 3 }, headers: headersOnly }, 201, undefined, {
+    "Content-Length": "0",
+    "Content-Type": null,
+    Location: "/single?id=eq.3",
+  }],
+  ["POST /single", { body: { id: 3 }, headers: representation }, 201, [
+    { id: 3, note: null, other: "given" },
+  ], { Location: null, "Content-Type": "application/json; charset=utf-8" }],
+  ...["", ", count=planned"].map((count): Row => [
+    "POST /single",
+    { body: [{ id: 3 }, { id: 4 }], headers: { Prefer: `return=minimal${count}` } },
+    201,
+    undefined,
+    { "Content-Range": "*/*" },
+  ]),
+  ...["exact", "estimated"].map((count): Row => [
+    "POST /single",
+    { body: [{ id: 3 }, { id: 4 }], headers: { Prefer: `count=${count}` } },
+    201,
+    undefined,
+    { "Content-Range": "*/2", "Preference-Applied": `count=${count}` },
+  ]),
+  [
+    "POST /single?select=id&order=id.desc",
+    {
+      body: [{ id: 3 }, { id: 4 }],
+      headers: representation,
+    },
+    201,
+    [{ id: 4 }, { id: 3 }],
+  ],
+  [
+    "POST /single?select=id&limit=1&offset=1&id=gt.3",
+    {
+      body: [{ id: 3 }, { id: 4 }],
+      headers: representation,
+    },
+    201,
+    [{ id: 3 }, { id: 4 }],
+  ],
+  ["POST /single?id=nope.3", { body: { id: 3 } }, 400, {
+    code: "SVC100",
+    details: 'unexpected "p" expecting "not" or operator (eq, gt, ...)',
+    hint: null,
+    message: '"failed to parse filter (nope.3)" (line 1, column 1)',
+  }],
+  [
+    "POST /single?select=key:id,text:id::text,shout",
+    {
+      body: { id: 3, note: "loud" },
+      headers: representation,
+    },
+    201,
+    [{ key: 3, text: "3", shout: "LOUD" }],
+  ],
+  ["POST /single?select=nothing", { body: { id: 3 } }, 201, undefined],
+  ["POST /single?select=nothing", { body: { id: 3 }, headers: headersOnly }, 400, {
+    code: "42703",
+    details: null,
+    hint: null,
+    message: "column single.nothing does not exist",
+  }],
+  ["POST /keyless", { body: { a: "x" }, headers: headersOnly }, 201, undefined, {
+    Location: null,
+    "Preference-Applied": "return=headers-only",
+  }],
+  ["POST /single", { body: [{ id: 3 }, { id: 4 }], headers: headersOnly }, 201, undefined, {
+    Location: null,
+  }],
+  [
+    "POST /single",
+    { body: [{ id: 3 }], headers: { Accept: "text/csv", ...representation } },
+    201,
+    "id,note,other\n3,,given",
+    { "Content-Type": "text/csv; charset=utf-8" },
+  ],
+  ["POST /single", { body: [], headers: { Accept: "text/csv", ...representation } }, 201, "\n"],
+  [
+    "POST /keyless",
+    {
+      body: "a,b\nNULL,foo",
+      headers: { Accept: "text/csv", "Content-Type": "text/csv", ...representation },
+    },
+    201,
+    "a,b\n,foo",
+  ],
+]);
+
+suite.rows("Location", [
+  ["POST /compound", { body: { a: 5, b: "Rock & R" }, headers: headersOnly }, 201, undefined, {
+    Location: "/compound?a=eq.5&b=eq.Rock%20%26%20R",
+  }],
+  ["POST /compound?select=note", { body: { a: 5, b: "x" }, headers: headersOnly }, 201, undefined, {
+    Location: "/compound?a=eq.5&b=eq.x",
+  }],
+  [
+    "POST /rights?select=right_id",
+    { body: { right_id: 9 }, headers: headersOnly },
+    201,
+    undefined,
+    {
+      Location: "/rights?right_id=eq.9",
+    },
+  ],
+  ["POST /camelCase", { body: { theKey: 9 }, headers: headersOnly }, 201, undefined, {
+    Location: "/camelCase?theKey=eq.9",
+  }],
+  [
+    "POST /%D0%BA%D0%BB%D1%8E%D1%87%20&%20key",
+    {
+      body: { "имя": "ü(1)" },
+      headers: headersOnly,
+    },
+    201,
+    undefined,
+    {
+      Location: "/\xd0\xba\xd0\xbb\xd1\x8e\xd1\x87%20&%20key?" +
+        "%D0%B8%D0%BC%D1%8F=eq.%C3%BC%281%29",
+    },
+  ],
+  ["POST /parted", { body: { id: 4, region: "b" }, headers: headersOnly }, 201, undefined, {
+    Location: "/parted?id=eq.4&region=eq.b",
+  }],
+  ["POST /joined", { body: { left_id: 1, right_id: 4 }, headers: headersOnly }, 201, undefined, {
+    Location: "/joined?left_id=eq.1&right_id=eq.4",
+  }],
+  ["POST /singles", { body: { id: 4 }, headers: headersOnly }, 201, undefined, {
+    Location: "/singles?id=eq.4",
+  }],
+  ["POST /only_key", { body: { id: 4 }, headers: headersOnly }, 201, undefined, {
+    Location: "/only_key?id=eq.4",
+  }],
+  ["POST /joined", { body: { right_id: 4, left_id: null }, headers: headersOnly }, 201, undefined, {
+    Location: "/joined?left_id=is.null&right_id=eq.4",
+  }],
+]);
+
+suite.rows("types", [
+  [
+    "POST /typed",
+    {
+      body: '{"id":1,"n":1.005,"f":"NaN","t":{"a": 1},"flag":"yes","ts":"2024-01-02T00:00:00Z",' +
+        '"v":"12345","c":"a","b":"1010","ints":[1,null],"grid":[[1,2],[3,4]],"mood":"glad",' +
+        '"place":{"y":2,"x":1},"j":{"a":1,  "a":2},"jb":{"a":1,"a":2},"bytes":"\\\\x00ff",' +
+        '"u":"00000000-0000-0000-0000-000000000001"}',
+      headers: { "Content-Type": "application/json", ...representation },
+    },
+    201,
+    [{
+      id: 1,
+      n: 1.01,
+      f: "NaN",
+      t: '{"a": 1}',
+      flag: true,
+      ts: "2024-01-02T00:00:00+00:00",
+      v: "12345",
+      c: "a  ",
+      b: "1010",
+      ints: [1, null],
+      grid: [[1, 2], [3, 4]],
+      mood: "glad",
+      place: { x: 1, y: 2 },
+      j: { a: 2 },
+      jb: { a: 2 },
+      bytes: "\\x00ff",
+      u: "00000000-0000-0000-0000-000000000001",
+      checked: null,
+    }],
+  ],
+  // json keeps its text, jsonb does not.
+  [
+    "POST /typed?select=j::text,jb::text,t",
+    {
+      body: '{"id":1,"j":{"a":1,  "a":2},"jb":{"a":1,  "a":2},"t":[1, 2]}',
+      headers: { "Content-Type": "application/json", ...representation },
+    },
+    201,
+    [{ j: '{"a":1,  "a":2}', jb: '{"a": 2}', t: "[1, 2]" }],
+  ],
+  // With missing=default the whole body is jsonb first.
+  [
+    "POST /typed?columns=id,j&select=j::text",
+    {
+      body: '{"id":1,"j":{"a":1,  "a":2}}',
+      headers: { "Content-Type": "application/json", ...missing },
+    },
+    201,
+    [{ j: '{"a": 2}' }],
+  ],
+  [
+    "POST /typed?select=j,jb,t",
+    {
+      body: { id: 1, j: null, jb: null, t: null },
+      headers: representation,
+    },
+    201,
+    [{ j: null, jb: null, t: null }],
+  ],
+  [
+    "POST /typed?j=is.null&select=j",
+    {
+      body: { id: 1, j: null },
+      headers: representation,
+    },
+    201,
+    [{ j: null }],
+  ],
+  [
+    "POST /typed?select=ints,t,flag,n",
+    {
+      body: { id: 1, ints: "{1,2}", t: 5, flag: 1, n: "7" },
+      headers: representation,
+    },
+    201,
+    [{ ints: [1, 2], t: "5", flag: true, n: 7 }],
+  ],
+  [
+    "POST /typed",
+    { body: { id: "x" } },
+    400,
+    refused("22P02", 'invalid input syntax for type integer: "x"'),
+  ],
+  [
+    "POST /typed",
+    { body: { id: 1, mood: "mad" } },
+    400,
+    refused("22P02", 'invalid input value for enum mood: "mad"'),
+  ],
+  [
+    "POST /typed",
+    { body: { id: 1, v: "123456" } },
+    400,
+    refused("22001", "value too long for type character varying(5)"),
+  ],
+  [
+    "POST /typed",
+    { body: { id: 1, c: "1234" } },
+    400,
+    refused("22001", "value too long for type character(3)"),
+  ],
+  [
+    "POST /typed",
+    { body: { id: 1, b: "10" } },
+    400,
+    refused("22026", "bit string length 2 does not match type bit(4)"),
+  ],
+  [
+    "POST /typed",
+    { body: { id: 99999999999 } },
+    400,
+    refused("22003", 'value "99999999999" is out of range for type integer'),
+  ],
+  [
+    "POST /single",
+    { body: { ID: 1 } },
+    400,
+    refused("SVC204", "Could not find the 'ID' column of 'single' in the schema cache"),
+  ],
+]);
+
+suite.rows("defaults", [
+  [
+    "POST /defaults?select=own,score,grade,plain,label,doc",
+    {
+      body: {},
+      headers: representation,
+    },
+    201,
+    [{ own: 5, score: 7, grade: 9, plain: null, label: "0", doc: { a: [1] } }],
+  ],
+  [
+    "POST /defaults?select=own,score,grade",
+    {
+      body: { own: null, score: null, grade: null },
+      headers: representation,
+    },
+    201,
+    [{ own: null, score: null, grade: null }],
+  ],
+  [
+    "POST /defaults?columns=own,score,grade,label,doc,plain&select=own,score,grade,label,doc,plain",
+    {
+      body: [{}, { own: 1, score: 2, grade: 3, label: "l", doc: 4, plain: "p" }, {
+        own: null,
+        score: null,
+        grade: null,
+        label: null,
+        doc: null,
+        plain: null,
+      }],
+      headers: missing,
+    },
+    201,
+    [
+      { own: 5, score: 7, grade: 9, label: "0", doc: { a: [1] }, plain: null },
+      { own: 1, score: 2, grade: 3, label: "l", doc: 4, plain: "p" },
+      { own: null, score: null, grade: null, label: null, doc: null, plain: null },
+    ],
+    { "Preference-Applied": "missing=default, return=representation" },
+  ],
+  [
+    "POST /defaults?columns=own,plain&select=own,plain",
+    {
+      body: [{}, { plain: "p", other: 1 }],
+      headers: { Prefer: "missing=null, return=representation" },
+    },
+    201,
+    [{ own: null, plain: null }, { own: null, plain: "p" }],
+    {
+      "Preference-Applied": "missing=null, return=representation",
+    },
+  ],
+  [
+    "POST /defaults_view?columns=own,plain&select=own,plain",
+    {
+      body: [{}, { own: 1 }],
+      headers: missing,
+    },
+    201,
+    [{ own: 50, plain: null }, { own: 1, plain: null }],
+  ],
+  ["POST /defaults_view?select=own,plain", { body: { plain: "p" }, headers: representation }, 201, [
+    { own: 50, plain: "p" },
+  ]],
+  ["POST /always?select=base,twice", { body: { base: 2 }, headers: representation }, 201, [
+    { base: 2, twice: 4 },
+  ]],
+  ["POST /always", { body: { id: 1 } }, 400, {
+    code: "428C9",
+    details: 'Column "id" is an identity column defined as GENERATED ALWAYS.',
+    hint: "Use OVERRIDING SYSTEM VALUE to override.",
+    message: 'cannot insert a non-DEFAULT value into column "id"',
+  }],
+  [
+    "POST /always",
+    { body: { twice: 1 } },
+    400,
+    refused(
+      "428C9",
+      'cannot insert a non-DEFAULT value into column "twice"',
+      'Column "twice" is a generated column.',
+    ),
+  ],
+  ["POST /always?columns=id,base", { body: [{ base: 1 }], headers: missing }, 400, {
+    code: "428C9",
+    details: 'Column "id" is an identity column defined as GENERATED ALWAYS.',
+    hint: "Use OVERRIDING SYSTEM VALUE to override.",
+    message: 'cannot insert a non-DEFAULT value into column "id"',
+  }],
+  [
+    "POST /defaults?columns=own",
+    { body: 5, headers: missing },
+    400,
+    refused("22023", "cannot extract elements from a scalar"),
+  ],
+  [
+    "POST /defaults?columns=own",
+    { body: [5], headers: missing },
+    400,
+    refused("22023", "cannot call populate_composite on an array"),
+  ],
+]);
+
+suite.rows("domains with representations", [
+  ["POST /paints", { body: { id: 2, tint: "#00FF00" }, headers: representation }, 201, [
+    { id: 2, tint: "#00FF00", name: null },
+  ]],
+  [
+    "POST /paints?columns=id,tint",
+    {
+      body: [{ id: 2, tint: "00FF00" }, { id: 3, tint: null }, { id: 4 }],
+      headers: missing,
+    },
+    201,
+    [
+      { id: 2, tint: "#00FF00", name: null },
+      { id: 3, tint: null, name: null },
+      { id: 4, tint: "#00000F", name: null },
+    ],
+  ],
+  ["POST /paints?columns=id", { body: { id: 2, tint: "x" }, headers: representation }, 201, [
+    { id: 2, tint: "#00000F", name: null },
+  ]],
+  ["POST /paint_list?select=tint", { body: { id: 2, tint: "#1" }, headers: representation }, 201, [
+    { tint: "#000001" },
+  ]],
+  [
+    "POST /paints?select=tint",
+    {
+      body: "id,tint\n2,#1",
+      headers: { "Content-Type": "text/csv", ...representation },
+    },
+    201,
+    [{ tint: "#000001" }],
+  ],
+  [
+    "PATCH /paints?tint=eq.0000FF&select=id,tint",
+    {
+      body: { tint: "#2" },
+      headers: representation,
+    },
+    200,
+    [{ id: 1, tint: "#000002" }],
+  ],
+  [
+    "PUT /swatches?tint=eq.%230000FF",
+    {
+      body: { tint: "#0000FF", name: "navy" },
+      headers: representation,
+    },
+    200,
+    [{ tint: "#0000FF", name: "navy" }],
+  ],
+  ["POST /swatches", { body: { tint: "#3" }, headers: headersOnly }, 201, undefined, {
+    Location: "/swatches?tint=eq.3",
+  }],
+]);
+
+suite.rows("views, partitions and triggers", [
+  ["POST /singles?select=id,note", { body: { id: 5, note: "n" }, headers: representation }, 201, [
+    { id: 5, note: "n" },
+  ]],
+  [
+    "POST /joined",
+    {
+      body: { left_id: 1, right_id: 5, name: "n" },
+      headers: representation,
+    },
+    201,
+    [{ left_id: 1, right_id: 5, name: "n" }],
+  ],
+  [
+    "POST /singles?select=id,nothing(id)",
+    { body: { id: 5 }, headers: { Prefer: "return=minimal" } },
+    400,
+    {
+      code: "SVC200",
+      details:
+        "Searched for a foreign key relationship between 'singles' and 'nothing' in the schema 'api', but no matches were found.",
+      hint: "Perhaps you meant 'rights' instead of 'singles'.",
+      message: "Could not find a relationship between 'singles' and 'nothing' in the schema cache",
+    },
+  ],
+  ["POST /frozen", { body: { total: 1 } }, 500, {
+    code: "55000",
+    details: "Views that return aggregate functions are not automatically updatable.",
+    hint:
+      "To enable inserting into the view, provide an INSTEAD OF INSERT trigger or an unconditional ON INSERT DO INSTEAD rule.",
+    message: 'cannot insert into view "frozen"',
+  }],
+  ["DELETE /frozen", {}, 500, {
+    code: "55000",
+    details: "Views that return aggregate functions are not automatically updatable.",
+    hint:
+      "To enable deleting from the view, provide an INSTEAD OF DELETE trigger or an unconditional ON DELETE DO INSTEAD rule.",
+    message: 'cannot delete from view "frozen"',
+  }],
+  ["POST /parted", { body: { id: 5, region: "a" }, headers: representation }, 201, [
+    { id: 5, region: "a", note: null },
+  ]],
+  [
+    "POST /parted",
+    { body: { id: 5, region: "c" } },
+    400,
+    refused(
+      "23514",
+      'no partition of relation "parted" found for row',
+      "Partition key of the failing row contains (region) = (c).",
+    ),
+  ],
+  [
+    "POST /quiet",
+    {
+      body: [{ id: 5, note: "swallow" }, { id: 6, note: "x" }],
+      headers: { Prefer: "count=exact" },
+    },
+    201,
+    undefined,
+    { "Content-Range": "*/1" },
+  ],
+  ["POST /quiet", { body: { id: 5, note: "raise" } }, 400, {
+    code: "P0001",
+    details: "why",
+    hint: "how",
+    message: "not wanted",
+  }],
+]);
+
+suite.rows("rights", [
+  ["POST /columns", { body: { id: 5, open: "x" } }, 201, undefined],
+  [
+    "POST /columns",
+    { body: { id: 5, closed: "x" } },
+    401,
+    refused("42501", "permission denied for table columns"),
+  ],
+  ["POST /columns?select=id,open", { body: { id: 5 }, headers: representation }, 201, [
+    { id: 5, open: null },
+  ]],
+  [
+    "POST /columns",
+    { body: { id: 5 }, headers: representation },
+    401,
+    refused("42501", "permission denied for table columns"),
+  ],
+  ["POST /columns?select=id", { body: { id: 5 }, headers: headersOnly }, 201, undefined, {
+    Location: "/columns?id=eq.5",
+  }],
+  [
+    "POST /columns",
+    { body: { id: 5 }, headers: headersOnly },
+    401,
+    refused("42501", "permission denied for table columns"),
+  ],
+  ["POST /blind", { body: { id: 5 } }, 201, undefined],
+  ["POST /blind", { body: { id: 5 }, headers: { Prefer: "return=minimal" } }, 201, undefined],
+  [
+    "POST /blind",
+    { body: { id: 5 }, headers: headersOnly },
+    401,
+    refused("42501", "permission denied for table blind"),
+  ],
+  ["POST /blind_keyless", { body: { note: "x" } }, 201, undefined],
+  [
+    "POST /blind_keyless",
+    { body: { note: "x" }, headers: headersOnly },
+    401,
+    refused("42501", "permission denied for table blind_keyless"),
+  ],
+  ["POST /guarded", { body: { id: 5 } }, 201, undefined],
+  [
+    "POST /guarded",
+    { body: { id: 5, owner: "writer" } },
+    401,
+    refused("42501", 'new row violates row-level security policy for table "guarded"'),
+  ],
+  [
+    "POST /guarded",
+    { body: { id: 5, owner: "anon" }, as: "writer" },
+    403,
+    refused("42501", 'new row violates row-level security policy for table "guarded"'),
+  ],
+]);
+
+suite.test("each row that lacks a key gets a value of its own from the sequence", async (api) => {
+  const response = await api("POST /defaults?columns=id,ticket&select=id,ticket", {
+    body: [{ id: 50, ticket: 50 }, {}, { id: 51 }, {}],
+    headers: missing,
+  });
+  const rows: { readonly id: number; readonly ticket: number }[] = await response.json();
+  deepStrictEqual([rows[0], rows[2]?.id], [{ id: 50, ticket: 50 }, 51]);
+  strictEqual(new Set(rows.map(({ id }) => id)).size, 4);
+  strictEqual(new Set(rows.map(({ ticket }) => ticket)).size, 4);
+  ok(rows.every(({ id, ticket }) => id > 0 && ticket > 0));
+});
+
+suite.test("a key that is there takes nothing from the sequence", async (api) => {
+  const next = async () => {
+    const response = await api("POST /defaults?columns=ticket&select=ticket", {
+      body: {},
+      headers: missing,
+    });
+    return (await response.json())[0].ticket;
+  };
+  const before = await next();
+  await api("POST /defaults?columns=id,ticket", {
+    body: [{ id: 1, ticket: 1 }, { id: 2, ticket: null }],
+    headers: missing,
+  });
+  strictEqual(await next(), before + 1);
+});

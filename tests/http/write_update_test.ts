@@ -1,0 +1,709 @@
+import { deepStrictEqual, strictEqual } from "node:assert/strict";
+import { apiSuite, type Row } from "../support/api.ts";
+
+const suite = apiSuite("writes_shapes", { dbSchemas: ["api"], dbAnonRole: "anon" }, {
+  title: "writes_shapes, updates and deletes",
+});
+const representation = { Prefer: "return=representation" };
+const headersOnly = { Prefer: "return=headers-only" };
+const json = { "Content-Type": "application/json; charset=utf-8" };
+
+const refused = (code: string, message: string, details: string | null = null) => ({
+  code,
+  details,
+  hint: null,
+  message,
+});
+const denied = (table: string) => refused("42501", `permission denied for table ${table}`);
+
+suite.rows("PATCH", [
+  ...["", "return=minimal", "return=headers-only"].map((Prefer): Row => {
+    const headers: Record<string, string> = Prefer === "" ? {} : { Prefer };
+    return ["PATCH /single?id=eq.1", { body: { note: "n" }, headers }, 204, undefined, {
+      "Content-Type": null,
+      "Content-Length": null,
+      "Content-Range": "0-0/*",
+      "Range-Unit": "items",
+      Location: null,
+      "Preference-Applied": Prefer || null,
+    }];
+  }),
+  ["PATCH /single?id=eq.1", { body: { note: "n" }, headers: representation }, 200, [
+    { id: 1, note: "n", other: "first" },
+  ], { ...json, "Content-Range": "0-0/*", "Preference-Applied": "return=representation" }],
+  [
+    "PATCH /single?order=id",
+    {
+      body: { note: "n" },
+      headers: { Prefer: "return=representation, count=exact" },
+    },
+    200,
+    [{ id: 1, note: "n", other: "first" }, { id: 2, note: "n", other: "second" }],
+    {
+      "Content-Range": "0-1/2",
+    },
+  ],
+  ["PATCH /single?id=eq.9", { body: { note: "n" } }, 204, undefined, { "Content-Range": "*/*" }],
+  ["PATCH /single?id=eq.9", { body: { note: "n" }, headers: representation }, 200, []],
+  ["PATCH /keyless", { body: { a: "n" }, headers: { Prefer: "count=exact" } }, 204, undefined, {
+    "Content-Range": "*/0",
+  }],
+  ["PATCH /single?id=eq.1&select=note", { body: { note: null }, headers: representation }, 200, [
+    { note: null },
+  ]],
+  // Filters look at the old rows; all that were updated come back.
+  [
+    "PATCH /single?note=eq.one&select=note",
+    {
+      body: { note: "uno" },
+      headers: representation,
+    },
+    200,
+    [{ note: "uno" }],
+  ],
+  [
+    "PATCH /single?or=(note.eq.one,note.eq.two)&select=id,note&order=id.desc",
+    {
+      body: { note: "n" },
+      headers: representation,
+    },
+    200,
+    [{ id: 2, note: "n" }, { id: 1, note: "n" }],
+  ],
+  [
+    "PATCH /single?not.and=(note.eq.one)&select=id",
+    {
+      body: { note: "n" },
+      headers: representation,
+    },
+    200,
+    [{ id: 2 }],
+  ],
+  [
+    "PATCH /single?shout=eq.ONE&select=id,shout",
+    {
+      body: { note: "n" },
+      headers: representation,
+    },
+    200,
+    [{ id: 1, shout: "N" }],
+  ],
+  [
+    "PATCH /defaults?doc-%3Ea-%3E%3E0=eq.1&select=id",
+    {
+      body: { own: 1 },
+      headers: representation,
+    },
+    200,
+    [],
+  ],
+  [
+    "PATCH /single?zzzzzzzz=eq.1",
+    { body: { note: "n" } },
+    400,
+    {
+      code: "42703",
+      details: null,
+      hint: null,
+      message: "column single.zzzzzzzz does not exist",
+    },
+  ],
+  [
+    "PATCH /single?id=eq.x",
+    { body: { note: "n" } },
+    400,
+    refused("22P02", 'invalid input syntax for type integer: "x"'),
+  ],
+  [
+    "PATCH /always",
+    { body: { twice: 1 } },
+    400,
+    refused(
+      "428C9",
+      'column "twice" can only be updated to DEFAULT',
+      'Column "twice" is a generated column.',
+    ),
+  ],
+  [
+    "PATCH /parted?id=eq.1&select=id,region",
+    {
+      body: { region: "b" },
+      headers: representation,
+    },
+    200,
+    [{ id: 1, region: "b" }],
+  ],
+  ["PATCH /singles?id=eq.1", { body: { note: "v" }, headers: representation }, 200, [
+    { id: 1, note: "v" },
+  ]],
+  [
+    "PATCH /quiet",
+    { body: { note: "swallow" }, headers: { Prefer: "count=exact" } },
+    204,
+    undefined,
+    { "Content-Range": "*/0" },
+  ],
+]);
+
+suite.rows("PATCH with several objects takes the first", [
+  [
+    "PATCH /single?id=eq.1&select=note",
+    {
+      body: [{ note: "a" }, { note: "b" }],
+      headers: representation,
+    },
+    200,
+    [{ note: "a" }],
+  ],
+  [
+    "PATCH /single?id=eq.1&columns=note&select=note",
+    {
+      body: [{ note: "a", x: 1 }, {}],
+      headers: representation,
+    },
+    200,
+    [{ note: "a" }],
+  ],
+  [
+    "PATCH /single?id=eq.1&select=note",
+    {
+      body: "note\na\nb\n",
+      headers: { ...representation, "Content-Type": "text/csv" },
+    },
+    200,
+    [{ note: "a" }],
+  ],
+  [
+    "PATCH /single?id=eq.1&select=note",
+    {
+      body: "note=a&note=b",
+      headers: { ...representation, "Content-Type": "application/x-www-form-urlencoded" },
+    },
+    200,
+    [{ note: "b" }],
+  ],
+]);
+
+const nothing: readonly unknown[] = [{}, [], [{}], [{}, {}], 5, "x", null, true];
+
+suite.rows("PATCH without columns changes nothing", [
+  ...nothing.flatMap((value): Row[] => {
+    const body = JSON.stringify(value);
+    const type = { "Content-Type": "application/json" };
+    return [
+      ["PATCH /single", { body, headers: type }, 204, undefined, { "Content-Range": "*/*" }],
+      ["PATCH /single", { body, headers: { ...type, Prefer: "count=exact" } }, 204, undefined, {
+        "Content-Range": "*/0",
+      }],
+      ["PATCH /single", { body, headers: { ...type, ...headersOnly } }, 204, undefined],
+      ["PATCH /single", { body, headers: { ...type, ...representation } }, 200, []],
+      [
+        "PATCH /single?select=text:id::text",
+        { body, headers: { ...type, ...representation } },
+        200,
+        [],
+      ],
+    ];
+  }),
+  ["PATCH /blind", { body: {} }, 204, undefined],
+  [
+    "PATCH /single?columns=note&select=note&order=id",
+    { body: [], headers: representation },
+    200,
+    [],
+  ],
+  ["PATCH /single?columns=note&select=note", { body: {}, headers: representation }, 200, [
+    { note: null },
+    { note: null },
+  ]],
+]);
+
+suite.rows("PATCH with missing=default", [
+  [
+    "PATCH /single?id=eq.1&columns=note,other&select=note,other",
+    {
+      body: { note: "n" },
+      headers: { Prefer: "missing=default, return=representation" },
+    },
+    200,
+    [{ note: "n", other: "given" }],
+    {
+      "Preference-Applied": "missing=default, return=representation",
+    },
+  ],
+  [
+    "PATCH /single?id=eq.1&columns=note,other&select=note,other",
+    {
+      body: { other: null },
+      headers: { Prefer: "missing=default, return=representation" },
+    },
+    200,
+    [{ note: null, other: null }],
+  ],
+]);
+
+suite.rows("DELETE", [
+  ...["", "return=minimal", "return=headers-only"].map((Prefer): Row => {
+    const headers: Record<string, string> = Prefer === "" ? {} : { Prefer };
+    return ["DELETE /single?id=eq.1", { headers }, 204, undefined, {
+      "Content-Type": null,
+      "Content-Length": null,
+      "Content-Range": "*/*",
+      "Range-Unit": "items",
+      "Preference-Applied": Prefer || null,
+    }];
+  }),
+  ["DELETE /single?order=id.desc&select=id", { headers: representation }, 200, [
+    { id: 2 },
+    { id: 1 },
+  ], { ...json, "Content-Range": "*/*" }],
+  ["DELETE /single", { headers: { Prefer: "count=exact" } }, 204, undefined, {
+    "Content-Range": "*/2",
+  }],
+  [
+    "DELETE /single?id=eq.9",
+    { headers: { Prefer: "return=representation, count=exact" } },
+    200,
+    [],
+    { "Content-Range": "*/0" },
+  ],
+  ["DELETE /single?id=eq.9", {}, 204, undefined],
+  [
+    "DELETE /single?or=(id.eq.1,note.eq.two)&select=key:id,note::text",
+    {
+      headers: representation,
+    },
+    200,
+    [{ key: 1, note: "one" }, { key: 2, note: "two" }],
+  ],
+  // The body is not looked at, whatever it is.
+  [
+    "DELETE /single?id=eq.1",
+    { body: "<not json", headers: { "Content-Type": "text/xml" } },
+    204,
+    undefined,
+  ],
+  ["DELETE /single?id=eq.1", { body: { id: 2 } }, 204, undefined],
+  ["DELETE /single?shout=eq.ONE&select=shout", { headers: representation }, 200, [
+    { shout: "ONE" },
+  ]],
+  ["DELETE /joined?right_id=eq.1", { headers: representation }, 200, []],
+  ["DELETE /parted?id=eq.1", { headers: representation }, 200, [
+    { id: 1, region: "a", note: "old" },
+  ]],
+]);
+
+suite.rows("embeds show what was before", [
+  [
+    "PATCH /self?id=eq.2&select=name,parent:parent_id(name)",
+    {
+      body: { name: "new" },
+      headers: representation,
+    },
+    200,
+    [{ name: "new", parent: { name: "root" } }],
+  ],
+  [
+    "PATCH /self?id=eq.1&select=name,self!parent_id(name)",
+    {
+      body: { name: "new" },
+      headers: representation,
+    },
+    200,
+    [{ name: "new", self: [{ name: "leaf" }] }],
+  ],
+  [
+    "PATCH /self?id=eq.1&select=name,tags(name),card(text)&tags.order=name.desc",
+    {
+      body: { name: "new" },
+      headers: representation,
+    },
+    200,
+    [{
+      name: "new",
+      tags: [{ name: "y" }, { name: "x" }],
+      card: { text: "card of root" },
+    }],
+  ],
+  [
+    "PATCH /self?id=eq.1&select=name,tags(name)&tags.name=eq.x",
+    {
+      body: { name: "new" },
+      headers: representation,
+    },
+    200,
+    [{ name: "new", tags: [{ name: "x" }] }],
+  ],
+  [
+    "PATCH /self?select=id,card!inner(text)",
+    {
+      body: { name: "new" },
+      headers: { Prefer: "return=representation, count=exact" },
+    },
+    200,
+    [{ id: 1, card: { text: "card of root" } }],
+    { "Content-Range": "0-0/1" },
+  ],
+  [
+    "PATCH /self?select=id&card=is.null",
+    { body: { name: "new" }, headers: representation },
+    400,
+    refused("42703", "column self.card does not exist"),
+  ],
+  [
+    "DELETE /self?id=eq.2&select=name,tags(name),parent:parent_id(name)",
+    {
+      headers: representation,
+    },
+    200,
+    [{ name: "leaf", tags: [{ name: "z" }], parent: { name: "root" } }],
+  ],
+  [
+    "POST /self?select=name,tags(name),parent:parent_id(name)",
+    {
+      body: { id: 3, name: "n", parent_id: 2 },
+      headers: representation,
+    },
+    201,
+    [{ name: "n", tags: [], parent: { name: "leaf" } }],
+  ],
+  [
+    "PATCH /self?select=id,nothing(id)",
+    { body: { name: "new" } },
+    400,
+    refused(
+      "SVC200",
+      "Could not find a relationship between 'self' and 'nothing' in the schema cache",
+      "Searched for a foreign key relationship between 'self' and 'nothing' in the schema 'api', but no matches were found.",
+    ),
+  ],
+]);
+
+suite.rows("conditions on embeds say nothing about what is changed", [
+  [
+    "PATCH /self?select=id,tags(name)&tags.or=(name.eq.x,name.eq.z)&order=id",
+    {
+      body: { name: "new" },
+      headers: representation,
+    },
+    200,
+    [{ id: 1, tags: [{ name: "x" }] }, { id: 2, tags: [{ name: "z" }] }],
+  ],
+  [
+    "DELETE /self_tags?select=self_id,tags(name)&tags.name=eq.x&order=tag_id",
+    {
+      headers: representation,
+    },
+    200,
+    [
+      { self_id: 1, tags: { name: "x" } },
+      { self_id: 1, tags: null },
+      { self_id: 2, tags: null },
+    ],
+  ],
+]);
+
+suite.rows("rights", [
+  ["PATCH /columns?id=eq.1", { body: { open: "n" } }, 204, undefined],
+  ["PATCH /columns?id=eq.1", { body: { closed: "n" } }, 401, denied("columns")],
+  ["PATCH /columns?closed=eq.c", { body: { open: "n" } }, 401, denied("columns")],
+  ["PATCH /columns?id=eq.1&select=open", { body: { open: "n" }, headers: representation }, 200, [
+    { open: "n" },
+  ]],
+  [
+    "PATCH /columns?id=eq.1",
+    { body: { open: "n" }, headers: representation },
+    401,
+    denied("columns"),
+  ],
+  ["PATCH /columns?id=eq.1", { body: { open: "n" }, headers: headersOnly }, 401, denied("columns")],
+  [
+    "PATCH /columns?id=eq.1&select=id",
+    { body: { open: "n" }, headers: headersOnly },
+    204,
+    undefined,
+  ],
+  ["PATCH /blind", { body: { note: "n" } }, 204, undefined, { "Content-Range": "0-0/*" }],
+  ["PATCH /blind?id=eq.1", { body: { note: "n" } }, 401, denied("blind")],
+  ["DELETE /blind", {}, 204, undefined],
+  ["DELETE /blind", { headers: representation }, 401, denied("blind")],
+  ["DELETE /columns?id=eq.1&select=id", { headers: representation }, 200, [{ id: 1 }]],
+  ["DELETE /columns?id=eq.1", { headers: representation }, 401, denied("columns")],
+  ["PATCH /guarded?select=id", { body: { note: "n" }, headers: representation }, 200, [{ id: 1 }]],
+  [
+    "PATCH /guarded?select=id",
+    { body: { note: "n" }, headers: representation, as: "writer" },
+    200,
+    [{ id: 2 }],
+  ],
+  ["DELETE /guarded?select=id", { headers: representation }, 200, [{ id: 1 }]],
+  [
+    "PATCH /guarded?id=eq.1",
+    { body: { owner: "writer" } },
+    401,
+    refused("42501", 'new row violates row-level security policy for table "guarded"'),
+  ],
+]);
+
+const noOrder = {
+  code: "SVC109",
+  details: null,
+  hint: "Apply an 'order' using unique column(s)",
+  message: "A 'limit' was applied without an explicit 'order'",
+};
+const tooMany = (changed: number, limit: number) =>
+  refused(
+    "SVC110",
+    "The maximum number of rows allowed to change was surpassed",
+    `Results contain ${changed} rows changed but the maximum number allowed is ${limit}`,
+  );
+const note = { body: { note: "n" }, headers: representation };
+
+suite.rows("limited", [
+  ["PATCH /single?order=id&limit=1&select=id", note, 200, [{ id: 1 }]],
+  ["PATCH /single?order=id.desc&limit=1&select=id", note, 200, [{ id: 2 }]],
+  ["PATCH /single?order=id&limit=1&offset=1&select=id", note, 200, [{ id: 2 }]],
+  ["PATCH /single?order=id&offset=1&select=id", note, 200, [{ id: 2 }]],
+  ["PATCH /single?order=id&limit=0&select=id", note, 200, []],
+  ["PATCH /single?order=id&limit=5&select=id", note, 200, [{ id: 1 }, { id: 2 }]],
+  ["PATCH /single?id=gt.1&order=id&limit=1&select=id", note, 200, [{ id: 2 }]],
+  ["PATCH /single?order=id&limit=1", { body: { note: "n" } }, 204, undefined, {
+    "Content-Range": "0-0/*",
+  }],
+  [
+    "PATCH /single?order=id&limit=1&select=note",
+    {
+      body: [{ note: "a" }, { note: "b" }],
+      headers: representation,
+    },
+    200,
+    [{ note: "a" }],
+  ],
+  ["PATCH /compound?order=b,a.desc&limit=1&select=a", note, 200, [{ a: 2 }]],
+  ["DELETE /keyless?order=ctid&limit=1", {}, 204, undefined],
+  ["DELETE /single?order=ctid&limit=1&select=id", { headers: representation }, 200, [{ id: 1 }]],
+  ["DELETE /single?order=note.desc.nullslast&limit=1&select=id", { headers: representation }, 200, [
+    { id: 2 },
+  ]],
+  ["DELETE /singles?order=id&limit=1&select=id", { headers: representation }, 200, [{ id: 1 }]],
+  ["DELETE /single?order=id&limit=1", { headers: { Range: "1-0" } }, 204, undefined],
+  ["DELETE /self_tags?order=self_id&limit=1", {}, 400, tooMany(2, 1)],
+  ["DELETE /self_tags?order=self_id&offset=0&select=tag_id", { headers: representation }, 200, [
+    { tag_id: 1 },
+    { tag_id: 2 },
+    { tag_id: 3 },
+  ]],
+  // What the representation leaves out was changed all the same.
+  [
+    "PATCH /self_tags?order=self_id&limit=1&select=tag_id,tags!inner(name)&tags.name=eq.x",
+    {
+      body: { self_id: 2 },
+      headers: representation,
+    },
+    400,
+    tooMany(2, 1),
+  ],
+  ["DELETE /single?limit=1", {}, 400, noOrder],
+  ["DELETE /single?offset=1", {}, 400, noOrder],
+  ["PATCH /single?limit=1", { body: { note: "n" } }, 400, noOrder],
+  ["PATCH /single?limit=1", { body: "{", headers: { "Content-Type": "text/xml" } }, 400, noOrder],
+  ["PATCH /self?select=id,tags(id)&tags.limit=1", { body: { name: "n" } }, 400, noOrder],
+  ["PATCH /self?select=id,tags(id)&tags.order=id&limit=1", { body: { name: "n" } }, 400, noOrder],
+  [
+    "PATCH /self?select=id,parent:parent_id(name)&order=parent(name)&limit=1",
+    {
+      body: { name: "n" },
+    },
+    400,
+    noOrder,
+  ],
+  [
+    "DELETE /single?order=id&limit=-1",
+    {},
+    416,
+    refused(
+      "SVC103",
+      "Requested range not satisfiable",
+      "Limit should be greater than or equal to zero.",
+    ),
+  ],
+  ["DELETE /single?order=zzzzzzzz&limit=1", {}, 400, {
+    code: "42703",
+    details: null,
+    hint: null,
+    message: "column single.zzzzzzzz does not exist",
+  }],
+]);
+
+const strict = (rest: string) => ({ Prefer: `handling=strict, ${rest}` });
+const exceeded = (rows: number) =>
+  refused(
+    "SVC124",
+    "Query result exceeds max-affected preference constraint",
+    `The query affects ${rows} rows`,
+  );
+
+suite.rows("max-affected", [
+  ["DELETE /single", { headers: strict("max-affected=2") }, 204, undefined, {
+    "Preference-Applied": "handling=strict, max-affected=2",
+  }],
+  ["DELETE /single", { headers: strict("max-affected=1") }, 400, exceeded(2), {
+    "Preference-Applied": null,
+  }],
+  ["DELETE /single?id=eq.1", { headers: strict("max-affected=0") }, 400, exceeded(1)],
+  ["DELETE /single?id=eq.9", { headers: strict("max-affected=0") }, 204, undefined],
+  ["DELETE /single?id=eq.1", { headers: strict("max-affected=-1") }, 400, exceeded(1)],
+  ["DELETE /single", { headers: strict("max-affected=x") }, 204, undefined, {
+    "Preference-Applied": "handling=strict",
+  }],
+  ["DELETE /single", { headers: { Prefer: "max-affected=1" } }, 204, undefined, {
+    "Preference-Applied": null,
+  }],
+  ["DELETE /single", { headers: { Prefer: "handling=lenient, max-affected=1" } }, 204, undefined, {
+    "Preference-Applied": "handling=lenient",
+  }],
+  ["PATCH /single", { body: { note: "n" }, headers: strict("max-affected=1") }, 400, exceeded(2)],
+  [
+    "PATCH /single",
+    {
+      body: { note: "n" },
+      headers: strict("max-affected=1, return=representation"),
+    },
+    400,
+    exceeded(2),
+  ],
+  ["PATCH /single", { body: { note: "n" }, headers: strict("max-affected=2") }, 204, undefined],
+  // An inner embed hides rows from the answer, and not from the count of what was changed.
+  [
+    "PATCH /self?select=id,card!inner(text)",
+    {
+      body: { name: "n" },
+      headers: strict("max-affected=1, return=representation"),
+    },
+    400,
+    exceeded(2),
+  ],
+  [
+    "POST /single",
+    { body: [{ id: 8 }, { id: 9 }], headers: strict("max-affected=1") },
+    201,
+    undefined,
+    { "Preference-Applied": "handling=strict" },
+  ],
+  ["PUT /single?id=eq.1", { body: { id: 1 }, headers: strict("max-affected=0") }, 204, undefined, {
+    "Preference-Applied": "handling=strict",
+  }],
+  // First the singular check, then this one, last the limit.
+  [
+    "PATCH /single",
+    {
+      body: { note: "n" },
+      headers: { ...strict("max-affected=1"), Accept: "application/vnd.svc.object+json" },
+    },
+    406,
+    refused(
+      "SVC116",
+      "Cannot coerce the result to a single JSON object",
+      "The result contains 2 rows",
+    ),
+  ],
+  [
+    "DELETE /self_tags?order=self_id&limit=1",
+    { headers: strict("max-affected=1") },
+    400,
+    exceeded(2),
+  ],
+]);
+
+suite.rows("strict preferences", [
+  [
+    "DELETE /single",
+    { headers: strict("foo, bar=1") },
+    400,
+    refused(
+      "SVC122",
+      "Invalid preferences given with handling=strict",
+      "Invalid preferences: foo, bar=1",
+    ),
+  ],
+  ["POST /single", { body: { id: 5 }, headers: strict("tx=rollback") }, 201, undefined],
+  [
+    "POST /single",
+    {
+      body: { id: 5 },
+      headers: { Prefer: "return=minimal, return=representation, foo" },
+    },
+    201,
+    undefined,
+    { "Preference-Applied": "return=minimal" },
+  ],
+  [
+    "DELETE /single",
+    { headers: { ...strict("foo"), Accept: "image/png" } },
+    400,
+    refused(
+      "SVC122",
+      "Invalid preferences given with handling=strict",
+      "Invalid preferences: foo",
+    ),
+  ],
+  [
+    "DELETE /single",
+    { headers: { Accept: "image/png" } },
+    406,
+    refused(
+      "SVC107",
+      "None of these media types are available: image/png",
+    ),
+  ],
+  [
+    "POST /single?on_conflict=id",
+    {
+      body: { id: 1, note: "x" },
+      headers: {
+        Prefer:
+          "max-affected=5, timezone=UTC, handling=strict, tx=commit, count=exact, return=minimal, missing=default, resolution=merge-duplicates",
+      },
+    },
+    200,
+    undefined,
+    {
+      "Preference-Applied":
+        "resolution=merge-duplicates, missing=default, return=minimal, count=exact, handling=strict, timezone=UTC",
+    },
+  ],
+]);
+
+const committing = apiSuite("writes_shapes", {
+  dbSchemas: ["api"],
+  dbAnonRole: "anon",
+  dbTxEnd: "commit",
+}, { title: "writes_shapes, changes that stay or do not" });
+
+committing.test("a change that is refused afterwards is undone", async (api) => {
+  const rows = async (table: string) => await (await api(`GET /${table}`)).json();
+  for (
+    const [line, table, headers, status] of [
+      ["DELETE /single", "single", strict("max-affected=1"), 400],
+      ["DELETE /self_tags?order=self_id&limit=1", "self_tags", {}, 400],
+      ["DELETE /single", "single", { Accept: "application/vnd.svc.object+json" }, 406],
+      ["DELETE /single?select=id,nope", "single", representation, 400],
+      ["DELETE /single", "single", strict("foo"), 400],
+      ["DELETE /single", "single", { Accept: "image/png" }, 406],
+    ] as const
+  ) {
+    const before = await rows(table);
+    const response = await api(line, { headers });
+    strictEqual(response.status, status, line);
+    deepStrictEqual(await rows(table), before);
+  }
+});
+
+committing.test("a limited change changes what it says and no more", async (api) => {
+  const response = await api("PATCH /single?order=id&limit=1", { body: { note: "n" } });
+  strictEqual(response.status, 204);
+  deepStrictEqual(await (await api("GET /single?order=id&select=note")).json(), [
+    { note: "n" },
+    { note: "two" },
+  ]);
+});

@@ -1,0 +1,480 @@
+import { deepStrictEqual, strictEqual } from "node:assert/strict";
+import { apiSuite, type Row } from "../support/api.ts";
+
+const suite = apiSuite("writes_shapes", { dbSchemas: ["api"], dbAnonRole: "anon" }, {
+  title: "writes_shapes, upserts",
+});
+const representation = { Prefer: "return=representation" };
+const merge = { Prefer: "resolution=merge-duplicates, return=representation" };
+const ignore = { Prefer: "resolution=ignore-duplicates, return=representation" };
+
+const refused = (code: string, message: string, hint: string | null = null) => ({
+  code,
+  details: null,
+  hint,
+  message,
+});
+
+suite.rows("merging by primary key", [
+  ["POST /single", { body: { id: 1, note: "new" }, headers: merge }, 200, [
+    { id: 1, note: "new", other: "first" },
+  ], { "Preference-Applied": "resolution=merge-duplicates, return=representation" }],
+  ["POST /single", { body: { id: 3, note: "new" }, headers: merge }, 201, [
+    { id: 3, note: "new", other: "given" },
+  ]],
+  [
+    "POST /single?order=id",
+    {
+      body: [{ id: 3, note: "n" }, { id: 1, note: "m" }],
+      headers: { Prefer: "resolution=merge-duplicates, return=representation, count=exact" },
+    },
+    201,
+    [{ id: 1, note: "m", other: "first" }, { id: 3, note: "n", other: "given" }],
+    {
+      "Content-Range": "*/2",
+    },
+  ],
+  ["POST /single", { body: [{ id: 1 }, { id: 2 }], headers: merge }, 200, [
+    { id: 1, note: "one", other: "first" },
+    { id: 2, note: "two", other: "second" },
+  ]],
+  ["POST /single?columns=id,note", { body: [{ id: 1 }], headers: merge }, 200, [
+    { id: 1, note: null, other: "first" },
+  ]],
+  ["POST /compound", { body: { a: 1, b: "a", note: "n" }, headers: merge }, 200, [
+    { a: 1, b: "a", note: "n" },
+  ]],
+  ["POST /compound", { body: { a: 1, b: "b", note: "n" }, headers: merge }, 201, [
+    { a: 1, b: "b", note: "n" },
+  ]],
+  ["POST /camelCase", { body: { theKey: 1, Value: "v" }, headers: merge }, 200, [
+    { theKey: 1, Value: "v" },
+  ]],
+  ["POST /only_key?order=id", { body: [{ id: 1 }, { id: 2 }], headers: merge }, 201, [
+    { id: 1 },
+    { id: 2 },
+  ]],
+  ["POST /parted", { body: { id: 1, region: "a", note: "n" }, headers: merge }, 200, [
+    { id: 1, region: "a", note: "n" },
+  ]],
+  ["POST /parted", { body: { id: 2, region: "b", note: "n" }, headers: merge }, 201, [
+    { id: 2, region: "b", note: "n" },
+  ]],
+  ["POST /singles", { body: { id: 1, note: "n" }, headers: merge }, 200, [{ id: 1, note: "n" }]],
+  ["POST /singles", { body: { id: 5, note: "n" }, headers: merge }, 201, [{ id: 5, note: "n" }]],
+  [
+    "POST /coded?columns=id,code,note&select=code,note",
+    {
+      body: [{ id: 100, code: "d" }, { code: "e", note: "n" }],
+      headers: { Prefer: "resolution=merge-duplicates, missing=default, return=representation" },
+    },
+    201,
+    [{ code: "d", note: null }, { code: "e", note: "n" }],
+    {
+      "Preference-Applied": "resolution=merge-duplicates, missing=default, return=representation",
+    },
+  ],
+]);
+
+suite.rows("the status tells whether a row is new, whatever is returned", [
+  ...["minimal", "headers-only"].flatMap((wanted): Row[] => {
+    const headers = { Prefer: `resolution=merge-duplicates, return=${wanted}` };
+    const length = { "Content-Length": "0", "Content-Type": null };
+    return [
+      ["POST /single", { body: { id: 1, note: "n" }, headers }, 200, undefined, length],
+      ["POST /single", { body: { id: 4, note: "n" }, headers }, 201, undefined, length],
+      ["POST /single", { body: [{ id: 1 }, { id: 4 }], headers }, 201, undefined, length],
+      ["POST /single", { body: [], headers }, 200, undefined, length],
+    ];
+  }),
+  ["POST /single", { body: [], headers: merge }, 200, []],
+  ["POST /single", { body: [], headers: ignore }, 201, []],
+  ["POST /single", { body: [], headers: representation }, 201, []],
+  ["POST /defaults?select=own", { body: {}, headers: merge }, 201, [{ own: 5 }]],
+  // The embed leaves the new row out of the representation, not out of the table.
+  [
+    "POST /self?select=id,card!inner(text)",
+    {
+      body: { id: 9, name: "new" },
+      headers: { Prefer: "resolution=merge-duplicates, return=representation, count=exact" },
+    },
+    201,
+    [],
+    { "Content-Range": "*/0" },
+  ],
+  [
+    "POST /self?select=id.count()",
+    { body: { id: 1, name: "n" }, headers: merge },
+    400,
+    refused("SVC123", "Use of aggregate functions is not allowed"),
+  ],
+]);
+
+suite.rows("ignoring", [
+  ["POST /single", { body: [{ id: 1, note: "n" }, { id: 3, note: "n" }], headers: ignore }, 201, [
+    { id: 3, note: "n", other: "given" },
+  ], { "Preference-Applied": "resolution=ignore-duplicates, return=representation" }],
+  [
+    "POST /single",
+    {
+      body: { id: 1, note: "n" },
+      headers: { Prefer: "resolution=ignore-duplicates, count=exact" },
+    },
+    201,
+    undefined,
+    { "Content-Range": "*/0" },
+  ],
+  [
+    "POST /single",
+    {
+      body: [{ id: 3, note: "n" }, { id: 3, note: "m" }],
+      headers: ignore,
+    },
+    201,
+    [{ id: 3, note: "n", other: "given" }],
+  ],
+  [
+    "POST /single",
+    {
+      body: { id: 1 },
+      headers: { Prefer: "resolution=ignore-duplicates, return=headers-only" },
+    },
+    201,
+    undefined,
+    { Location: null },
+  ],
+  ["POST /parted", { body: { id: 1, region: "a", note: "n" }, headers: ignore }, 201, []],
+  ["POST /singles", { body: { id: 1, note: "n" }, headers: ignore }, 201, []],
+]);
+
+suite.rows("on_conflict", [
+  [
+    "POST /coded?on_conflict=code&select=id,note",
+    {
+      body: { code: "c", note: "new" },
+      headers: merge,
+    },
+    200,
+    [{ id: 100, note: "new" }],
+  ],
+  [
+    "POST /coded?on_conflict=x,y&select=id,note",
+    {
+      body: { x: 1, y: 1, note: "new" },
+      headers: merge,
+    },
+    200,
+    [{ id: 100, note: "new" }],
+  ],
+  [
+    "POST /coded?on_conflict=y,x&select=x,y,note",
+    {
+      body: { x: 1, y: 2, note: "new" },
+      headers: merge,
+    },
+    201,
+    [{ x: 1, y: 2, note: "new" }],
+  ],
+  ["POST /coded?on_conflict=code&select=id", { body: { code: "c" }, headers: ignore }, 201, []],
+  [
+    "POST /camelCase?on_conflict=theKey&select=Value",
+    {
+      body: { theKey: 1, Value: "v" },
+      headers: merge,
+    },
+    200,
+    [{ Value: "v" }],
+  ],
+  ["POST /coded?on_conflict=code", { body: { code: "c" } }, 409, {
+    code: "23505",
+    details: "Key (code)=(c) already exists.",
+    hint: null,
+    message: 'duplicate key value violates unique constraint "coded_code_key"',
+  }],
+  [
+    "POST /coded?on_conflict=note",
+    { body: { code: "c" }, headers: merge },
+    400,
+    refused(
+      "42P10",
+      "there is no unique or exclusion constraint matching the ON CONFLICT specification",
+    ),
+  ],
+  [
+    "POST /coded?on_conflict=zzzzzzzz",
+    { body: { code: "c" }, headers: merge },
+    400,
+    refused("42703", 'column "zzzzzzzz" does not exist'),
+  ],
+  ["POST /coded?on_conflict=", { body: { code: "c" }, headers: merge }, 400, {
+    code: "SVC100",
+    details: "unexpected end of input expecting field name (* or [a..z0..9_$])",
+    hint: null,
+    message: '"failed to parse on_conflict parameter ()" (line 1, column 1)',
+  }],
+  [
+    "POST /keyless?on_conflict=a",
+    { body: { a: "x" }, headers: merge },
+    400,
+    refused(
+      "42P10",
+      "there is no unique or exclusion constraint matching the ON CONFLICT specification",
+    ),
+  ],
+  ["POST /keyless", { body: { a: "x", b: "y" }, headers: merge }, 201, [{ a: "x", b: "y" }], {
+    "Preference-Applied": "return=representation",
+  }],
+  [
+    "POST /single",
+    { body: [{ id: 1, note: "a" }, { id: 1, note: "b" }], headers: merge },
+    400,
+    refused(
+      "21000",
+      "ON CONFLICT DO UPDATE command cannot affect row a second time",
+      "Ensure that no rows proposed for insertion within the same command have duplicate constrained values.",
+    ),
+  ],
+]);
+
+const mismatch = refused(
+  "SVC115",
+  "Payload values do not match URL in primary key column(s)",
+);
+const notKey = refused(
+  "SVC105",
+  "Filters must include all and only primary key columns with 'eq' operators",
+);
+const limited = refused(
+  "SVC114",
+  "limit/offset querystring parameters are not allowed for PUT",
+);
+const one = { id: 1, note: "put" };
+
+suite.rows("PUT", [
+  ["PUT /single?id=eq.1", { body: one, headers: representation }, 200, [
+    { id: 1, note: "put", other: "first" },
+  ], { "Content-Range": null, "Range-Unit": null, Location: null }],
+  ["PUT /single?id=eq.3", { body: { id: 3 }, headers: representation }, 201, [
+    { id: 3, note: null, other: "given" },
+  ], { "Content-Range": null, Location: null }],
+  ...["", "return=minimal", "return=headers-only"].flatMap((Prefer): Row[] => {
+    const headers: Record<string, string> = Prefer === "" ? {} : { Prefer };
+    const facts = {
+      "Content-Type": null,
+      "Content-Length": null,
+      "Content-Range": null,
+      Location: null,
+      "Preference-Applied": Prefer || null,
+    };
+    return [
+      ["PUT /single?id=eq.1", { body: one, headers }, 204, undefined, facts],
+      ["PUT /single?id=eq.3", { body: { id: 3 }, headers }, 204, undefined, facts],
+    ];
+  }),
+  ["PUT /single?id=eq.01", { body: one }, 204, undefined],
+  [
+    "PUT /single?id=eq.1&select=note",
+    {
+      body: one,
+      headers: { ...representation, Accept: "application/vnd.svc.object+json" },
+    },
+    200,
+    { note: "put" },
+  ],
+  ["PUT /single?id=eq.1", { body: one, headers: { Range: "5-1" } }, 204, undefined],
+  [
+    "PUT /single?id=eq.1",
+    {
+      body: [one],
+      headers: {
+        Prefer:
+          "count=exact, max-affected=0, handling=strict, missing=default, resolution=ignore-duplicates, return=representation",
+      },
+    },
+    200,
+    [{ id: 1, note: "put", other: "first" }],
+    {
+      "Preference-Applied": "return=representation, count=exact, handling=strict",
+    },
+  ],
+  [
+    "PUT /single?id=eq.2",
+    {
+      body: [{ id: 1, note: "a" }, { id: 2, note: "b" }],
+      headers: representation,
+    },
+    200,
+    [{ id: 2, note: "b", other: "second" }],
+  ],
+  ["PUT /single?id=eq.1&columns=id", { body: one, headers: representation }, 200, [
+    { id: 1, note: "put", other: "first" },
+  ]],
+  [
+    "PUT /single?id=eq.1",
+    {
+      body: "id,note\n1,put",
+      headers: { "Content-Type": "text/csv", ...representation },
+    },
+    200,
+    [{ id: 1, note: "put", other: "first" }],
+  ],
+  [
+    "PUT /single?id=eq.1",
+    {
+      body: "id=1&note=put",
+      headers: { "Content-Type": "application/x-www-form-urlencoded", ...representation },
+    },
+    200,
+    [{ id: 1, note: "put", other: "first" }],
+  ],
+  ["PUT /compound?b=eq.a&a=eq.1", { body: { a: 1, b: "a", note: "p" } }, 204, undefined],
+  ["PUT /camelCase?theKey=eq.1", { body: { theKey: 1, Value: "p" } }, 204, undefined],
+  ["PUT /only_key?id=eq.1", { body: { id: 1 }, headers: representation }, 200, [{ id: 1 }]],
+  [
+    "PUT /parted?id=eq.1&region=eq.a",
+    {
+      body: { id: 1, region: "a", note: "p" },
+      headers: representation,
+    },
+    200,
+    [{ id: 1, region: "a", note: "p" }],
+  ],
+  ["PUT /singles?id=eq.7", { body: { id: 7, note: "p" }, headers: representation }, 201, [
+    { id: 7, note: "p" },
+  ]],
+  [
+    "PUT /self?id=eq.1&select=name,card(text)",
+    {
+      body: { id: 1, name: "p" },
+      headers: representation,
+    },
+    200,
+    [{ name: "p", card: { text: "card of root" } }],
+  ],
+]);
+
+suite.rows("PUT is refused", [
+  ["PUT /single", { body: one }, 405, notKey],
+  ["PUT /single?note=eq.x", { body: one }, 405, notKey],
+  ["PUT /single?id=eq.1&note=eq.x", { body: one }, 405, notKey],
+  ["PUT /single?id=gt.1", { body: one }, 405, notKey],
+  ["PUT /single?id=in.(1)", { body: one }, 405, notKey],
+  ["PUT /single?id=is.null", { body: one }, 405, notKey],
+  ["PUT /single?id=not.eq.1", { body: one }, 405, notKey],
+  ["PUT /single?id=eq(any).{1}", { body: one }, 405, notKey],
+  ["PUT /single?id=eq(all).{1}", { body: one }, 405, notKey],
+  ["PUT /single?%22id%22=eq.1", { body: one }, 405, notKey],
+  ["PUT /single?id-%3Ea=eq.1", { body: one }, 405, notKey],
+  ["PUT /single?id=eq.1&and=(id.eq.1)", { body: one }, 405, notKey],
+  ["PUT /single?or=(id.eq.1)", { body: one }, 405, notKey],
+  [
+    "PUT /self?id=eq.1&card.self_id=eq.1&select=id,card(text)",
+    {
+      body: { id: 1, name: "p" },
+    },
+    405,
+    notKey,
+  ],
+  [
+    "PUT /self?id=eq.1&card.or=(self_id.eq.1)&select=id,card(text)",
+    {
+      body: { id: 1, name: "p" },
+    },
+    405,
+    notKey,
+  ],
+  ["PUT /compound?a=eq.1", { body: { a: 1, b: "a" } }, 405, notKey],
+  ["PUT /keyless?a=eq.1", { body: { a: "1" } }, 405, notKey],
+  ["PUT /single?id=eq.1&limit=1", { body: one }, 400, limited],
+  ["PUT /single?id=eq.1&offset=1", { body: one }, 400, limited],
+  ["PUT /single?note=eq.1&limit=1", { body: one }, 400, limited],
+  ["PUT /single?id=eq.2", { body: one }, 400, mismatch],
+  ["PUT /single?id=eq.1", { body: {} }, 400, mismatch],
+  ["PUT /single?id=eq.1", { body: [] }, 400, mismatch],
+  ["PUT /single?id=eq.1", { body: { note: "x" } }, 400, mismatch],
+  ["PUT /compound?a=eq.1&b=eq.a", { body: { a: 1, b: "b" } }, 400, mismatch],
+  ["PUT /compound?a=eq.1&b=eq.a", { body: { a: 1 } }, 400, mismatch],
+  ["PUT /single?id=eq.1&id=eq.2", { body: one }, 400, mismatch],
+  [
+    "PUT /single?id=eq.1",
+    { body: [{ id: 1 }, { id: 1 }] },
+    400,
+    refused(
+      "21000",
+      "ON CONFLICT DO UPDATE command cannot affect row a second time",
+      "Ensure that no rows proposed for insertion within the same command have duplicate constrained values.",
+    ),
+  ],
+  [
+    "PUT /single?id=eq.1",
+    { body: [{ id: 1 }, { id: 2, note: "x" }] },
+    400,
+    refused("SVC102", "All object keys must match"),
+  ],
+  [
+    "PUT /single?id=eq.1",
+    { body: { id: 1, nope: 2 } },
+    400,
+    refused("SVC204", "Could not find the 'nope' column of 'single' in the schema cache"),
+  ],
+  [
+    "PUT /single?id=eq.x",
+    { body: one },
+    400,
+    refused("22P02", 'invalid input syntax for type integer: "x"'),
+  ],
+]);
+
+suite.rows("rights", [
+  ["POST /guarded", { body: { id: 1, owner: "anon", note: "n" }, headers: merge }, 200, [
+    { id: 1, owner: "anon", note: "n" },
+  ]],
+  [
+    "POST /guarded",
+    { body: { id: 2, owner: "anon", note: "n" }, headers: merge },
+    401,
+    refused(
+      "42501",
+      'new row violates row-level security policy (USING expression) for table "guarded"',
+    ),
+  ],
+  [
+    "PUT /guarded?id=eq.2",
+    { body: { id: 2, owner: "anon" } },
+    401,
+    refused(
+      "42501",
+      'new row violates row-level security policy (USING expression) for table "guarded"',
+    ),
+  ],
+]);
+
+const committing = apiSuite("writes_shapes", {
+  dbSchemas: ["api"],
+  dbAnonRole: "anon",
+  dbTxEnd: "commit",
+}, { title: "writes_shapes, upserts that stay" });
+
+committing.test("a PUT that is refused changes nothing", async (api) => {
+  const rows = async () => await (await api("GET /single?order=id")).json();
+  const before = await rows();
+  for (
+    const [line, body] of [
+      ["PUT /single?id=eq.2", { id: 9, note: "x" }],
+      ["PUT /single?id=eq.9&select=id,note,nope", { id: 9, note: "x" }],
+      ["PUT /single?id=eq.1", [{ id: 1, note: "x" }, { id: 1, note: "y" }]],
+    ] as const
+  ) {
+    const response = await api(line, { body, headers: representation });
+    strictEqual(response.status, 400, line);
+    deepStrictEqual(await rows(), before);
+  }
+});
+
+committing.test("a row that a trigger swallows is neither new nor updated", async (api) => {
+  const swallow = [{ id: 1, note: "swallow" }];
+  const response = await api("POST /quiet", { body: swallow, headers: merge });
+  strictEqual(response.status, 200);
+  deepStrictEqual(await response.json(), []);
+  deepStrictEqual(await (await api("GET /quiet")).json(), [{ id: 1, note: "kept" }]);
+});

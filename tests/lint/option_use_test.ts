@@ -1,0 +1,34 @@
+import { deepStrictEqual } from "node:assert/strict";
+import { camelCase } from "../../src/config/names.ts";
+import { type OptionKey, options } from "../../src/config/options.ts";
+
+const root = new URL("../../", import.meta.url);
+
+/** Options that the configuration itself uses up. */
+const usedByConfig: ReadonlySet<OptionKey> = new Set<OptionKey>([
+  "db-pre-config",
+  "jwt-secret-is-base64",
+]);
+
+async function sourcesIn(folder: URL): Promise<readonly string[]> {
+  const texts: string[] = [];
+  for await (const { name, isDirectory } of Deno.readDir(folder)) {
+    const entry = new URL(isDirectory ? `${name}/` : name, folder);
+    if (entry.pathname.endsWith("/src/config/")) continue;
+    if (isDirectory) texts.push(...await sourcesIn(entry));
+    else if (name.endsWith(".ts")) texts.push(await Deno.readTextFile(entry));
+  }
+  return texts;
+}
+
+Deno.test("options without effect, and no others, are marked as idle", async () => {
+  const texts = [
+    ...await sourcesIn(new URL("src/", root)),
+    await Deno.readTextFile(new URL("main.ts", root)),
+  ];
+  const words = new Set(texts.flatMap((text) => text.match(/\w+/g) ?? []));
+  const keys = Object.keys(options) as OptionKey[];
+  const unused = keys.filter((key) => !words.has(camelCase(key)) && !usedByConfig.has(key));
+  const marked = keys.filter((key) => "idle" in options[key]);
+  deepStrictEqual(marked, unused);
+});

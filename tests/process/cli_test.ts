@@ -1,0 +1,199 @@
+import { deepStrictEqual, match, strictEqual } from "node:assert/strict";
+import { freePort } from "../support/free_port.ts";
+
+const root = new URL("../../", import.meta.url).pathname;
+const main = `${root}main.ts`;
+
+interface Ended {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+async function svc(
+  args: readonly string[],
+  { env = {}, files = {} }: {
+    readonly env?: Readonly<Record<string, string>>;
+    readonly files?: Readonly<Record<string, string>>;
+  } = {},
+): Promise<Ended> {
+  const folder = await Deno.makeTempDir({ prefix: "svc_cli_" });
+  try {
+    for (const [name, text] of Object.entries(files)) {
+      await Deno.writeTextFile(`${folder}/${name}`, text);
+    }
+    const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+      args: ["run", "-A", `--config=${root}deno.json`, main, ...args],
+      cwd: folder,
+      env: { ...env },
+    }).output();
+    const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
+    return { code, stdout: decode(stdout), stderr: decode(stderr) };
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+const memory = 'db-uri = "pglite://memory"\n';
+
+Deno.test("--dump-schema prints the schema cache as one line of JSON", async () => {
+  const { code, stdout } = await svc(["--dump-schema", `${root}examples/todos/svc.conf`]);
+  strictEqual(code, 0);
+  deepStrictEqual(stdout.trimEnd().split("\n").length, 1);
+  const dumped = JSON.parse(stdout);
+  deepStrictEqual(Object.keys(dumped), [
+    "dbMediaHandlers",
+    "dbRelationships",
+    "dbRepresentations",
+    "dbRoutines",
+    "dbTables",
+  ]);
+  const names = dumped.dbTables.map(([name]: readonly [unknown]) => name);
+  deepStrictEqual(names, [{ qiName: "todos", qiSchema: "api" }]);
+});
+
+Deno.test("--dump-schema of a schema that does not exist fails and says why", async () => {
+  const { code, stdout, stderr } = await svc(["--dump-schema", "a.conf"], {
+    files: { "a.conf": `${memory}db-schemas = "nothing"\n` },
+  });
+  deepStrictEqual([code, stdout], [1, ""]);
+  match(
+    stderr,
+    /Failed to load the schema cache using db-schemas=nothing and db-extra-search-path=public\. \{"code":"3F000"/,
+  );
+});
+
+Deno.test("--dump-config prints what is left when the database cannot be reached", async () => {
+  const { code, stdout, stderr } = await svc(["--dump-config"], {
+    env: {
+      SVC_DB_URI: `postgres://nobody@127.0.0.1:${freePort()}/x`,
+      SVC_DB_SCHEMAS: "api",
+      SVC_JWT_ROLE_CLAIM_KEY: "$.a",
+    },
+  });
+  strictEqual(code, 0);
+  match(stdout, /^jwt-role-claim-key = "\$\$\.a"$/m);
+  match(stderr, /Failed to query database settings for the config parameters\.\{"code":"SVC000"/);
+});
+
+/** What ends the process at once, and the end of the line that says so. */
+const refusals: readonly (readonly [
+  what: string,
+  file: string,
+  env: Readonly<Record<string, string>>,
+  line: RegExp,
+])[] = [
+  [
+    "a misspelt key",
+    "db-pol = 5\n",
+    {},
+    /^svc: a\.conf:1: db-pol: unknown key; did you mean db-pool\?\n$/,
+  ],
+  [
+    "a value",
+    `${memory}db-schemas = "api"\ndb-tx-end = "never"\n`,
+    {},
+    /^svc: a\.conf:3: db-tx-end: Invalid transaction termination\. Check your configuration\. .*\n$/,
+  ],
+  [
+    "a role path",
+    `${memory}db-schemas = "api"\njwt-role-claim-key = "$.my_role;;domain"\n`,
+    {},
+    /^svc: a\.conf:3: jwt-role-claim-key: failed to parse role-claim-key value \(\$\.my_role;;domain\).*\n$/,
+  ],
+  [
+    "a secret in a file that is not there",
+    `${memory}db-schemas = "api"\njwt-secret = "@missing"\n`,
+    {},
+    /^svc: a\.conf:3: jwt-secret: cannot read the file "missing": .*\n$/,
+  ],
+  [
+    "a variable",
+    `${memory}db-schemas = "api"\n`,
+    { SVC_DB_POOL: "many" },
+    /^svc: SVC_DB_POOL \(environment\): expected a whole number from 1 to \d+, got "many"\n$/,
+  ],
+  [
+    "a dialect",
+    `${memory}db-schemas = "api"\ndialect = "klingon"\n`,
+    {},
+    /^svc: a\.conf:3: dialect: no such dialect \(expected one of "svc", "pgrst", got "klingon"\)\n$/,
+  ],
+  [
+    "what stands in the older grammar",
+    'dialect = "pgrst"\napp {\n  settings { x = y }\n}\n',
+    {},
+    /^svc: a\.conf:3: app\.settings\.x: expected a text in double quotes, a number, true or false\n$/,
+  ],
+];
+
+for (const [what, file, env, line] of refusals) {
+  Deno.test(`the process refuses ${what} in one line`, async () => {
+    const { code, stdout, stderr } = await svc(["a.conf"], { files: { "a.conf": file }, env });
+    deepStrictEqual([code, stdout], [1, ""]);
+    // A path is parsed only when it is to be used: the process has said by then that it starts.
+    match(stderr.replace(/^[^\n]*(?:Starting|[Ee]mbedded) [^\n]*\n/gm, ""), line);
+  });
+}
+
+Deno.test("--ready asks the admin server of the configuration", async () => {
+  const port = freePort();
+  let status = 200;
+  const server = Deno.serve({ hostname: "127.0.0.1", port, onListen: () => {} }, (request) => {
+    const known = new URL(request.url).pathname === "/ready";
+    return new Response(null, { status: known ? status : 404 });
+  });
+  const env = {
+    SVC_DB_URI: "pglite://memory",
+    SVC_DB_SCHEMAS: "api",
+    SVC_ADMIN_SERVER_PORT: String(port),
+    SVC_SERVER_HOST: "127.0.0.1",
+  };
+  const url = `http://127.0.0.1:${port}/ready`;
+  deepStrictEqual(await svc(["--ready"], { env }), { code: 0, stdout: `OK: ${url}\n`, stderr: "" });
+  status = 503;
+  deepStrictEqual(await svc(["--ready"], { env }), {
+    code: 1,
+    stdout: "",
+    stderr: `ERROR: ${url}\n`,
+  });
+  await server.shutdown();
+  deepStrictEqual(await svc(["--ready"], { env }), {
+    code: 1,
+    stdout: "",
+    stderr: `ERROR: connection refused to ${url}\n`,
+  });
+});
+
+/** What the dump of each example says beside the defaults. */
+const examples: Readonly<Record<string, readonly string[]>> = {
+  todos: [
+    "admin-server-port = 3001",
+    'db-anon-role = "web_anon"',
+    'db-embedded-init = "todos.sql"',
+    'db-schemas = "api"',
+    'db-uri = "pglite://memory"',
+    'jwt-secret = "an-example-secret-of-32-characters-or-more"',
+  ],
+  weather: [
+    "admin-server-port = 3001",
+    'db-anon-role = "web_anon"',
+    'db-embedded-init = "weather.sql"',
+    "db-max-rows = 1000",
+    'db-schemas = "api"',
+    'db-uri = "pglite://memory"',
+    'jwt-secret = "an-example-secret-of-32-characters-or-more"',
+  ],
+};
+
+Deno.test("--dump-config of the examples is the defaults and what they say", async () => {
+  const env = { SVC_DB_CONFIG: "false" };
+  const defaults = await svc(["--dump-config"], {
+    env: { ...env, SVC_DB_URI: "postgresql://", SVC_DB_SCHEMAS: "public" },
+  });
+  const known = new Set(defaults.stdout.split("\n"));
+  for (const [name, expected] of Object.entries(examples)) {
+    const dump = await svc(["--dump-config", `${root}examples/${name}/svc.conf`], { env });
+    deepStrictEqual(dump.stdout.split("\n").filter((line) => !known.has(line)), expected);
+  }
+});

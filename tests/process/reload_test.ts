@@ -1,0 +1,95 @@
+import { deepStrictEqual, match, strictEqual } from "node:assert/strict";
+import { configText, startService } from "../support/process.ts";
+import { testSecret } from "../support/token.ts";
+
+const other = "anothersecretanothersecretanothersecret";
+
+Deno.test("SIGUSR2 reads the file and the files that it names again", async (t) => {
+  const folder = await Deno.makeTempDir({ prefix: "svc_reload_" });
+  const secretFile = `${folder}/secret`;
+  await Deno.writeTextFile(secretFile, `${testSecret}\n`);
+  const config = {
+    "db-uri": "pglite://memory",
+    "db-embedded-init": new URL("../../examples/todos/todos.sql", import.meta.url).pathname,
+    "db-schemas": "api",
+    "db-anon-role": "web_anon",
+    "jwt-secret": `@${secretFile}`,
+  };
+  try {
+    await using service = await startService(config);
+    await service.listening();
+    const ports = configText(config);
+    const full = (await Deno.readTextFile(service.configPath)).replace(ports, "");
+    const write = (lines: string) => Deno.writeTextFile(service.configPath, full + ports + lines);
+    const as = (secret: string) =>
+      service.fetch("GET /todos?limit=1", { as: "todo_user", secret }).then(async (response) => {
+        await response.body?.cancel();
+        return response.status;
+      });
+    const rows = async () => (await (await service.fetch("GET /todos?limit=2")).json()).length;
+
+    await t.step("a new value is in force", async () => {
+      strictEqual(await rows(), 2);
+      await write("db-max-rows = 1\n");
+      service.signal("SIGUSR2");
+      await service.stderr.waitFor(/Config reloaded$/);
+      strictEqual(await rows(), 1);
+    });
+
+    await t.step("a file that cannot be used changes nothing and is told", async () => {
+      await write('db-max-rows = 2\ndb-tx-end = "never"\n');
+      service.signal("SIGUSR2");
+      const line = await service.stderr.waitFor(/Failed reloading config/);
+      match(
+        line,
+        /: Failed reloading config: Error in config .*svc\.conf:\d+: db-tx-end: Invalid transaction termination\. Check your configuration\./,
+      );
+      strictEqual(await rows(), 1);
+    });
+
+    await t.step("the secret's file is read again", async () => {
+      await write("");
+      deepStrictEqual([await as(testSecret), await as(other)], [200, 401]);
+      await Deno.writeTextFile(secretFile, other);
+      deepStrictEqual([await as(testSecret), await as(other)], [200, 401]);
+      service.signal("SIGUSR1");
+      await service.stderr.waitFor(/Schema cache loaded in/);
+      for (let tries = 0; await as(other) !== 200 && tries < 100; tries++) {
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      }
+      deepStrictEqual([await as(testSecret), await as(other)], [401, 200]);
+    });
+
+    await t.step("a short secret is refused with its place", async () => {
+      await Deno.writeTextFile(secretFile, "short");
+      service.signal("SIGUSR2");
+      await service.stderr.waitFor(
+        /Failed reloading config: .*jwt-secret: The JWT secret must be at least 32 characters long\./,
+      );
+      strictEqual(await as(other), 200);
+      await Deno.writeTextFile(secretFile, other);
+    });
+
+    await t.step("an old role path is warned of", async () => {
+      await write('jwt-role-claim-key = ".roles[0]"\n');
+      service.signal("SIGUSR2");
+      await service.stderr.waitFor(
+        /: WARNING: The config `jwt-role-claim-key=\."roles"\[0\]` is using the deprecated JSPath syntax\.$/,
+      );
+      await service.stderr.waitFor(
+        /: Update `jwt-role-claim-key=\."roles"\[0\]` to the new JSONPath/,
+      );
+    });
+
+    await t.step("what is fixed at the start stays", async () => {
+      await write(
+        'dialect = "pgrst"\ndb-uri = "postgres://nobody/"\n'.replace("db-uri", "#db-uri"),
+      );
+      service.signal("SIGUSR2");
+      const response = await service.fetch("GET /nothing");
+      strictEqual((await response.json()).code, "SVC205");
+    });
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});

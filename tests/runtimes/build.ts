@@ -1,0 +1,70 @@
+/**
+ * Bundles `mod.ts` into one ES module for runtimes that know neither TypeScript nor npm:
+ * `deno task build` writes `dist/svc.js`. All packages are in it but PGlite, which
+ * brings files of its own: it is loaded when an embedded database is opened.
+ *
+ * @module
+ */
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const root = new URL("../../", import.meta.url);
+
+/** Where the bundle is written. */
+const bundleFile: string = fileURLToPath(new URL("dist/svc.js", root));
+
+/** What stays outside; the latter exists in Cloudflare's runtime alone. */
+const external = ["@electric-sql/pglite", "cloudflare:sockets"];
+
+/**
+ * Packages written for Node ask for its modules by `require`, here when they are needed, so that the
+ * bundle loads where there are none, too. The name of PGlite is hidden from bundlers that take this
+ * bundle in, because most have it nowhere.
+ */
+const prelude = `const require = (name) => globalThis.process.getBuiltinModule(name);
+const embeddedPostgres = ["@electric-sql", "pglite"].join("/");
+`;
+
+/** A bundle's sizes in bytes. */
+export interface BundleSize {
+  readonly plain: number;
+  readonly gzipped: number;
+}
+
+/** Bundles a module of the project into one ES module; raises an `Error` with the bundler's words. */
+export async function bundle(entry: string, file: string): Promise<BundleSize> {
+  await Deno.mkdir(dirname(file), { recursive: true });
+  const command = new Deno.Command(Deno.execPath(), {
+    args: [
+      ...["bundle", "--quiet", "--platform=browser", "--minify", `--output=${file}`],
+      ...external.map((name) => `--external=${name}`),
+      entry,
+    ],
+    cwd: fileURLToPath(root),
+    // The socket for Cloudflare's runtime is there under this condition only.
+    env: { DENO_CONDITIONS: "workerd" },
+  });
+  const { success, stderr } = await command.output();
+  if (!success) throw new Error(`bundling failed: ${new TextDecoder().decode(stderr)}`);
+  const bundled = await Deno.readTextFile(file);
+  const text = prelude +
+    bundled.replaceAll('import("@electric-sql/pglite")', "import(embeddedPostgres)");
+  await Deno.writeTextFile(file, text);
+  const stream = new Blob([text]).stream().pipeThrough(new CompressionStream("gzip"));
+  const gzipped = (await new Response(stream).arrayBuffer()).byteLength;
+  return { plain: new TextEncoder().encode(text).length, gzipped };
+}
+
+/** Bundles `mod.ts`, and says beside it that it is an ES module, which Node would try out. */
+export async function build(): Promise<BundleSize> {
+  const size = await bundle("mod.ts", bundleFile);
+  const manifest = { type: "module", exports: "./svc.js" };
+  await Deno.writeTextFile(join(dirname(bundleFile), "package.json"), JSON.stringify(manifest));
+  return size;
+}
+
+if (import.meta.main) {
+  const { plain, gzipped } = await build();
+  const kilobytes = (bytes: number) => `${Math.ceil(bytes / 1000)} kB`;
+  console.log(`dist/svc.js: ${kilobytes(plain)}, ${kilobytes(gzipped)} gzipped`);
+}

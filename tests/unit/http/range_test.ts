@@ -1,0 +1,41 @@
+import { deepStrictEqual, strictEqual } from "node:assert/strict";
+import { exactInteger, parseRange, type RowRange } from "../../../src/http/range.ts";
+
+Deno.test("parseRange reads two bounds or one, and nothing else", () => {
+  const max = Number.MAX_SAFE_INTEGER;
+  const rows: [header: string | null, range: RowRange | null][] = [
+    [null, null],
+    ["", null],
+    ["0-9", { first: 0, last: 9 }],
+    ["007-010", { first: 7, last: 10 }],
+    ["10-", { first: 10, last: null }],
+    ["3-1", { first: 3, last: 1 }],
+    ["-5", null],
+    ["5", null],
+    ["items=0-9", null],
+    ["bytes=0-9", null],
+    ["0-9 ", null],
+    ["0 - 9", null],
+    ["0-9,20-29", null],
+    ["a-b", null],
+    ["0-9\n", null],
+    ["٠-٩", null],
+    [`0-${"9".repeat(400)}`, { first: 0, last: max }],
+    [`${"9".repeat(30)}-`, { first: max, last: null }],
+  ];
+  for (const [header, range] of rows) deepStrictEqual(parseRange(header), range, String(header));
+});
+
+Deno.test("exactInteger cuts what would not be exact", () => {
+  const { MAX_SAFE_INTEGER: max, MIN_SAFE_INTEGER: min } = Number;
+  const rows: [digits: string, number: number][] = [
+    ["0", 0],
+    ["-0", 0],
+    ["-12", -12],
+    ["9007199254740991", max],
+    ["9007199254740993", max],
+    ["-9007199254740993", min],
+    ["9".repeat(400), max],
+  ];
+  for (const [digits, number] of rows) strictEqual(exactInteger(digits), number, digits);
+});

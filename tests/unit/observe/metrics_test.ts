@@ -1,0 +1,45 @@
+import { match, ok, strictEqual } from "node:assert/strict";
+import { type Figures, prometheusText } from "../../../src/observe/metrics.ts";
+
+const figures: Figures = {
+  schemaCacheQuerySeconds: 0.0125,
+  schemaCacheLoads: { success: 2, fail: 0 },
+  pool: { max: 10, open: 3, inUse: 1, waiting: 4, timeouts: 5 },
+  jwtCache: { lookups: 6, hits: 7, evictions: 8 },
+};
+
+const lines = [
+  "svc_schema_cache_query_time_seconds 0.0125",
+  'svc_schema_cache_loads_total{status="SUCCESS"} 2.0',
+  "svc_db_pool_timeouts_total 5.0",
+  "svc_db_pool_available 2.0",
+  "svc_db_pool_waiting 4.0",
+  "svc_db_pool_max 10.0",
+  "svc_jwt_cache_requests_total 6.0",
+  "svc_jwt_cache_hits_total 7.0",
+  "svc_jwt_cache_evictions_total 8.0",
+];
+
+Deno.test("prometheusText writes each figure with its help and type", () => {
+  const text = prometheusText(figures, "svc");
+  for (const line of lines) ok(text.includes(`${line}\n`), line);
+  match(
+    text,
+    /^# HELP svc_schema_cache_loads_total The total number of times the schema cache was loaded\n# TYPE svc_schema_cache_loads_total counter\n/m,
+  );
+  strictEqual(text.match(/^# HELP /gm)?.length, 9);
+  ok(text.endsWith("\n"));
+});
+
+Deno.test("prometheusText leaves out what has not happened, and is never negative", () => {
+  const text = prometheusText({
+    ...figures,
+    schemaCacheQuerySeconds: null,
+    schemaCacheLoads: { success: 0, fail: 1 },
+    pool: { ...figures.pool, open: 0, inUse: 2 },
+  }, "svc");
+  ok(!/^svc_schema_cache_query_time_seconds/m.test(text));
+  ok(!text.includes("SUCCESS"));
+  ok(text.includes('svc_schema_cache_loads_total{status="FAIL"} 1.0\n'));
+  ok(text.includes("svc_db_pool_available 0.0\n"));
+});

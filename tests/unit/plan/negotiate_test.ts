@@ -1,0 +1,119 @@
+import { deepStrictEqual, throws } from "node:assert/strict";
+import { ServiceError } from "../../../src/errors/service_error.ts";
+import { parseAccept } from "../../../src/http/accept.ts";
+import { contentTypeOf } from "../../../src/http/media_type.ts";
+import { negotiate } from "../../../src/plan/negotiate.ts";
+import { indexSchemaCache } from "../../../src/schema_cache/lookups.ts";
+import type { MediaHandler } from "../../../src/schema_cache/schema_cache.ts";
+
+const items = { schema: "api", name: "items" };
+
+function aggregate(mediaType: string, target: MediaHandler["target"]): MediaHandler {
+  const handler = { schema: "api", name: `for ${mediaType}` };
+  return { kind: target === null ? "any" : "aggregate", target, handler, mediaType, binary: false };
+}
+
+interface Case {
+  readonly accept: string | null;
+  readonly handlers?: readonly MediaHandler[];
+  readonly columns?: true;
+  readonly plans?: true;
+}
+
+function chosen({ accept, handlers = [], columns, plans }: Case): readonly [string, string] {
+  const cache = indexSchemaCache({
+    relations: [],
+    relationships: [],
+    routines: [],
+    representations: [],
+    mediaHandlers: handlers,
+  });
+  const { format, mediaType } = negotiate(
+    {
+      accept: parseAccept(accept),
+      defaultSelect: columns === undefined,
+      target: { kind: "relation", relation: items },
+    },
+    cache,
+    { dbPlanEnabled: plans === true },
+  );
+  return [
+    format.kind === "aggregate" ? format.function.name : format.kind,
+    contentTypeOf(mediaType),
+  ];
+}
+
+const json = "application/json; charset=utf-8";
+const csv = "text/csv; charset=utf-8";
+const own = aggregate("App/Own", items);
+const ofAny = aggregate("app/own", null);
+const everything = aggregate("*/*", items);
+const anyEverything = aggregate("*/*", null);
+const jsonOfAny = aggregate("application/json", null);
+
+const rows: readonly (readonly [Case, string, string])[] = [
+  [{ accept: null }, "array", json],
+  [{ accept: "text/csv;q=0.2, */*;q=0.1" }, "csv", csv],
+  [{ accept: "app/own", handlers: [own] }, "for App/Own", "App/Own"],
+  [{ accept: "app/own", handlers: [own, ofAny] }, "for App/Own", "App/Own"],
+  [{ accept: "app/own", handlers: [own, ofAny], columns: true }, "for app/own", "app/own"],
+  [{ accept: "app/own", handlers: [everything, own] }, "for */*", "application/octet-stream"],
+  [{ accept: null, handlers: [everything] }, "for */*", "application/octet-stream"],
+  [{ accept: "text/csv", handlers: [everything], columns: true }, "csv", csv],
+  [
+    { accept: null, handlers: [anyEverything], columns: true },
+    "for */*",
+    "application/octet-stream",
+  ],
+  [{ accept: "text/csv", handlers: [anyEverything] }, "csv", csv],
+  [{ accept: "application/json", handlers: [jsonOfAny] }, "for application/json", json],
+  [{ accept: "*/*", handlers: [jsonOfAny] }, "array", json],
+  [{ accept: "application/vnd.svc.array", handlers: [jsonOfAny] }, "for application/json", json],
+  [
+    { accept: "application/vnd.svc.object", handlers: [everything] },
+    "object",
+    "application/vnd.svc.object+json; charset=utf-8",
+  ],
+  [
+    { accept: "application/vnd.svc.plan, text/csv", plans: true },
+    "array",
+    'application/vnd.svc.plan+text; for="application/json"; charset=utf-8',
+  ],
+  [{ accept: "application/vnd.svc.plan, text/csv" }, "csv", csv],
+  [
+    { accept: 'application/vnd.svc.plan+json; for="app/own"', handlers: [ofAny], plans: true },
+    "for app/own",
+    'application/vnd.svc.plan+json; for="app/own"; charset=utf-8',
+  ],
+];
+
+Deno.test("negotiate takes the first accepted type that can be made", () => {
+  for (const [given, format, type] of rows) {
+    deepStrictEqual(chosen(given), [format, type], JSON.stringify(given));
+  }
+});
+
+const refused: readonly (readonly [Case, string])[] = [
+  [{ accept: "" }, ""],
+  [{ accept: "text/html;q=0.5, Image/PNG; x=y" }, "Image/PNG;x=y, text/html"],
+  [{ accept: "app/own", handlers: [own], columns: true }, "app/own"],
+  [{ accept: "APP/OWN", handlers: [own] }, "APP/OWN"],
+  [{ accept: "application/vnd.svc.plan" }, 'application/vnd.svc.plan+text; for="application/json"'],
+  [
+    { accept: 'application/vnd.svc.plan; for="a/b"', plans: true },
+    'application/vnd.svc.plan+text; for="a/b"',
+  ],
+];
+
+Deno.test("negotiate raises 107 with everything that was accepted", () => {
+  for (const [given, shown] of refused) {
+    throws(() => chosen(given), (error) => {
+      deepStrictEqual(
+        error instanceof ServiceError &&
+          [error.facts.code, error.facts.status, error.facts.message],
+        ["107", 406, `None of these media types are available: ${shown}`],
+      );
+      return true;
+    });
+  }
+});

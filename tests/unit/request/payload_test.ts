@@ -1,0 +1,262 @@
+import { deepStrictEqual } from "node:assert/strict";
+import type { Action, Payload } from "../../../src/request/api_request.ts";
+import {
+  payloadReader,
+  type PayloadUse,
+  payloadUse,
+  usesColumns,
+} from "../../../src/request/payload.ts";
+import { parseQuery } from "../../../src/request/query_params.ts";
+import { refusalOf } from "../../support/refusal.ts";
+
+const encoder = new TextEncoder();
+
+interface Given {
+  readonly type?: string | null;
+  readonly takes?: PayloadUse;
+  readonly columnsGiven?: boolean;
+}
+
+function read(
+  body: string | Uint8Array,
+  { type = null, takes = "rows", columnsGiven = false }: Given = {},
+): Payload {
+  const bytes = typeof body === "string" ? encoder.encode(body) : body;
+  return payloadReader({ contentType: type, takes, columnsGiven })(bytes);
+}
+
+/** A payload with its bytes as text. */
+function shown(payload: Payload): object {
+  const text = (bytes: string | Uint8Array) =>
+    typeof bytes === "string" ? bytes : new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
+  switch (payload.kind) {
+    case "json":
+      return { ...payload, text: text(payload.text), raw: text(payload.raw) };
+    case "raw":
+      return { ...payload, bytes: text(payload.bytes) };
+    case "form":
+      return payload;
+    default:
+      return payload satisfies never;
+  }
+}
+
+const uses: readonly PayloadUse[] = ["rows", "arguments"];
+
+function invalid(message: string) {
+  return { code: "102", status: 400, message };
+}
+
+Deno.test("payloadUse looks at bodies of writes and of POST on functions", () => {
+  const rows: [action: Action, use: PayloadUse | null][] = [
+    [{ kind: "insert", relation: "a" }, "rows"],
+    [{ kind: "update", relation: "a" }, "rows"],
+    [{ kind: "put", relation: "a" }, "rows"],
+    [{ kind: "delete", relation: "a" }, null],
+    [{ kind: "read", relation: "a", headersOnly: false }, null],
+    [{ kind: "call", routine: "f", method: "POST" }, "arguments"],
+    [{ kind: "call", routine: "f", method: "GET" }, null],
+    [{ kind: "call", routine: "f", method: "HEAD" }, null],
+    [{ kind: "root", headersOnly: false }, null],
+    [{ kind: "options", target: { kind: "root" } }, null],
+  ];
+  for (const [action, use] of rows) deepStrictEqual(payloadUse(action), use, action.kind);
+});
+
+Deno.test("usesColumns leaves PUT alone", () => {
+  const named = parseQuery("columns=a", "relation");
+  const unnamed = parseQuery("", "relation");
+  const rows: [action: Action, uses: boolean][] = [
+    [{ kind: "insert", relation: "a" }, true],
+    [{ kind: "update", relation: "a" }, true],
+    [{ kind: "call", routine: "f", method: "POST" }, true],
+    [{ kind: "put", relation: "a" }, false],
+  ];
+  for (const [action, uses] of rows) {
+    deepStrictEqual(usesColumns(action, named), uses, action.kind);
+    deepStrictEqual(usesColumns(action, unnamed), false);
+  }
+});
+
+Deno.test("payloadReader hands JSON on as it is", () => {
+  const rows: [body: string, text: string, shape: "object" | "array", keys: string[]][] = [
+    ['{"b":1,"a":2}', '{"b":1,"a":2}', "object", ["a", "b"]],
+    [' [{"a": 1, "a": 2}]\n', ' [{"a": 1, "a": 2}]\n', "array", ["a"]],
+    ['\ufeff{"a":"\\u0000"}', '{"a":"\\u0000"}', "object", ["a"]],
+    ["{}", "{}", "object", []],
+    ["[{},{}]", "[{},{}]", "array", []],
+    ["[]", "[]", "array", []],
+    [" 5 ", "[]", "array", []],
+    ["null", "[]", "array", []],
+  ];
+  for (const takes of uses) {
+    for (const [body, text, shape, keys] of rows) {
+      const payload = { kind: "json", source: "json", text, shape, keys, raw: text };
+      deepStrictEqual(shown(read(body, { takes })), payload, body);
+    }
+  }
+});
+
+Deno.test("payloadReader refuses JSON that is no rows", () => {
+  const rows: [body: string | Uint8Array, message: string][] = [
+    ["{", "Empty or invalid json"],
+    [" ", "Empty or invalid json"],
+    ["{}{}", "Empty or invalid json"],
+    ["\ufeff\ufeff{}", "Empty or invalid json"],
+    ['{"a":"\0"}', "Empty or invalid json"],
+    [Uint8Array.from([0x22, 0xff, 0x22]), "Empty or invalid json"],
+    ["[1,2]", "All object keys must match"],
+    ['[{"a":1},{"b":1}]', "All object keys must match"],
+  ];
+  for (const takes of uses) {
+    for (const [body, message] of rows) {
+      deepStrictEqual(refusalOf(() => read(body, { takes })), invalid(message), String(body));
+    }
+  }
+  deepStrictEqual(refusalOf(() => read("")), invalid("Empty or invalid json"));
+});
+
+Deno.test("payloadReader takes an empty body of a function's as no arguments", () => {
+  for (const body of ["", "\ufeff"]) {
+    for (const columnsGiven of [false, true]) {
+      deepStrictEqual(shown(read(body, { takes: "arguments", columnsGiven })), {
+        kind: "json",
+        source: "json",
+        text: "{}",
+        shape: "object",
+        keys: columnsGiven ? null : [],
+        raw: "{}",
+      });
+    }
+  }
+});
+
+Deno.test("payloadReader does not look into JSON when columns are given", () => {
+  const rows: [body: string, shape: "object" | "array"][] = [
+    ['{"a":1}', "object"],
+    [' {"a"', "object"],
+    ['[{"a":1},{"b":1}]', "array"],
+    ["[1]", "array"],
+    ["5", "array"],
+    ["oops", "array"],
+  ];
+  for (const takes of uses) {
+    for (const [body, shape] of rows) {
+      const payload = { kind: "json", source: "json", text: body, shape, keys: null, raw: body };
+      deepStrictEqual(shown(read(body, { takes, columnsGiven: true })), payload, body);
+    }
+  }
+  deepStrictEqual(shown(read("\ufeff", { columnsGiven: true })), {
+    kind: "json",
+    source: "json",
+    text: "",
+    shape: "array",
+    keys: null,
+    raw: "",
+  });
+});
+
+Deno.test("payloadReader reads CSV and forms, whatever columns are given", () => {
+  for (const takes of uses) {
+    for (const columnsGiven of [false, true]) {
+      const given = { takes, columnsGiven };
+      deepStrictEqual(shown(read("\ufeffb,a\n1,NULL\n", { type: "text/csv", ...given })), {
+        kind: "json",
+        source: "csv",
+        text: '[{"b":"1","a":null}]',
+        shape: "array",
+        keys: ["a", "b"],
+        raw: "\ufeffb,a\n1,NULL\n",
+      });
+      const form = "application/x-www-form-urlencoded";
+      deepStrictEqual(read("a=1&b=x+y&a=%C3%A9", { type: form, ...given }), {
+        kind: "form",
+        fields: [["a", "1"], ["b", "x y"], ["a", "é"]],
+      });
+    }
+  }
+});
+
+Deno.test("payloadReader refuses CSV and forms that cannot be read", () => {
+  const csv = "text/csv";
+  const form = "application/x-www-form-urlencoded";
+  const badForm = "Form fields must be UTF-8 text without NUL";
+  const rows: [type: string, body: string | Uint8Array, message: string][] = [
+    [csv, "", "parse error (no names) at line 1 of the CSV body"],
+    [csv, "a,b\n1\n1,2\n", "All lines must have same number of fields"],
+    [csv, Uint8Array.from([0x61, 0x0a, 0xff]), "The body is not UTF-8 text"],
+    [csv, "a\n\0\n", "The body holds the character NUL"],
+    [form, "a=%FF", badForm],
+    [form, "a=%00", badForm],
+    [form, "a=\0", "The body holds the character NUL"],
+    [form, Uint8Array.from([0xff]), "The body is not UTF-8 text"],
+  ];
+  for (const [type, body, message] of rows) {
+    deepStrictEqual(refusalOf(() => read(body, { type })), invalid(message), message);
+  }
+});
+
+Deno.test("payloadReader takes raw bodies for functions", () => {
+  const rows: [type: string, kind: "text" | "xml" | "bytea"][] = [
+    ["text/plain; charset=utf-8", "text"],
+    ["text/xml", "xml"],
+    ["application/octet-stream", "bytea"],
+  ];
+  for (const [type, kind] of rows) {
+    for (const body of ["", "\ufeff<é/>"]) {
+      deepStrictEqual(shown(read(body, { type, takes: "arguments" })), {
+        kind: "raw",
+        type: kind,
+        bytes: body,
+      });
+    }
+  }
+  const bytes = Uint8Array.from([0, 0xff, 0xc3]);
+  const octets = { type: "application/octet-stream", takes: "arguments" } as const;
+  deepStrictEqual(read(bytes, octets), { kind: "raw", type: "bytea", bytes });
+  for (const type of ["text/plain", "text/xml"]) {
+    const given = { type, takes: "arguments" } as const;
+    const refusal = refusalOf(() => read(Uint8Array.from([0xff]), given));
+    deepStrictEqual(refusal, invalid("The body is not UTF-8 text"));
+    deepStrictEqual(
+      refusalOf(() => read("\0", given)),
+      invalid("The body holds the character NUL"),
+    );
+  }
+});
+
+Deno.test("payloadReader understands content types in any spelling", () => {
+  const types = [
+    null,
+    "",
+    "application/json",
+    "Application/JSON; Charset=UTF-8",
+    "application/json;;rubbish",
+    " application/json ",
+  ];
+  for (const type of types) {
+    deepStrictEqual(shown(read('{"a":1}', { type })), shown(read('{"a":1}')), String(type));
+  }
+});
+
+Deno.test("payloadReader refuses other content types, before the body is there", () => {
+  const rows: [takes: PayloadUse, type: string, shownType: string][] = [
+    ["rows", "text/plain; charset=utf-8", "text/plain"],
+    ["rows", "text/xml", "text/xml"],
+    ["rows", "application/octet-stream", "application/octet-stream"],
+    ...uses.flatMap((takes): [PayloadUse, string, string][] => [
+      [takes, "audio/mpeg3", "audio/mpeg3"],
+      [takes, "Image/PNG; q=1", "Image/PNG; q=1"],
+      [takes, "application/geo+json", "application/geo+json"],
+      [takes, "application/vnd.svc.object+json", "application/vnd.svc.object+json"],
+      [takes, "json", "json"],
+      [takes, "multipart/form-data; boundary=x", "multipart/form-data; boundary=x"],
+    ]),
+  ];
+  for (const [takes, contentType, shownType] of rows) {
+    deepStrictEqual(
+      refusalOf(() => payloadReader({ contentType, takes, columnsGiven: false })),
+      { code: "107", status: 415, message: `Content-Type not acceptable: ${shownType}` },
+    );
+  }
+});

@@ -1,0 +1,207 @@
+import { deepStrictEqual, ok, rejects, strictEqual } from "node:assert/strict";
+import { pgrstDialect, svcDialect } from "../../../src/dialect.ts";
+import { addressOf, configKey, type DocumentConfig } from "../../../src/response/openapi/about.ts";
+import { createStore } from "../../../src/response/openapi/document_store.ts";
+import { buildModel } from "../../../src/response/openapi/model.ts";
+import {
+  componentKey,
+  pathSegment,
+  queryName,
+  reference,
+  rowFilterKey,
+} from "../../../src/response/openapi/names.ts";
+import { splitComment, summaryOf } from "../../../src/response/openapi/texts.ts";
+import { openApi2 } from "../../../src/response/openapi/v2.ts";
+import { openApi3 } from "../../../src/response/openapi/v3.ts";
+import { indexSchemaCache } from "../../../src/schema_cache/lookups.ts";
+import type { Column, Relation } from "../../../src/schema_cache/schema_cache.ts";
+import { validate } from "../../support/openapi.ts";
+
+const config: DocumentConfig = {
+  dialect: svcDialect,
+  dbSchemas: ["api"],
+  dbAnonRole: "anon",
+  openapiServerProxyUri: null,
+  openapiSecurityActive: false,
+  serverHost: "*4",
+  serverPort: 3000,
+};
+
+/** Proxy URI or `server-host`, and scheme, host and base path. */
+const addresses: readonly (readonly [Partial<DocumentConfig>, string])[] = [
+  ...["*", "*4", "!4", "*6", "!6"].map((serverHost) =>
+    [{ serverHost }, "http 0.0.0.0:3000 /"] as const
+  ),
+  [{ serverHost: "localhost", serverPort: 80 }, "http localhost:80 /"],
+  [{ serverHost: "::1" }, "http [::1]:3000 /"],
+  [{ openapiServerProxyUri: "https://example.com" }, "https example.com:443 /"],
+  [{ openapiServerProxyUri: "http://example.com" }, "http example.com:80 /"],
+  [{ openapiServerProxyUri: "HTTP://example.com:8080" }, "http example.com:8080 /"],
+  [
+    { openapiServerProxyUri: "https://example.com:8443/base/path" },
+    "https example.com:8443 /base/path",
+  ],
+  [{ openapiServerProxyUri: "https://x.org/openapi.json" }, "https x.org:443 /openapi.json"],
+];
+
+for (const [part, expected] of addresses) {
+  Deno.test(`addressOf ${JSON.stringify(part)} is ${expected}`, () => {
+    const { scheme, host, basePath } = addressOf({ ...config, ...part });
+    strictEqual(`${scheme} ${host} ${basePath}`, expected);
+  });
+}
+
+Deno.test("configKey differs where documents do", () => {
+  const parts: readonly Partial<DocumentConfig>[] = [
+    {},
+    { dialect: pgrstDialect },
+    { dbSchemas: ["api", "b"] },
+    { dbAnonRole: null },
+    { openapiSecurityActive: true },
+    { openapiServerProxyUri: "https://x.org" },
+    { serverPort: 1 },
+  ];
+  strictEqual(new Set(parts.map((part) => configKey({ ...config, ...part }))).size, parts.length);
+});
+
+const comments: readonly (readonly [string, string, string])[] = [
+  ["one", "one", ""],
+  ["one\ntwo", "one", "two"],
+  ["one\n\n\ntwo\n\nthree", "one", "two\n\nthree"],
+  ["\ntwo", "", "two"],
+  ["one\n", "one", ""],
+];
+
+Deno.test("splitComment divides first line and rest", () => {
+  deepStrictEqual(
+    comments.map(([comment]) => [comment, ...Object.values(splitComment(comment))]),
+    comments,
+  );
+  deepStrictEqual(summaryOf(null), {});
+  deepStrictEqual(summaryOf("one\n"), { summary: "one" });
+});
+
+const names: readonly (readonly [string, string | null, string, string])[] = [
+  ["task", "task", "task", "task"],
+  ["a-b c", "a-b c", "a-b%20c", "a-b.20.c"],
+  ["a - b", '"a - b"', "a%20-%20b", "a.20.-.20.b"],
+  ["ä", "ä", "ä", ".e4."],
+  ["a/b~c", '"a/b~c"', "a%2Fb~c", "a.2f.b.7e.c"],
+  ["{a}", '"{a}"', "%7Ba%7D", ".7b.a.7d."],
+  ['q"\\', '"q\\"\\\\"', "q%22%5C", "q.22..5c."],
+  ["x.order", null, "x.order", "x.2e.order"],
+  ["select", null, "select", "select"],
+  ["😀", '"😀"', "😀", ".1f600."],
+];
+
+for (const [name, filter, segment, key] of names) {
+  Deno.test(`${name} is escaped for query strings, paths and keys`, () => {
+    deepStrictEqual([queryName(name), pathSegment(name), componentKey(name)], [
+      filter,
+      segment,
+      key,
+    ]);
+  });
+}
+
+Deno.test("reference escapes a JSON pointer in a fragment", () => {
+  strictEqual(reference("definitions", "a/b~c d").$ref, "#/definitions/a~1b~0c%20d");
+});
+
+Deno.test("rowFilterKey tells apart what dots make alike", () => {
+  const pairs = [["a.b", "c"], ["a", "b.c"], ["a%2Eb", "c"], ["a", "b"]] as const;
+  strictEqual(new Set(pairs.map(([r, c]) => rowFilterKey(r, c))).size, pairs.length);
+  strictEqual(rowFilterKey("task", "id"), "rowFilter.task.id");
+});
+
+Deno.test("queryName reads a long name in no time", () => {
+  const began = performance.now();
+  queryName(`${"a".repeat(50_000)}!`);
+  queryName(`${"a ".repeat(50_000)}!`);
+  ok(performance.now() - began < 500);
+});
+
+Deno.test("createStore makes once, and drops what was not used for longest", () => {
+  const made: string[] = [];
+  const store = createStore(30);
+  const get = (key: string) =>
+    store.get(key, () => {
+      made.push(key);
+      return new Uint8Array(9);
+    });
+  for (const key of ["a", "b", "a", "c", "a", "d", "a", "b"]) get(key);
+  deepStrictEqual(made, ["a", "b", "c", "d", "b"]);
+  strictEqual(store.get("e", () => new Uint8Array(99)).length, 99);
+});
+
+function column(name: string): Column {
+  return {
+    name,
+    comment: null,
+    nullable: true,
+    declaredType: "integer",
+    baseType: "integer",
+    maxLength: null,
+    default: null,
+    generated: false,
+    enumLabels: [],
+  };
+}
+
+function table(name: string, columns: readonly string[]): Relation {
+  return {
+    schema: "api",
+    name,
+    comment: null,
+    isView: false,
+    insertable: true,
+    updatable: true,
+    deletable: true,
+    primaryKey: columns.slice(0, 1),
+    columns: columns.map(column),
+  };
+}
+
+function modelOf(relations: readonly Relation[]) {
+  const cache = indexSchemaCache({
+    relations,
+    relationships: [],
+    routines: [],
+    representations: [],
+    mediaHandlers: [],
+  });
+  return buildModel("api", { comment: null }, cache);
+}
+
+Deno.test("names of JavaScript's own are names like others", () => {
+  const model = modelOf([table("__proto__", ["__proto__", "constructor"]), table("toString", [])]);
+  const two = JSON.stringify(openApi2(model, config));
+  ok(two.includes('"/__proto__":'));
+  ok(two.includes('"__proto__":{"type":"object","properties":{"__proto__":{"type":"integer"'));
+  ok(JSON.stringify(openApi3(model, config)).includes('"/toString":'));
+});
+
+Deno.test("documents grow with the number of tables and no faster", () => {
+  const columns = Array.from({ length: 12 }, (_, index) => `column_${index}`);
+  const sizeOf = (write: typeof openApi2, count: number) => {
+    const tables = Array.from({ length: count }, (_, index) => table(`t${1000 + index}`, columns));
+    return JSON.stringify(write(modelOf(tables), config)).length;
+  };
+  for (const [write, perTable] of [[openApi2, 4800], [openApi3, 10_500]] as const) {
+    const [few, many] = [sizeOf(write, 100), sizeOf(write, 500)];
+    ok((many - few) / 400 < perTable, `${write.name}: ${(many - few) / 400}`);
+    ok(many / few < 5);
+  }
+});
+
+Deno.test("validate rejects what is no document", async () => {
+  const model = modelOf([table("task", ["id"])]);
+  const [two, three] = [openApi2, openApi3].map((write) =>
+    JSON.parse(JSON.stringify(write(model, config)))
+  );
+  await validate(two);
+  await validate(three);
+  await rejects(() => validate({ ...two, info: undefined }));
+  await rejects(() => validate({ ...three, paths: { "/x": { get: { responses: "none" } } } }));
+  await rejects(() => validate({ ...two, definitions: {} }));
+});
