@@ -22,6 +22,7 @@ import { hasBody } from "./src/errors/http_text.ts";
 import { svcDialect } from "./src/dialect.ts";
 import { adminHandler } from "./src/admin.ts";
 import { serviceHandler } from "./src/handler.ts";
+import { isHostHeader } from "./src/http/host.ts";
 import { LineSink } from "./src/observe/line_sink.ts";
 import type { LogLevel, Observation } from "./src/observe/observation.ts";
 import { createReporter } from "./src/observe/reporter.ts";
@@ -257,7 +258,10 @@ function listen(
       observe({ kind: "unexpected-error", error });
       return new Response("Something went wrong", { status: 500 });
     },
-  }, handler);
+  }, async (request, info) => {
+    if (isHostHeader(request.headers.get("host"))) return await handler(request, info);
+    return new Response("Bad Request", { status: 400 });
+  });
 }
 
 /** Begins to listen; says which address it was when that fails. */

@@ -23,7 +23,7 @@ export interface BodyRows {
  */
 export function bodyExpression(format: BodyFormat, rows: BodyRows): Sql {
   const element = rows.scalarColumn === null
-    ? rowsAlias
+    ? sql`${rowsAlias}.*`
     : sql`${rowsAlias}.${ident(rows.scalarColumn)}`;
   switch (format.kind) {
     case "array":
@@ -44,11 +44,11 @@ export function bodyExpression(format: BodyFormat, rows: BodyRows): Sql {
 }
 
 function all(element: Sql): Sql {
-  return sql`coalesce(json_agg(${element}), '[]')`;
+  return sql`coalesce(pg_catalog.json_agg(${element}), '[]')`;
 }
 
 function first(element: Sql): Sql {
-  return sql`coalesce(json_agg(${element})->0, 'null')`;
+  return sql`coalesce(pg_catalog.json_agg(${element})->0, 'null')`;
 }
 
 function stripped(json: Sql, strip: boolean): Sql {
@@ -60,11 +60,11 @@ function stripped(json: Sql, strip: boolean): Sql {
  * without collecting them all.
  */
 const csv: Sql =
-  sql`coalesce((select string_agg(svc_key, ',') from json_object_keys((json_agg(${rowsAlias}.svc_row) filter (where ${rowsAlias}.svc_number = 1))->0) as svc_key), '') || E'\n' || coalesce(string_agg(substring(${rowsAlias}.svc_row::text, 2, length(${rowsAlias}.svc_row::text) - 2), E'\n' order by ${rowsAlias}.svc_number), '')`;
+  sql`coalesce((select string_agg(svc_key, ',') from json_object_keys((pg_catalog.json_agg(${rowsAlias}.svc_row) filter (where ${rowsAlias}.svc_number = 1))->0) as svc_key), '') || E'\n' || coalesce(string_agg(substring(${rowsAlias}.svc_row::text, 2, length(${rowsAlias}.svc_row::text) - 2), E'\n' order by ${rowsAlias}.svc_number), '')`;
 
 /** `st_asgeojson` is PostGIS's, wherever it was installed to. */
 const geojson: Sql =
-  sql`json_build_object('type', 'FeatureCollection', 'features', coalesce(json_agg(st_asgeojson(${rowsAlias})::json), '[]'))::text`;
+  sql`pg_catalog.json_build_object('type', 'FeatureCollection', 'features', coalesce(pg_catalog.json_agg(st_asgeojson(${rowsAlias}.*)::json), '[]'))::text`;
 
 function aggregated(
   { function: { schema, name }, over }: Extract<BodyFormat, { kind: "aggregate" }>,

@@ -121,7 +121,7 @@ function comparedValue(filter: Extract<FieldCondition, { kind: "compare" }>): Sq
 /** An array of which each element goes through the conversion, if there is one. */
 function anyOf(array: string, convert: QualifiedName | null): Sql {
   if (convert === null) return param(array);
-  const elements = sql`unnest(cast(${param(array)} as text[])) as literals(literal)`;
+  const elements = sql`pg_catalog.unnest(cast(${param(array)} as text[])) as literals(literal)`;
   return sql`array(select ${renderConversion(sql`literals.literal`, convert)} from ${elements})`;
 }
 

@@ -16,7 +16,7 @@ export function renderField(field: PlannedField, qualifier: Sql): Sql {
   const { column, path, toJsonb, computedOn } = field;
   const row = computedOn === null ? qualifier : sql`(${renderRow(computedOn, qualifier)})`;
   const value = sql`${row}.${ident(column)}`;
-  return renderPath(toJsonb ? sql`to_jsonb(${value})` : value, path);
+  return renderPath(toJsonb ? sql`pg_catalog.to_jsonb(${value})` : value, path);
 }
 
 /** A value of a relation's row type. */

@@ -166,7 +166,9 @@ function keyOf({ relation, returning, read, kind }: MutatePlan): Sql {
   );
   return members.length === 0
     ? nothing
-    : sql`case when count(*) = 1 then min(json_build_object(${join(members)})::text) end`;
+    : sql`case when count(*) = 1 then min(pg_catalog.json_build_object(${
+      join(members)
+    })::text) end`;
 }
 
 function answering(fragment: Sql, { explain }: Wanted): Statement {

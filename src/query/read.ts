@@ -123,7 +123,10 @@ function renderEmbed(
   if (embed.shape === "spread") return renderSpread(embed, position, tie);
   const alias = ident(embed.node.alias);
   const { query } = renderNode(embed.node, tie, "keys");
-  const values = { object: sql`to_jsonb(${alias}.*)`, array: sql`jsonb_agg(${alias}.*)` } as const;
+  const values = {
+    object: sql`pg_catalog.to_jsonb(${alias}.*)`,
+    array: sql`pg_catalog.jsonb_agg(${alias}.*)`,
+  } as const;
   const column = joinedColumn[embed.shape];
   const value = sql`select ${values[embed.shape]} as ${column} from (${query}) as ${alias}`;
   const single = embed.shape === "object" && !embed.mayRepeat ? sql`${value} limit 1` : value;
@@ -178,7 +181,7 @@ function orderValue(
   const value = source === undefined
     ? spreadValue(term, node, outputs)
     : sql`${ident(source.alias)}.${ident(term.key)}`;
-  return term.path.length === 0 ? value : renderPath(sql`to_jsonb(${value})`, term.path);
+  return term.path.length === 0 ? value : renderPath(sql`pg_catalog.to_jsonb(${value})`, term.path);
 }
 
 /** What was spread into the level under the key that it is ordered by. */

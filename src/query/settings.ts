@@ -37,7 +37,7 @@ export function settingsStatement(settings: TransactionSettings): Statement {
     return { text: plainText, params: plainParams(settings), use: "none" };
   }
   const [searchPath, ...rest] = plainParams(settings);
-  const fragment = sql`select set_config('search_path', ${param(searchPath!)}, true)${
+  const fragment = sql`select set_config('search_path', ${param(searchPath!)}, true)${clean}${
     named(roleSettings)
   }${plainRest(rest)}${named(timezone === null ? [] : [["timezone", timezone]])}${named(later)}`;
   return { ...compile(fragment), use: "none" };
@@ -73,11 +73,20 @@ function plainRest([role, claims, method, path, headers, cookies]: readonly Para
   }, true), set_config('request.cookies', ${param(cookies!)}, true)`;
 }
 
+/**
+ * What a function may have left on the connection is gone, and statements as short as these are run
+ * rather than compiled to machine code, unless the role or the function wants it so.
+ */
+const clean =
+  sql`, set_config('response.headers', '', true), set_config('response.status', '', true), set_config('jit', 'off', true)`;
+
 function plainParams(settings: TransactionSettings): readonly ParamValue[] {
   const { searchPath, role, claims, method, path, headers, cookies } = settings;
   return [searchPath.map(quoteIdent).join(", "), role, claims, method, path, headers, cookies];
 }
 
 const plainText = compile(
-  sql`select set_config('search_path', ${param("")}, true)${plainRest(["", "", "", "", "", ""])}`,
+  sql`select set_config('search_path', ${param("")}, true)${clean}${
+    plainRest(["", "", "", "", "", ""])
+  }`,
 ).text;

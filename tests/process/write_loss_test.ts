@@ -94,12 +94,15 @@ function lostLengths(): number[] {
 }
 
 /**
- * Lengths of what is left of an answer, dense about its end: steps shorter than ReadyForQuery, so that
- * one cut is between that and the answer to COMMIT.
+ * Lengths of what is left of an answer, every one of them about its end: several cuts are between
+ * ReadyForQuery, its last six bytes, and the answer to COMMIT.
  */
 function passedLengths(whole: number): number[] {
   const spread = [...Array(40).keys()].map((at) => Math.floor(at * whole / 40));
-  return spread.concat([...Array(15).keys()].map((at) => whole - 50 + at * 5));
+  return spread.concat(
+    [...Array(8).keys()].map((at) => whole - 50 + at * 5),
+    [...Array(12).keys()].map((at) => whole - 12 + at),
+  );
 }
 
 interface Place {

@@ -76,7 +76,7 @@ const comparisons: readonly [tree: LogicTree, text: string, params: readonly str
   ],
   [
     filter(place("tags", "->>", -1), compare("eq")),
-    `to_jsonb("t"."tags")->>cast($1 as integer) = $2`,
+    `pg_catalog.to_jsonb("t"."tags")->>cast($1 as integer) = $2`,
     [
       "-1",
       "v",
@@ -149,11 +149,11 @@ const converted: readonly [operation: Parameters<typeof filter>[1], text: string
   [isWord("null"), `"t"."shade" is null`],
   [
     inList("v"),
-    `"t"."shade" = any (array(select "api"."color"(literals.literal) from unnest(cast($1 as text[])) as literals(literal)))`,
+    `"t"."shade" = any (array(select "api"."color"(literals.literal) from pg_catalog.unnest(cast($1 as text[])) as literals(literal)))`,
   ],
   [
     anyOf("eq", "{v}"),
-    `"t"."shade" = any (array(select "api"."color"(literals.literal) from unnest(cast($1 as text[])) as literals(literal)))`,
+    `"t"."shade" = any (array(select "api"."color"(literals.literal) from pg_catalog.unnest(cast($1 as text[])) as literals(literal)))`,
   ],
 ];
 
@@ -165,7 +165,7 @@ for (const [operation, text] of converted) {
 
 Deno.test("renderConditions takes places in a domain's column as they are", () => {
   const [text] = where([filter(place("shade", "->>", "a"), ["eq", "v"])], paints);
-  deepStrictEqual(text, ` where to_jsonb("t"."shade")->>$1 = $2`);
+  deepStrictEqual(text, ` where pg_catalog.to_jsonb("t"."shade")->>$1 = $2`);
 });
 
 Deno.test("renderConditions qualifies columns with what it is given", () => {
@@ -198,7 +198,7 @@ Deno.test("renderOrder sorts by columns and places in them", () => {
       `"api"."tools"."id" desc nulls last`,
       `"api"."tools"."price" nulls first`,
       `"api"."tools"."spec"->$1`,
-      `to_jsonb("api"."tools"."tags")->cast($2 as integer)`,
+      `pg_catalog.to_jsonb("api"."tools"."tags")->cast($2 as integer)`,
     ].join(", "),
   );
   deepStrictEqual(params, ["a", "0"]);

@@ -73,14 +73,14 @@ const rows: readonly Row[] = [
     everything,
     "select cast(tools.spec-><w>->><kg> as int) as kg, " +
     "tools.spec-><colors>->cast(<0> as integer) as colors, " +
-    "to_jsonb(tools.tags)->>cast(<0> as integer) as tags, tools.spec-><> as spec from tools",
+    "pg_catalog.to_jsonb(tools.tags)->>cast(<0> as integer) as tags, tools.spec-><> as spec from tools",
   ],
   [
     "a to-one embed of all rows without a page",
     "tools",
     { select: [column("name"), makerName] },
     everything,
-    "select tools.name as name, (select to_jsonb(makers_1.*) as object from (select makers_1.name " +
+    "select tools.name as name, (select pg_catalog.to_jsonb(makers_1.*) as object from (select makers_1.name " +
     "as name from makers as makers_1 where makers_1.id = tools.maker_id) as makers_1 limit 1) as " +
     "makers from tools",
   ],
@@ -93,7 +93,7 @@ const rows: readonly Row[] = [
       order: [at("", [by("price", { nulls: "last" }), by("name")])],
     },
     page,
-    "select tools.c2 as name, (select to_jsonb(makers_1.*) as object from (select makers_1.name as " +
+    "select tools.c2 as name, (select pg_catalog.to_jsonb(makers_1.*) as object from (select makers_1.name as " +
     "name from makers as makers_1 where makers_1.id = tools.c1) as makers_1 limit 1) as makers " +
     "from (select tools.maker_id as c1, tools.name as c2, tools.price as c3 from tools where " +
     "tools.price > <1> order by c3 nulls last, c2 limit <10> offset <20>) as tools " +
@@ -105,7 +105,7 @@ const rows: readonly Row[] = [
     { select: [all, embed("tools", [all])] },
     page,
     "select makers.c1 as id, makers.c2 as name, makers.c3 as city, coalesce((select " +
-    "jsonb_agg(tools_1.*) as array_of_rows from (select tools_1.* from tools as tools_1 where " +
+    "pg_catalog.jsonb_agg(tools_1.*) as array_of_rows from (select tools_1.* from tools as tools_1 where " +
     "tools_1.maker_id = makers.c1) as tools_1), '[]') as tools from (select makers.id as c1, " +
     "makers.name as c2, makers.city as c3 from makers limit <10> offset <20>) as makers",
   ],
@@ -119,7 +119,7 @@ const rows: readonly Row[] = [
       limits: [at("tools", { limit: 3, offset: 1 })],
     },
     everything,
-    "select makers.name as name, coalesce((select jsonb_agg(tools_1.*) as array_of_rows from " +
+    "select makers.name as name, coalesce((select pg_catalog.jsonb_agg(tools_1.*) as array_of_rows from " +
     "(select tools_1.name as name from tools as tools_1 where tools_1.maker_id = makers.id " +
     "and tools_1.price > <1> order by tools_1.id limit <3> offset <1>) as tools_1), '[]') as " +
     "tools from makers",
@@ -129,7 +129,7 @@ const rows: readonly Row[] = [
     "tools",
     { select: [embed("sheds", [column("title")])] },
     everything,
-    "select coalesce((select jsonb_agg(sheds_1.*) as array_of_rows from (select sheds_1.title " +
+    "select coalesce((select pg_catalog.jsonb_agg(sheds_1.*) as array_of_rows from (select sheds_1.title " +
     "as title from sheds as sheds_1 join tool_sheds as tool_sheds_2 on tool_sheds_2.shed_id = " +
     "sheds_1.id where tool_sheds_2.tool_id = tools.id) as sheds_1), '[]') as sheds from tools",
   ],
@@ -140,7 +140,7 @@ const rows: readonly Row[] = [
     { first: 0, last: 4 },
     "select makers.c2 as name, tools_1.object as latest from (select cast(makers.* as makers) as " +
     "c1, makers.name as c2, makers.id as c3 from makers order by c3 limit <5>) as makers left join " +
-    "lateral (select to_jsonb(tools_1.*) as object from (select tools_1.name as name from latest(" +
+    "lateral (select pg_catalog.to_jsonb(tools_1.*) as object from (select tools_1.name as name from latest(" +
     "makers.c1) as tools_1) as tools_1) as tools_1 on true order by makers.c3 limit <5>",
   ],
   [
@@ -225,7 +225,7 @@ const rows: readonly Row[] = [
       order: [at("", [by("n", { relation: "makers", direction: "desc" }), by("id")])],
     },
     { first: 0, last: 4 },
-    "select tools.c2 as name, (select to_jsonb(makers_1.*) as object from (select makers_1.name as " +
+    "select tools.c2 as name, (select pg_catalog.to_jsonb(makers_1.*) as object from (select makers_1.name as " +
     "n, makers_1.city as city from makers as makers_1 where makers_1.id = tools.c1) as makers_1 " +
     "limit 1) as makers from (select tools.maker_id as c1, tools.name as c2, makers_2.n as c3, " +
     "tools.id as c4 from tools left join lateral (select makers_1.name as n from makers as " +
@@ -243,9 +243,9 @@ const rows: readonly Row[] = [
       ])],
     },
     everything,
-    "select tools.c2 as name, (select to_jsonb(manuals_1.*) as object from (select manuals_1.pages " +
+    "select tools.c2 as name, (select pg_catalog.to_jsonb(manuals_1.*) as object from (select manuals_1.pages " +
     "as pages from manuals as manuals_1 where manuals_1.tool_id = tools.c1) as manuals_1 limit 1) " +
-    "as manuals from (select tools.id as c1, tools.name as c2, to_jsonb(manuals_2.pages)-><a> as " +
+    "as manuals from (select tools.id as c1, tools.name as c2, pg_catalog.to_jsonb(manuals_2.pages)-><a> as " +
     "c3, manuals_2.nope as c4 from tools left join lateral (select manuals_1.pages as pages from " +
     "manuals as manuals_1 where manuals_1.tool_id = tools.id) as manuals_2 on true order by c3, c4)" +
     " as tools order by tools.c3, tools.c4",
@@ -261,7 +261,7 @@ const rows: readonly Row[] = [
     "select makers.c2 as name, tools_1.object as latest from (select cast(makers.* as makers) as " +
     "c1, makers.name as c2, tools_2.name as c3 from makers left join lateral (select tools_1.name " +
     "as name from latest(cast(makers.* as makers)) as tools_1 limit <1>) as tools_2 on true order " +
-    "by c3) as makers left join lateral (select to_jsonb(tools_1.*) as object from (select " +
+    "by c3) as makers left join lateral (select pg_catalog.to_jsonb(tools_1.*) as object from (select " +
     "tools_1.name as name from latest(makers.c1) as tools_1) as tools_1) as tools_1 on true " +
     "order by makers.c3",
   ],
@@ -282,7 +282,7 @@ const rows: readonly Row[] = [
     page,
     "select cast(sum(cast(tools.price as int)) as text) as sum, count(true) as count, " +
     "cast(tools.maker_id as text) as maker_id, tools.name as n, tools.spec-><w> as w, " +
-    "(select to_jsonb(makers_1.*) as object from (select makers_1.name as name from makers as " +
+    "(select pg_catalog.to_jsonb(makers_1.*) as object from (select makers_1.name as name from makers as " +
     "makers_1 where makers_1.id = tools.maker_id) as makers_1 limit 1) as makers from tools " +
     "group by tools.maker_id, 4, 5, 6 order by tools.maker_id, tools.spec-><w> " +
     "limit <10> offset <20>",
@@ -335,14 +335,14 @@ const rows: readonly Row[] = [
     },
     everything,
     "select paints.id as id, json(paints.shade) as shade, paints.maker_id as maker_id, " +
-    "cast(json(paints.shade) as text) as s, to_jsonb(paints.shade)-><a> as a from paints",
+    "cast(json(paints.shade) as text) as s, pg_catalog.to_jsonb(paints.shade)-><a> as a from paints",
   ],
   [
     "aggregates and related orders of what is behind a representation",
     "makers",
     { select: [embed("paints", [column("shade", { aggregate: "max" })])] },
     everything,
-    "select coalesce((select jsonb_agg(paints_1.*) as array_of_rows from (select " +
+    "select coalesce((select pg_catalog.jsonb_agg(paints_1.*) as array_of_rows from (select " +
     "max(paints_1.shade) as max from paints as paints_1 where paints_1.maker_id = makers.id) " +
     "as paints_1), '[]') as paints from makers",
   ],
@@ -417,7 +417,7 @@ Deno.test("renderRows reads given rows under the plan's alias", () => {
   strictEqual(
     shown(compile(renderRows(plan, from))),
     `select makers.*, (${row}).shout as shout, tools_1.object as latest from made(1) as makers ` +
-      "left join lateral (select to_jsonb(tools_1.*) as object from (select tools_1.name as name " +
+      "left join lateral (select pg_catalog.to_jsonb(tools_1.*) as object from (select tools_1.name as name " +
       `from latest(${row}) as tools_1) as tools_1) as tools_1 on true where (${row}).shout = <X>`,
   );
   strictEqual(

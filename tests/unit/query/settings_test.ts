@@ -22,7 +22,10 @@ const values = [
   '{"host":"h"}',
   "{}",
 ];
-const text = "select set_config('search_path', $1, true), set_config('role', $2, true), " +
+const clean = "set_config('response.headers', '', true), " +
+  "set_config('response.status', '', true), set_config('jit', 'off', true)";
+const text = "select set_config('search_path', $1, true), " + clean +
+  ", set_config('role', $2, true), " +
   "set_config('request.jwt.claims', $3, true), set_config('request.method', $4, true), " +
   "set_config('request.path', $5, true), set_config('request.headers', $6, true), " +
   "set_config('request.cookies', $7, true)";
@@ -45,7 +48,7 @@ Deno.test("settingsStatement sets role settings before the role and later ones a
   });
   strictEqual(
     text,
-    "select set_config('search_path', $1, true), set_config($2, $3, true), " +
+    "select set_config('search_path', $1, true), " + clean + ", set_config($2, $3, true), " +
       "set_config('role', $4, true), set_config('request.jwt.claims', $5, true), " +
       "set_config('request.method', $6, true), set_config('request.path', $7, true), " +
       "set_config('request.headers', $8, true), set_config('request.cookies', $9, true), " +
