@@ -1,10 +1,12 @@
 /**
- * The admin server: whether the service lives and is ready, and a page about the API.
+ * The admin server: whether the service lives and is ready, its figures, and a page about the API.
  *
  * @module
  */
 import { apiPage } from "./api_page.ts";
+import { prometheusText } from "./observe/metrics.ts";
 import type { ReadAsset } from "./page_assets.ts";
+import { dumpSchemaCache } from "./schema_cache/dump.ts";
 import type { Service } from "./service.ts";
 import { version } from "./version.ts";
 
@@ -17,7 +19,7 @@ export interface AdminOptions {
 
 /** Makes the admin server's handler. */
 export function adminHandler(
-  service: Pick<Service, "isReady" | "dialect" | "snapshot">,
+  service: Pick<Service, "isReady" | "dialect" | "figures" | "snapshot">,
   { isLive, readAsset }: AdminOptions,
 ): (request: Request) => Promise<Response> {
   const headers = { "Server": `${service.dialect.productToken}/${version}` };
@@ -27,6 +29,20 @@ export function adminHandler(
     ["/live", () => Promise.resolve(serving())],
     ["/ready", async () => await service.isReady() ? serving() : 503],
   ]);
+  const texts: ReadonlyMap<string, { readonly type: string; readonly body: () => string }> =
+    new Map([
+      ["/metrics", {
+        type: "text/plain; charset=utf-8",
+        body: () => prometheusText(service.figures(), service.dialect.productToken),
+      }],
+      ["/schema_cache", {
+        type: "application/json; charset=utf-8",
+        body: () => {
+          const { cache } = service.snapshot;
+          return cache === null ? "" : dumpSchemaCache(cache.data);
+        },
+      }],
+    ]);
   const page = apiPage({ config: () => service.snapshot.config, readAsset });
   return async function handleAdmin(request) {
     const { pathname } = new URL(request.url);
@@ -34,6 +50,10 @@ export function adminHandler(
     if (shown !== undefined) {
       for (const [name, value] of Object.entries(headers)) shown.headers.set(name, value);
       return shown;
+    }
+    const text = texts.get(pathname);
+    if (text !== undefined) {
+      return new Response(text.body(), { headers: { ...headers, "Content-Type": text.type } });
     }
     const check = routes.get(pathname);
     if (check === undefined) return empty(404);

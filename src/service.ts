@@ -20,6 +20,7 @@ import type { Dialect } from "./dialect.ts";
 import { errorFacts } from "./errors/error_response.ts";
 import { ServiceError } from "./errors/service_error.ts";
 import { Freshness } from "./freshness.ts";
+import type { Figures } from "./observe/metrics.ts";
 import type { Observation } from "./observe/observation.ts";
 import { type Loading, Reloader, unsharedLoading } from "./reload.ts";
 import { buildSchemaCache, schemaCacheQueries } from "./schema_cache/load.ts";
@@ -61,6 +62,9 @@ export class Service {
   /** What the database said of the configuration that is in force. */
   #values: DatabaseValues = noValues;
   #loads = 0;
+  /** Ended attempts to load the schema cache since the start. */
+  readonly #ended = { success: 0, fail: 0 };
+  #querySeconds: number | null = null;
   /** Counts readings of the configuration: of two at once the later one counts. */
   #readings = 0;
 
@@ -164,6 +168,16 @@ export class Service {
     }
   }
 
+  /** What is measured, as it stands. */
+  figures(): Figures {
+    return {
+      schemaCacheQuerySeconds: this.#querySeconds,
+      schemaCacheLoads: { ...this.#ended },
+      pool: this.database.counts(),
+      jwtCache: this.#snapshot.auth.cache?.counts() ?? { lookups: 0, hits: 0, evictions: 0 },
+    };
+  }
+
   /** Stops loading and closes the database. */
   async close(): Promise<void> {
     this.#schema.stop();
@@ -190,8 +204,10 @@ export class Service {
       this.observe({ kind: "schema-cache-loaded", counts: countsOf(data), ms });
       if (!first) this.database.flush();
       this.#loads = 0;
+      this.#ended.success++;
     } catch (thrown) {
       if (read !== null) this.#configured(read, first ? "start" : "reload");
+      this.#ended.fail++;
       this.#schemaFailed(thrown, config);
       throw thrown;
     }
@@ -284,7 +300,9 @@ export class Service {
       stream: false,
     });
     const data = buildSchemaCache(rows.map((answer) => answer[0]?.[0] ?? ""), config);
-    this.observe({ kind: "schema-cache-queried", ms: performance.now() - began });
+    const ms = performance.now() - began;
+    this.#querySeconds = ms / 1000;
+    this.observe({ kind: "schema-cache-queried", ms });
     return data;
   }
 

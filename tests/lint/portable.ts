@@ -10,7 +10,6 @@ import { isReference } from "./references.ts";
 /** Files of `src/` that may use the runtime's own interfaces. */
 const adapters: ReadonlySet<string> = new Set([
   "src/cli.ts",
-  "src/database/listener.ts",
   "src/database/pglite.ts",
   "src/database/postgres.ts",
   "src/page_assets.ts",

@@ -51,6 +51,24 @@ Deno.test("the process serves, logs, reloads and stops", async (t) => {
     }
   });
 
+  await t.step("tells its figures and its schema cache", async () => {
+    const metrics = await service.fetchAdmin("GET /metrics");
+    strictEqual(metrics.headers.get("Content-Type"), "text/plain; charset=utf-8");
+    const text = await metrics.text();
+    match(text, /^svc_schema_cache_loads_total\{status="SUCCESS"\} 1\.0$/m);
+    match(text, /^svc_db_pool_max 1\.0$/m);
+    match(text, /^svc_jwt_cache_requests_total [1-9]/m);
+    match(text, /^svc_schema_cache_query_time_seconds 0\.\d+$/m);
+    const cache = await (await service.fetchAdmin("GET /schema_cache")).json();
+    deepStrictEqual(Object.keys(cache).sort(), [
+      "dbMediaHandlers",
+      "dbRelationships",
+      "dbRepresentations",
+      "dbRoutines",
+      "dbTables",
+    ]);
+  });
+
   await t.step("writes requests to stdout and everything else to stderr", async () => {
     const line = await service.stdout.waitFor(/GET \/todos\?select=id&order=id&limit=2/);
     match(
