@@ -4,7 +4,10 @@
  * @module
  */
 import type { PGlite, PGliteOptions } from "@electric-sql/pglite";
-import type { Database } from "./database.ts";
+import { DatabaseError } from "../errors/service_error.ts";
+import type { ParamValue } from "../sql/fragment.ts";
+import type { Batch, Database } from "./database.ts";
+import { nestsDeeper } from "./nesting.ts";
 import { createPool } from "./pool.ts";
 import type { Transport, TransportEvents } from "./transport.ts";
 
@@ -41,12 +44,27 @@ export function openEmbedded(options: EmbeddedOptions): Database {
     connect: () => engine.connect(),
   });
   return {
-    transaction: (batch) => pool.transaction(batch),
+    async transaction(batch) {
+      refuseDeepValues(batch);
+      return await pool.transaction(batch);
+    },
     version: () => pool.version(),
     flush: () => pool.flush(),
     counts: () => pool.counts(),
     close: () => pool.close().then(() => engine.close()),
   };
+}
+
+/** The engine reads nested values by recursion, and a stack that overflows ends it for everybody. */
+const deepestNesting = 4000;
+
+/** Raises what PostgreSQL raises where it guards its own stack. */
+function refuseDeepValues({ statements }: Batch): void {
+  const deep = (value: ParamValue) => nestsDeeper(value, deepestNesting);
+  const statement = statements.findIndex(({ params }) => params.some(deep));
+  if (statement === -1) return;
+  const message = "stack depth limit exceeded";
+  throw new DatabaseError({ sqlstate: "54001", message, detail: null, hint: null }, statement);
 }
 
 /** The engine outlives the sessions on it: data in memory are gone when it is closed. */

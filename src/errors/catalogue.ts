@@ -1,6 +1,6 @@
 /**
  * Every error of the service: code, status and wording stand together, one row each. Codes are
- * without the dialect's prefix. Sources: the requirements' tables and reference 10.
+ * without the dialect's prefix.
  *
  * @module
  */
