@@ -86,3 +86,22 @@ suite.test("database code replaces Server and the trace header", async (api) => 
   strictEqual(plain.headers.get("X-Trace"), "mine");
   ok(plain.headers.get("Server")!.startsWith("svc/"));
 });
+
+suite.test("an aggregate in public does not take the place of the built-in one", async (api) => {
+  const response = await api("GET /wide?select=id&id=eq.1");
+  strictEqual(await response.text(), '[{"id":1}]');
+});
+
+const single = apiSuite("bodies", {
+  dbSchemas: ["api"],
+  dbAnonRole: "anon",
+  dbPool: 1,
+  dbTxEnd: "commit",
+}, { title: "one connection" });
+
+single.test("what a function leaves on the connection does not reach the next response", async (api) => {
+  strictEqual(await statusOf(api, "POST /rpc/leave_settings"), 418);
+  const next = await api("GET /wide?select=id&id=eq.1");
+  strictEqual(next.status, 200);
+  strictEqual(next.headers.get("X-Left"), null);
+});
