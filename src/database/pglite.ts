@@ -10,6 +10,7 @@ import type { Batch, Database } from "./database.ts";
 import { nestsDeeper } from "./nesting.ts";
 import { createPool } from "./pool.ts";
 import type { Transport, TransportEvents } from "./transport.ts";
+import { concat } from "./wire.ts";
 
 /** How to open an embedded database. */
 export interface EmbeddedOptions {
@@ -145,7 +146,11 @@ class EngineTransport implements Transport {
   }
 
   write(chunks: readonly Uint8Array[]): void {
-    this.#run(chunks.length === 1 ? chunks[0]! : concat(chunks));
+    this.#run(
+      chunks.length === 1
+        ? chunks[0]!
+        : concat(chunks, chunks.reduce((sum, chunk) => sum + chunk.length, 0)),
+    );
   }
 
   pause(): void {
@@ -188,14 +193,4 @@ class EngineTransport implements Transport {
     this.#closed = true;
     this.#events?.closed(reason);
   }
-}
-
-function concat(chunks: readonly Uint8Array[]): Uint8Array {
-  const joined = new Uint8Array(chunks.reduce((sum, chunk) => sum + chunk.length, 0));
-  let at = 0;
-  for (const chunk of chunks) {
-    joined.set(chunk, at);
-    at += chunk.length;
-  }
-  return joined;
 }

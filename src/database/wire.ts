@@ -348,7 +348,8 @@ function checkFrame(type: number, length: number): void {
   }
 }
 
-function concat(pieces: readonly Uint8Array[], length: number): Uint8Array {
+/** Joins pieces into one; `length` is that of all of them. */
+export function concat(pieces: readonly Uint8Array[], length: number): Uint8Array {
   const joined = new Uint8Array(length);
   let at = 0;
   for (const piece of pieces) {

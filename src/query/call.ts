@@ -6,6 +6,7 @@
 import type { ArgumentValue, CallPlan } from "../plan/call_plan.ts";
 import type { Parameter } from "../schema_cache/schema_cache.ts";
 import { catalogueSql, empty, ident, join, param, type Sql, sql } from "../sql/fragment.ts";
+import { arrayLiteral } from "./condition.ts";
 
 /** Name of the only column of a result that is not a row type. */
 export const scalarColumn = "svc_scalar";
@@ -64,12 +65,4 @@ function argumentSource({ arguments: given }: CallPlan): Sql | null {
   return given.shape === "object"
     ? sql`json_to_record(${json}) as ${argumentsAlias}(${columns})`
     : sql`(select * from json_to_recordset(${json}) as svc_rows(${columns}) limit 1) as ${argumentsAlias}`;
-}
-
-/** A PostgreSQL array literal of text elements. */
-function arrayLiteral(values: readonly string[]): string {
-  const elements = values.map((value) =>
-    `"${value.replaceAll("\\", "\\\\").replaceAll('"', '\\"')}"`
-  );
-  return `{${elements.join(",")}}`;
 }
