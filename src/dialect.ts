@@ -4,8 +4,6 @@
  *
  * @module
  */
-import { version } from "./version.ts";
-
 /** A state or a class of states, a test of the message if there is one, and the status. */
 export interface StatusRule {
   /** The whole SQLSTATE or how it begins. */
@@ -33,8 +31,8 @@ export interface Dialect {
   readonly environmentPrefix: string;
   /** Prefix of in-database settings, without the dot. */
   readonly settingPrefix: string;
-  /** Where the interface is documented, for this major version. */
-  readonly documentation: string;
+  /** Where the interface is documented for those who use it; null where it is nowhere but here. */
+  readonly documentation: string | null;
 
   /** Defaults of configuration keys that the table of options leaves to the dialect, as texts. */
   readonly defaults: Readonly<Record<string, string>>;
@@ -65,6 +63,8 @@ export interface Dialect {
   readonly limitedChanges: "limited" | "ignored";
   /** Another filter than a null test on an embed: refused, or taken for one on a column. */
   readonly embedFilters: "refused" | "column";
+  /** `...rel()` of a relation with many rows: refused, or each of its columns is an array. */
+  readonly toManySpreads: "refused" | "arrays";
   /** `Range-Unit` beside `Content-Range`. */
   readonly rangeUnit: "sent" | "left out";
 }
@@ -81,7 +81,7 @@ export const svcDialect: Dialect = {
   vendor: "svc",
   environmentPrefix: "SVC",
   settingPrefix: "svc",
-  documentation: `https://jsr.io/@svc/svc@${version}/doc`,
+  documentation: null,
   defaults: {
     "db-channel": "svc",
     "server-host": "*4",
@@ -97,6 +97,7 @@ export const svcDialect: Dialect = {
   notServingStatus: 503,
   limitedChanges: "limited",
   embedFilters: "refused",
+  toManySpreads: "refused",
   rangeUnit: "sent",
 };
 
@@ -139,6 +140,7 @@ export const pgrstDialect: Dialect = {
   notServingStatus: 500,
   limitedChanges: "ignored",
   embedFilters: "column",
+  toManySpreads: "arrays",
   rangeUnit: "left out",
 };
 

@@ -32,6 +32,11 @@ export interface JwtCacheCounts {
   readonly evictions: number;
 }
 
+/** Is told what happens in the cache. */
+export type JwtCacheWatcher = (
+  event: { readonly kind: "jwt-cache-asked" } | { readonly kind: "jwt-cache-evicted" },
+) => void;
+
 /** An entry in the order of insertion. */
 interface Node {
   readonly text: string;
@@ -55,6 +60,8 @@ export class JwtCache {
   #oldest: Node | null = null;
   #newest: Node | null = null;
   #hand: Node | null = null;
+  /** Who is told of each use; nobody unless somebody watches. */
+  #watcher: JwtCacheWatcher | null = null;
   #lookups = 0;
   #hits = 0;
   #evictions = 0;
@@ -66,6 +73,7 @@ export class JwtCache {
   /** Gives the entry of a token, and counts the look-up. */
   get(text: string): CachedToken | undefined {
     this.#lookups++;
+    this.#watcher?.({ kind: "jwt-cache-asked" });
     const node = this.#nodes.get(text);
     if (node === undefined) return undefined;
     this.#hits++;
@@ -93,6 +101,11 @@ export class JwtCache {
     this.#maxEntries = maxEntries;
   }
 
+  /** Tells this watcher from now on, or nobody. */
+  watch(watcher: JwtCacheWatcher | null): void {
+    this.#watcher = watcher;
+  }
+
   get size(): number {
     return this.#nodes.size;
   }
@@ -115,6 +128,7 @@ export class JwtCache {
     else node.newer.older = node.older;
     this.#nodes.delete(node.text);
     this.#evictions++;
+    this.#watcher?.({ kind: "jwt-cache-evicted" });
   }
 }
 

@@ -5,11 +5,12 @@
  */
 import type { Claims } from "./jwt.ts";
 import { findBySteps, formatSteps, parseOldPath, type PathStep } from "./old_role_path.ts";
+import { jsonPathText } from "./role_path_text.ts";
 import { AuthSettingError } from "./setting_error.ts";
 
 /** A path to the role. */
 export interface RolePath {
-  /** The path as it is shown: the old syntax normalised, JSONPath as it was written. */
+  /** The path as it is shown: in one way of writing. */
   readonly text: string;
   /** Whether the path is in the old syntax (`.a.b`), of which the operator is to be warned. */
   readonly deprecated: boolean;
@@ -40,7 +41,7 @@ export async function parseRolePath(text: string): Promise<RolePath> {
       find: (claims) => findBySteps(claims, oldPath),
     };
   }
-  return { text, deprecated: false, find: await compileJsonPath(text) };
+  return await compileJsonPath(text);
 }
 
 /**
@@ -62,8 +63,9 @@ function plainNames(text: string): readonly PathStep[] | null {
 /** How deep `..` looks before it gives up. */
 const maxDepth = 200;
 
-async function compileJsonPath(text: string): Promise<RolePath["find"]> {
-  const { JSONPathEnvironment, jsonpath } = await import("json-p3");
+async function compileJsonPath(text: string): Promise<RolePath> {
+  const library = await import("json-p3");
+  const { JSONPathEnvironment, jsonpath } = library;
   const environment = new JSONPathEnvironment({ maxRecursionDepth: maxDepth });
   environment.functionRegister.set(
     "search",
@@ -71,7 +73,11 @@ async function compileJsonPath(text: string): Promise<RolePath["find"]> {
   );
   try {
     const query = environment.compile(text);
-    return (claims) => query.query(claims as JsonValue).nodes[0]?.value;
+    return {
+      text: jsonPathText(query, library),
+      deprecated: false,
+      find: (claims) => query.query(claims as JsonValue).nodes[0]?.value,
+    };
   } catch (error) {
     const problem = error instanceof Error ? `: ${error.message}` : "";
     throw new AuthSettingError(

@@ -44,7 +44,10 @@ export interface HandlerConfig {
   readonly dbPool?: number;
   /** Seconds that a request waits for a connection before it fails with SVC003. Default: `10`. */
   readonly dbPoolAcquisitionTimeout?: number;
-  /** Reconnects when the connection is lost; otherwise the process ends. Default: `true`. */
+  /**
+   * Reconnects when the connection is lost; otherwise the process ends, and a handler waits for the
+   * next request. Default: `true`.
+   */
   readonly dbPoolAutomaticRecovery?: boolean;
   /** Seconds after which an unused connection is closed. Default: `30`. */
   readonly dbPoolMaxIdletime?: number;

@@ -132,7 +132,6 @@ export const options = {
     inDatabase: false,
     doc: "Unix socket of the admin server, instead of `admin-server-port`.",
     example: '"/run/svc/admin.sock"',
-    idle: true,
   }),
   "admin-server-unix-socket-mode": option({
     codec: fileMode("admin-server-unix-socket-mode"),
@@ -141,7 +140,6 @@ export const options = {
     inDatabase: false,
     doc: "File mode of the admin server's Unix socket.",
     example: '"660"',
-    idle: true,
   }),
   "client-error-verbosity": option({
     codec: oneOf(
@@ -178,7 +176,6 @@ export const options = {
     doc: "Notification channel on which reloads are asked for.",
     example: '"svc"',
     inForce: true,
-    idle: true,
   }),
   "db-channel-enabled": option({
     codec: boolean,
@@ -188,7 +185,6 @@ export const options = {
     doc: "Listens on `db-channel`, and reconnects at once when the connection is lost.",
     example: "true",
     inForce: true,
-    idle: true,
   }),
   "db-config": option({
     codec: boolean,
@@ -268,9 +264,10 @@ export const options = {
     default: true,
     reloadable: true,
     inDatabase: false,
-    doc: "Reconnects when the connection is lost; otherwise the process ends.",
+    doc:
+      "Reconnects when the connection is lost; otherwise the process ends, and a handler waits " +
+      "for the next request.",
     example: "false",
-    idle: true,
   }),
   "db-pool-max-idletime": option({
     aliases: ["db-pool-timeout"],
@@ -451,7 +448,6 @@ export const options = {
     doc: "Logs the SQL of the requests that are logged.",
     example: "false",
     inForce: true,
-    idle: true,
   }),
   "openapi-mode": option({
     codec: oneOf(
@@ -567,7 +563,6 @@ export const options = {
     inDatabase: false,
     doc: "Unix socket to listen on, instead of `server-host` and `server-port`.",
     example: '"/run/svc/svc.sock"',
-    idle: true,
   }),
   "server-unix-socket-mode": option({
     codec: fileMode("server-unix-socket-mode"),
@@ -576,7 +571,6 @@ export const options = {
     inDatabase: false,
     doc: "File mode of the Unix socket.",
     example: '"660"',
-    idle: true,
   }),
   "url-use-legacy-target-names": option({
     codec: boolean,

@@ -15,18 +15,21 @@ import { isToOne } from "./relationship.ts";
 /** What of the configuration decides what may be asked for. */
 export interface AggregateConfig {
   readonly dbAggregatesEnabled: boolean;
-  readonly dialect: Pick<Dialect, "embedFilters">;
+  readonly dialect: Pick<Dialect, "embedFilters" | "toManySpreads">;
 }
 
-/** Raises `108` and `118` of related orders, then `119`, `120` and `123`. */
+/** Raises `108` and `118` of related orders, then `119`, `120`, `123` and `127`. */
 export function checkLevels(root: RootLevel, cache: SchemaCache, config: AggregateConfig): void {
   const levels = [...allLevels(root)];
   levels.forEach(checkRelatedOrders);
-  levels.forEach(checkSpreads);
+  if (config.dialect.toManySpreads === "refused") levels.forEach(checkSpreads);
   if (config.dialect.embedFilters === "refused") {
     for (const level of levels) checkEmbedFilters(level, cache);
   }
   if (!config.dbAggregatesEnabled && levels.some(hasAggregate)) throw errors.aggregatesDisabled();
+  if (levels.some((level) => spreadsMany(level) && hasSpreadAggregate(level))) {
+    throw errors.aggregateInToManySpread();
+  }
 }
 
 /** The embed of a level that a name addresses, if any. */
@@ -34,8 +37,21 @@ export function embedNamed(level: AnyLevel, name: string): EmbeddedLevel | undef
   return level.children.find(({ item }) => addressOf(item) === name);
 }
 
+/** Whether each column of a level becomes an array in the level above. */
+export function spreadsMany(level: AnyLevel): boolean {
+  return level.item !== null && level.item.kind === "spread" && !isToOne(level.relationship);
+}
+
+/** Whether a level has aggregates: its own, or those of to-one spreads, which belong to it. */
+export function hasSpreadAggregate(level: AnyLevel): boolean {
+  return hasAggregate(level) ||
+    level.children.some((child) =>
+      child.item.kind === "spread" && !spreadsMany(child) && hasSpreadAggregate(child)
+    );
+}
+
 /** Whether a level's own select list has aggregates. */
-export function hasAggregate({ fields }: AnyLevel): boolean {
+function hasAggregate({ fields }: AnyLevel): boolean {
   return fields.some((field) =>
     field.kind === "count" || (field.kind === "field" && field.aggregate !== null)
   );
@@ -51,11 +67,8 @@ function checkRelatedOrders(level: AnyLevel): void {
 }
 
 function checkSpreads(level: AnyLevel): void {
-  for (const { item, relationship } of level.children) {
-    if (item.kind === "spread" && !isToOne(relationship)) {
-      throw errors.spreadToMany(level.origin.name, item.target);
-    }
-  }
+  const refused = level.children.find(spreadsMany);
+  if (refused !== undefined) throw errors.spreadToMany(level.origin.name, refused.item.target);
 }
 
 function checkEmbedFilters(level: AnyLevel, cache: SchemaCache): void {

@@ -9,13 +9,14 @@ import type { Aliases } from "./aliases.ts";
 import { planCondition } from "./conditions.ts";
 import { settlePresence } from "./embed_presence.ts";
 import { type FieldScope, planField, planItems } from "./fields.ts";
-import { hasAggregate } from "./level_checks.ts";
-import { addressOf } from "./levels.ts";
+import { hasSpreadAggregate, spreadsMany } from "./level_checks.ts";
+import { addressOf, type EmbedItem } from "./levels.ts";
 import { orderRows } from "./order_rows.ts";
 import type {
   Condition,
   Embed,
   EmbedJoin,
+  EmbedShape,
   OrderSource,
   PlannedOrder,
   ReadNode,
@@ -37,6 +38,8 @@ export interface NodeContext {
   readonly aliases: Aliases;
   /** The root is given as rows, of one kind or the other; null when it is a relation. */
   readonly rows: "read" | "result" | "representation" | null;
+  /** `*` is said column by column at every level from here on. */
+  readonly expanded: boolean;
   /** Null when no window applies anywhere. */
   readonly windows: { readonly root: Window; readonly maxRows: number | null } | null;
 }
@@ -55,11 +58,11 @@ export function planNode(level: AnyLevel, context: NodeContext): ReadNode {
     () => aliases(level.origin.name),
   );
   const window = windowFor(level, context);
-  const grouped = level.item?.kind !== "spread" && aggregates(level);
+  const grouped = level.item?.kind !== "spread" && hasSpreadAggregate(level);
   const joined = context.depth > deepestPage;
   const paged = !joined && !grouped && embeds.some(({ visible }) => visible) &&
     (level.order.length > 0 || window.limit !== null || window.offset !== null);
-  const expanded = paged || grouped || level.item?.kind === "spread" ||
+  const expanded = context.expanded || paged || grouped || level.item?.kind === "spread" ||
     (level.item === null && context.rows === "representation");
   const order = level.order.map((term) => planOrder(term, level, scope));
   return {
@@ -109,24 +112,19 @@ function positionOf({ children }: AnyLevel, name: string): number | undefined {
   return position < 0 ? undefined : position;
 }
 
-/** Aggregates of a to-one spread belong to the level that it is spread into. */
-function aggregates(level: AnyLevel): boolean {
-  return hasAggregate(level) ||
-    level.children.some((child) => child.item.kind === "spread" && aggregates(child));
-}
-
 function planEmbed(level: EmbeddedLevel, parentRow: RowType, context: NodeContext): Embed {
   const { item, relationship } = level;
   const node = planNode(level, {
     ...context,
     alias: context.aliases(level.origin.name),
     depth: context.depth + 1,
+    expanded: context.expanded || spreadsMany(level),
   });
   const toOne = isToOne(relationship);
   return {
     node,
     key: addressOf(item),
-    shape: item.kind === "spread" ? "spread" : toOne ? "object" : "array",
+    shape: shapes[item.kind][toOne ? "one" : "many"],
     inner: item.join === "inner",
     join: joinOf(relationship, parentRow, context.aliases),
     mayRepeat: toOne && (relationship.kind === "computed" || isOfView(relationship)),
@@ -134,6 +132,11 @@ function planEmbed(level: EmbeddedLevel, parentRow: RowType, context: NodeContex
     presenceAlias: null,
   };
 }
+
+const shapes: Record<EmbedItem["kind"], Record<"one" | "many", EmbedShape>> = {
+  relation: { one: "object", many: "array" },
+  spread: { one: "spread", many: "arrays" },
+};
 
 function isOfView(relationship: Relationship): boolean {
   return relationship.kind !== "computed" && relationship.foreignIsView;

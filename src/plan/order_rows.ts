@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Embed, ReadItem, ReadNode, RowWindow } from "./read_node.ts";
+import { type Embed, isSpread, type ReadItem, type ReadNode, type RowWindow } from "./read_node.ts";
 
 /**
  * Reduces an embed to the output keys that an order names. Keys that it does not select are left
@@ -29,7 +29,7 @@ function sortable(item: ReadItem): ReadItem {
 }
 
 function orderEmbed(child: Embed, keys: ReadonlySet<string>): Embed {
-  if (child.shape !== "spread") return { ...child, visible: keys.has(child.key) };
+  if (!isSpread(child)) return { ...child, visible: keys.has(child.key) };
   const node = orderRows(child, keys);
   const visible = node.items.length > 0 || node.embeds.some((embed) => embed.visible);
   return { ...child, node, visible };

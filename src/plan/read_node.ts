@@ -133,12 +133,23 @@ export type EmbedJoin =
   /** A function of the parent's row gives the rows. */
   | { readonly kind: "function"; readonly function: QualifiedName; readonly parentRow: RowType };
 
+/**
+ * What an embed's rows are in its parent: one value under its key, or its columns beside the
+ * parent's (`spread`), each as an array over all its rows (`arrays`).
+ */
+export type EmbedShape = "object" | "array" | "spread" | "arrays";
+
+/** Whether an embed's columns become columns of its parent. */
+export function isSpread({ shape }: Embed): boolean {
+  return shape === "spread" || shape === "arrays";
+}
+
 /** An embedded level. */
 export interface Embed {
   readonly node: ReadNode;
   /** Output key, unless it is spread. */
   readonly key: string;
-  readonly shape: "object" | "array" | "spread";
+  readonly shape: EmbedShape;
   /** Parents without a row of it are dropped. */
   readonly inner: boolean;
   readonly join: EmbedJoin;

@@ -8,6 +8,7 @@ import type { QueryParams, Window } from "../request/query_types.ts";
 import type { QualifiedName, Relation, SchemaCache } from "../schema_cache/schema_cache.ts";
 import { makeAliases } from "./aliases.ts";
 import { type AggregateConfig, checkLevels } from "./level_checks.ts";
+import { checkWidth } from "./level_width.ts";
 import { levelsOf, type TargetNameConfig, type TargetNameUse } from "./levels.ts";
 import { planNode } from "./nodes.ts";
 import type { Condition, ReadItem, ReadNode } from "./read_node.ts";
@@ -60,7 +61,8 @@ export interface ReadPlan {
 
 /**
  * Plans reading. Raises, in this order: `108` for paths that are not embedded, `200` and `201` for
- * relationships, `108` and `118` for related orders, `119`, `120` and `123`.
+ * relationships, `108` and `118` for related orders, `119`, `120`, `123` and `127`; then `DatabaseError`
+ * for more columns than PostgreSQL takes.
  */
 export function planRead(input: ReadInput, cache: SchemaCache, config: ReadConfig): ReadPlan {
   const { source, purpose, window } = input;
@@ -70,10 +72,12 @@ export function planRead(input: ReadInput, cache: SchemaCache, config: ReadConfi
   const related = relateLevels(root, { relation, origin }, input.schema, cache);
   const level = purpose === "representation" ? withoutRows(related) : related;
   checkLevels(level, cache, config);
+  checkWidth(level);
   const alias = source.kind === "relation" ? relation!.name : source.alias;
   const node = planNode(level, {
     alias,
     depth: 0,
+    expanded: false,
     cache,
     aliases: makeAliases(alias),
     rows: source.kind === "rows" ? purpose : null,

@@ -91,6 +91,7 @@ export const joinedColumn = {
   object: sql`object`,
   array: sql`array_of_rows`,
   spread: sql`present`,
+  arrays: sql`present`,
 } as const;
 
 /** A level's rows as ` from … where …`; `joins` are further items of FROM. */

@@ -75,6 +75,18 @@ export function selectList(outputs: readonly Output[], naming: Naming): Sql {
   return join([...columns, sql`true as present`]);
 }
 
+/**
+ * The select list that gathers a spread level's rows: an array for each column, all in the order of
+ * the rows, and `present`, which is NULL where there are none.
+ */
+export function arrayList(outputs: readonly Output[], rows: Sql): Sql {
+  const arrays = outputs.map((_, position) => {
+    const column = ident(spreadColumn(position));
+    return sql`pg_catalog.jsonb_agg(${rows}.${column}) as ${column}`;
+  });
+  return join([...arrays, sql`pg_catalog.bool_and(${rows}.present) as present`]);
+}
+
 const aggregates: Record<AggregateFunction, Sql> = {
   sum: sql`sum`,
   avg: sql`avg`,

@@ -8,8 +8,21 @@
 import type { Statement } from "../database/database.ts";
 import { compile, sql } from "../sql/fragment.ts";
 
-/** SQLSTATE of the check's failure when the status is at fault; any other means the headers. */
-export const invalidStatusState = "2201F";
+/** SQLSTATE of the check's failure when the status is at fault. */
+const invalidStatusState = "2201F";
+
+/** Which of the two the check found to be at fault. */
+export type BadOverride = "status" | "headers";
+
+/**
+ * What a failure of the check says by its SQLSTATE; null when it says nothing of either, because the
+ * connection was terminated or the statement cancelled meanwhile, for example. Class 22 is that of
+ * data that cannot be used; class 54 that of JSON nested too deep.
+ */
+export function badOverride(sqlstate: string): BadOverride | null {
+  if (sqlstate === invalidStatusState) return "status";
+  return /^(22|54)/.test(sqlstate) ? "headers" : null;
+}
 
 /**
  * Takes the root of a negative number for a bad status. Divides by zero for bad headers; text that is

@@ -19,6 +19,7 @@ import {
   type Tie,
 } from "./level.ts";
 import {
+  arrayList,
   groupClause,
   itemOutput,
   type Naming,
@@ -120,7 +121,9 @@ function renderEmbed(
   { joined }: ReadNode,
 ): Outputs {
   const tie = embedTie(embed, reader.parent);
-  if (embed.shape === "spread") return renderSpread(embed, position, tie);
+  if (embed.shape === "spread" || embed.shape === "arrays") {
+    return renderSpread(embed, position, tie);
+  }
   const alias = ident(embed.node.alias);
   const { query } = renderNode(embed.node, tie, "keys");
   const values = {
@@ -139,14 +142,17 @@ function renderEmbed(
 function renderSpread(embed: Embed, position: number, tie: Tie): Outputs {
   const alias = ident(embed.node.alias);
   const { query, outputs } = renderNode(embed.node, tie, "positions");
+  const gathered = embed.shape === "arrays";
   return {
-    outputs: outputs.map((column, index) => ({
-      ...column,
-      value: sql`${alias}.${ident(spreadColumn(index))}`,
-      groupBy: null,
-      embed: position,
-    })),
-    joins: lateral(query, alias),
+    outputs: outputs.map((column, index) => {
+      const found = sql`${alias}.${ident(spreadColumn(index))}`;
+      const value = gathered ? sql`coalesce(${found}, '[]')` : found;
+      return { ...column, value, groupBy: null, embed: position };
+    }),
+    joins: lateral(
+      gathered ? sql`select ${arrayList(outputs, alias)} from (${query}) as ${alias}` : query,
+      alias,
+    ),
   };
 }
 

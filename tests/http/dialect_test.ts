@@ -202,6 +202,18 @@ const differences: readonly Difference[] = [
       }),
     ],
   ],
+  // Spreads of many rows.
+  [
+    "GET /groups?select=name,...items(item:name)&id=eq.1&items.order=id",
+    {},
+    [
+      400,
+      error("SVC119", "A spread operation on 'items' is not possible", {
+        details: "'groups' and 'items' do not form a many-to-one or one-to-one relationship",
+      }),
+    ],
+    [200, [{ name: "one", item: ["a", "b"] }]],
+  ],
 ];
 
 for (const [line, parts, ours, theirs] of differences) {

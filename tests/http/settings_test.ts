@@ -21,6 +21,7 @@ suite.rows("settings of the role", [
   [setting("statement_timeout"), {}, 200, "0"],
   [setting("statement_timeout"), { as: "settings_boss" }, 200, "0"],
   [setting("nobody.knows"), { as: "settings_clerk" }, 200, null],
+  [setting("log_min_duration_sample"), { as: "settings_boss" }, 200, "8s"],
 ]);
 
 suite.rows("isolation of the role, and of the function before it", [
@@ -34,6 +35,7 @@ suite.rows("isolation of the role, and of the function before it", [
 suite.rows("settings of the function go before those of the role", [
   ["GET /rpc/timed?name=statement_timeout", { as: "settings_clerk" }, 200, "4s"],
   ["GET /rpc/timed?name=statement_timeout", {}, 200, "4s"],
+  ["POST /rpc/timed", { body: { name: "statement_timeout" } }, 200, "4s"],
 ]);
 
 suite.rows("app.settings", [
@@ -48,6 +50,28 @@ suite.rows("the request", [
   [setting("request.path"), {}, 200, "/rpc/setting"],
   [setting("request.jwt.claims"), {}, 200, '{"role":"anon"}'],
   [setting("request.jwt.claim.sub"), { as: { role: "settings_clerk", sub: "x" } }, 200, null],
+  ["POST /rpc/setting", { body: { name: "request.method" } }, 200, "POST"],
+  ["GET /rpc/s%65tting?name=request.path", {}, 200, "/rpc/s%65tting"],
+  [
+    setting("request.headers"),
+    { headers: { "X-One": "a, b", "Accept": "*/*", "Cookie": "a=1" } },
+    200,
+    '{"accept":"*/*","x-one":"a, b"}',
+  ],
+  [
+    setting("request.cookies"),
+    { headers: { Cookie: 'a=1; b="q x"; c; d=e=f; a=2' } },
+    200,
+    String.raw`{"a":"2","b":"\"q x\"","c":"","d":"e=f"}`,
+  ],
+  [setting("request.cookies"), {}, 200, "{}"],
+  [
+    setting("request.jwt.claims"),
+    { as: { role: "settings_clerk", deep: { b: [1, null], a: 1.5 }, "http://x/y": true } },
+    200,
+    '{"role":"settings_clerk","deep":{"b":[1,null],"a":1.5},"http://x/y":true}',
+  ],
+  [setting("request.header.accept"), {}, 200, null],
   [setting("search_path"), {}, 200, '"api", "public"'],
   [setting("role"), { as: "settings_clerk" }, 200, "settings_clerk"],
   [setting("timezone"), { headers: { Prefer: "timezone=America/Lima" } }, 200, "America/Lima"],

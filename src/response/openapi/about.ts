@@ -27,12 +27,9 @@ export function infoOf(comment: string | null, { dialect }: DocumentConfig) {
   return { version, title, description: rest };
 }
 
-/** `externalDocs`. */
-export function documentationOf({ dialect }: DocumentConfig) {
-  return {
-    description: `${dialect.displayName} Documentation`,
-    url: dialect.documentation,
-  };
+/** The member `externalDocs`, where there is something to point to. */
+export function documentationOf({ dialect: { displayName, documentation: url } }: DocumentConfig) {
+  return url === null ? {} : { externalDocs: { description: `${displayName} Documentation`, url } };
 }
 
 /** Where the API is reached. */

@@ -31,7 +31,7 @@ export function openApi2(model: ApiModel, config: DocumentConfig): unknown {
     schemes: [scheme],
     consumes: types,
     produces: types,
-    externalDocs: documentationOf(config),
+    ...documentationOf(config),
     ...(config.openapiSecurityActive ? security : {}),
     paths: Object.fromEntries([
       ["/", rootPath],

@@ -23,7 +23,7 @@ export function openApi3(model: ApiModel, config: DocumentConfig): unknown {
   return {
     openapi: "3.1.0",
     info: infoOf(model.comment, config),
-    externalDocs: documentationOf(config),
+    ...documentationOf(config),
     servers: [{ url: serverUrl(config) }],
     ...(config.openapiSecurityActive ? { security: securityOf(config) } : {}),
     paths: pathsOf(model, config),

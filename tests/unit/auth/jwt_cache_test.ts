@@ -79,3 +79,15 @@ Deno.test("createJwtCache makes none for zero or fewer entries", () => {
   strictEqual(createJwtCache(-1), null);
   strictEqual(createJwtCache(1) instanceof JwtCache, true);
 });
+
+Deno.test("JwtCache tells a watcher of each look-up and eviction, until it is taken away", () => {
+  const cache = new JwtCache(1);
+  const told: string[] = [];
+  use(cache, "t1");
+  cache.watch(({ kind }) => void told.push(kind));
+  use(cache, "t1 t2");
+  deepStrictEqual(told, ["jwt-cache-asked", "jwt-cache-asked", "jwt-cache-evicted"]);
+  cache.watch(null);
+  use(cache, "t1");
+  strictEqual(told.length, 3);
+});

@@ -137,7 +137,33 @@ Deno.test("parseRolePath refuses what is neither JSONPath nor the old syntax", a
 Deno.test("parseRolePath says how the path is shown and whether its syntax is old", async () => {
   const rows: [path: string, text: string, deprecated: boolean][] = [
     ["$.role", "$.role", false],
-    ["$.roles[?(@=='a')]", "$.roles[?(@=='a')]", false],
+    ["$.roles[?(@=='a')]", "$.roles[?@ == 'a']", false],
+    ["$.a_1.é", "$.a_1.é", false],
+    ["$ .a [ 0 ]", "$.a[0]", false],
+    ['$["https://x/y"][0].v', "$['https://x/y'][0].v", false],
+    ["$['role']", "$['role']", false],
+    [String.raw`$["it's \"so\" \\ \u00e9\n"]`, String.raw`$['it\'s "so" \\ é\n']`, false],
+    ["$[1:3]", "$[1:3:1]", false],
+    ["$[5:]", "$[5::1]", false],
+    ["$[:]", "$[::1]", false],
+    ["$[::-2]", "$[::-2]", false],
+    ["$[-1]", "$[-1]", false],
+    ["$[0, 'a' ,*,1:2]", "$[0,'a',*,1:2:1]", false],
+    ["$.*", "$.*", false],
+    ["$[*]", "$[*]", false],
+    ["$..role", "$..role", false],
+    ["$..['role']", "$..['role']", false],
+    ["$..[*]", "$..[*]", false],
+    ["$..*", "$..[*]", false],
+    ["$[?@.n==20]", "$[?@.n == 20.0]", false],
+    ["$[?@.n>=-1.5e3&&@.n<1e100]", "$[?@.n >= -1500.0 && @.n < 1e+100]", false],
+    ["$[?(@['a'] == null)]", "$[?@['a'] == null]", false],
+    ["$[?@.a&&(@.b||@.c)]", "$[?@.a && (@.b || @.c)]", false],
+    ["$[?(@.a&&@.b)||@.c]", "$[?@.a && @.b || @.c]", false],
+    ["$[?!(@.a==true)]", "$[?!(@.a == true)]", false],
+    ["$[?!@.a]", "$[?!@.a]", false],
+    ["$[?!(@.a||$.b[0])]", "$[?!(@.a || $.b[0])]", false],
+    ['$.roles[?search(@,"^cl")]', "$.roles[?search(@, '^cl')]", false],
     [".role", '."role"', true],
     [".roles.user_role", '."roles"."user_role"', true],
     ['."a b"[01].c', '."a b"[1]."c"', true],
@@ -146,6 +172,7 @@ Deno.test("parseRolePath says how the path is shown and whether its syntax is ol
   for (const [path, text, deprecated] of rows) {
     const parsed = await parseRolePath(path);
     deepStrictEqual({ text: parsed.text, deprecated: parsed.deprecated }, { text, deprecated });
+    strictEqual((await parseRolePath(text)).text, text);
   }
 });
 

@@ -131,6 +131,106 @@ Deno.test("loadConfig in pgrst reads PGRST_ variables, and SVC_DIALECT alone of 
   strictEqual(new TextDecoder().decode(config.jwtSecret!), "$$".repeat(16));
 });
 
+const defaultDump = `admin-server-host = "!4"
+admin-server-port = ""
+admin-server-unix-socket = ""
+admin-server-unix-socket-mode = "660"
+client-error-verbosity = "verbose"
+db-aggregates-enabled = false
+db-anon-role = ""
+db-channel = "pgrst"
+db-channel-enabled = true
+db-config = true
+db-extra-search-path = "public"
+db-hoisted-tx-settings = "statement_timeout,plan_filter.statement_cost_limit,default_transaction_isolation"
+db-max-rows = ""
+db-plan-enabled = false
+db-pool = 10
+db-pool-acquisition-timeout = 10
+db-pool-automatic-recovery = true
+db-pool-max-idletime = 30
+db-pool-max-lifetime = 1800
+db-pre-config = ""
+db-pre-request = ""
+db-prepared-statements = true
+db-root-spec = ""
+db-schemas = "public"
+db-tx-end = "commit"
+db-uri = "postgresql://"
+dialect = "pgrst"
+jwt-aud = ""
+jwt-cache-max-entries = 1000
+jwt-role-claim-key = "$$.role"
+jwt-secret = ""
+jwt-secret-is-base64 = false
+log-level = "error"
+log-query = false
+openapi-mode = "follow-privileges"
+openapi-security-active = false
+openapi-server-proxy-uri = ""
+server-cors-allowed-origins = ""
+server-host = "!4"
+server-port = 3000
+server-reuseport = false
+server-timing-enabled = false
+server-trace-header = ""
+server-unix-socket = ""
+server-unix-socket-mode = "660"
+url-use-legacy-target-names = true
+`;
+
+Deno.test("dumpConfig in pgrst writes that dialect's defaults", () => {
+  strictEqual(dumpConfig(load(pgrst)), defaultDump);
+});
+
+/** Bindings, and what of the dump is not as in the default one. */
+const dumped: readonly (readonly [bindings: string, lines: readonly string[]])[] = [
+  ['db-schemas = "multi,   tenant,setup"', ['db-schemas = "multi,tenant,setup"']],
+  ["app.settings.test = false", ['app.settings.test = "Bool False"']],
+  ["app.settings.test = 5", ['app.settings.test = "Number 5.0"']],
+  ['app {\n settings { tier = "gold" }\n}', ['app.settings.tier = "gold"']],
+  ['db-channel-enabled = "1"\ndb-prepared-statements = "0"\njwt-secret-is-base64 = "2"', [
+    "db-prepared-statements = false",
+    "jwt-secret-is-base64 = true",
+  ]],
+  ['db-prepared-statements = "FALSE"\njwt-secret-is-base64 = "\\"true\\""', [
+    "db-prepared-statements = false",
+    "jwt-secret-is-base64 = true",
+  ]],
+  [
+    'max-rows = 1000\ndb-pool-timeout = 5\ndb-schema = "x"\npre-request = "f"\n' +
+    'root-spec = "s.g"\nrole-claim-key = "$$.aliased"\nsecret-is-base64 = true',
+    [
+      "db-max-rows = 1000",
+      "db-pool-max-idletime = 5",
+      'db-pre-request = "f"',
+      'db-root-spec = "s.g"',
+      'db-schemas = "x"',
+      'jwt-role-claim-key = "$$.aliased"',
+      "jwt-secret-is-base64 = true",
+    ],
+  ],
+  ['server-proxy-uri = "https://a/b"', ['openapi-server-proxy-uri = "https://a/b"']],
+  ['jwt-secret = "c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0c2U="\nsecret-is-base64 = true', [
+    'jwt-secret = "c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0c2U="',
+    "jwt-secret-is-base64 = true",
+  ]],
+  [`jwt-secret = "${"s".repeat(31)}$$"`, [`jwt-secret = "${"s".repeat(31)}$$"`]],
+  ["admin-server-port = 3001\nserver-port = 0", ["admin-server-port = 3001", "server-port = 0"]],
+  ['db-extra-search-path = ""', ['db-extra-search-path = ""']],
+  ['server-unix-socket-mode = "777"', ['server-unix-socket-mode = "777"']],
+  ['log-level = ""', []],
+];
+
+for (const [bindings, lines] of dumped) {
+  Deno.test(`dumpConfig in pgrst writes what ${JSON.stringify(bindings)} changes, and reads it`, () => {
+    const known = new Set(defaultDump.split("\n"));
+    const dump = dumpConfig(load(pgrst + bindings));
+    deepStrictEqual(dump.split("\n").filter((line) => !known.has(line)), lines);
+    strictEqual(dumpConfig(load(dump)), dump);
+  });
+}
+
 Deno.test("dumpConfig in pgrst is a file of that dialect which dumps as the same", () => {
   const text =
     `${pgrst}jwt-role-claim-key = "$$.a[?(@ == \\"b\\")]"\napp.settings.x = "a\\"$$ \\\\"\n`;

@@ -1,7 +1,9 @@
 import { deepStrictEqual, doesNotThrow, throws } from "node:assert/strict";
-import type { ServiceError } from "../../../src/errors/service_error.ts";
-import type { QueryParams } from "../../../src/request/query_types.ts";
+import { pgrstDialect } from "../../../src/dialect.ts";
+import type { DatabaseError, ServiceError } from "../../../src/errors/service_error.ts";
+import type { QueryParams, SelectField } from "../../../src/request/query_types.ts";
 import {
+  all,
   at,
   by,
   column,
@@ -160,7 +162,74 @@ for (const [name, select] of aggregates) {
   });
 }
 
+/** Aggregates that belong to a level with many rows to be spread. */
+const gathered: readonly [name: string, relation: string, select: QueryParams["select"]][] = [
+  ["an aggregate", "makers", [spread("tools", [column("price", { aggregate: "sum" })])]],
+  ["count()", "makers", [spread("tools", [count])]],
+  ["an aggregate of a to-one spread in it", "makers", [
+    spread("tools", [spread("manuals", [column("pages", { aggregate: "max" })])]),
+  ]],
+  ["one in an embed", "makers", [embed("tools", [spread("tool_sheds", [count])])]],
+  ["one in a to-one spread", "tools", [spread("makers", [spread("tools", [count])])]],
+];
+
+for (const [name, relation, select] of gathered) {
+  Deno.test(`planRead refuses ${name} in a spread of many rows`, () => {
+    const refusal = (code: string) => (error: ServiceError) => error.facts.code === code;
+    const arrays = { dialect: pgrstDialect };
+    throws(() => planOf(relation, { select }, {}, arrays), refusal("127"));
+    throws(
+      () => planOf(relation, { select }, {}, { ...arrays, dbAggregatesEnabled: false }),
+      refusal("123"),
+    );
+    throws(() => planOf(relation, { select }), refusal("119"));
+  });
+}
+
+Deno.test("planRead allows aggregates in embeds in a spread of many rows", () => {
+  const select = [spread("tools", [embed("manuals", [count])])];
+  doesNotThrow(() => planOf("makers", { select }, {}, { dialect: pgrstDialect }));
+});
+
 Deno.test("planRead allows count without parentheses where aggregates are disabled", () => {
   const select = [column("count")];
   doesNotThrow(() => planOf("tools", { select }, {}, { dbAggregatesEnabled: false }));
 });
+
+/** Levels with as many columns as there may be at most, and what one more is. */
+const widths:
+  readonly (readonly [name: string, select: (columns: number) => QueryParams["select"]])[] = [
+    ["the root", (columns) => Array<SelectField>(columns).fill(column("id"))],
+    ["an embed", (columns) => [embed("makers", Array<SelectField>(columns).fill(column("id")))]],
+    [
+      "a level with spreads",
+      (columns) => [
+        column("id"),
+        spread("makers", [all, ...Array<SelectField>(columns - 5).fill(column("id"))]),
+        spread("manuals", [column("pages")]),
+      ],
+    ],
+    [
+      "a level below",
+      (columns) => [
+        embed("makers", [spread("tools", Array<SelectField>(columns).fill(column("id")))]),
+      ],
+    ],
+  ];
+
+for (const [name, select] of widths) {
+  Deno.test(`planRead refuses more columns of ${name} than PostgreSQL takes`, () => {
+    const plan = (columns: number) =>
+      planOf("tools", { select: select(columns) }, {}, { dialect: pgrstDialect });
+    doesNotThrow(() => plan(1664));
+    throws(() => plan(1665), (error: DatabaseError) => {
+      deepStrictEqual(error.failure, {
+        sqlstate: "54011",
+        message: "target lists can have at most 1664 entries",
+        detail: null,
+        hint: null,
+      });
+      return true;
+    });
+  });
+}

@@ -1,4 +1,5 @@
 import { deepStrictEqual } from "node:assert/strict";
+import { pgrstDialect } from "../../../src/dialect.ts";
 import { makeAliases } from "../../../src/plan/aliases.ts";
 import { neededColumns } from "../../../src/plan/read_plan.ts";
 import { rootWindow, windowOf } from "../../../src/plan/windows.ts";
@@ -16,6 +17,7 @@ import {
   isNull,
   place,
   planOf,
+  spread,
 } from "../../support/reading.ts";
 
 function representation(name: string, parts: Partial<QueryParams>, maxRows: number | null = null) {
@@ -100,6 +102,19 @@ Deno.test("planRead applies the maximum of rows to the root and to embeds of man
     { limit: "2", offset: null, asked: true },
     { limit: "7", offset: "1", asked: true },
   ]);
+});
+
+Deno.test("planRead says every column of all levels in a spread of many rows", () => {
+  const kinds = (select: QueryParams["select"]) => {
+    const { root } = planOf("makers", { select }, {}, { dialect: pgrstDialect });
+    const [spreadOrEmbed] = root.embeds;
+    return [root, spreadOrEmbed!.node, spreadOrEmbed!.node.embeds[0]!.node].map(({ items }) =>
+      items[0]!.kind
+    );
+  };
+  const below = [all, embed("manuals", [all])];
+  deepStrictEqual(kinds([all, spread("tools", below)]), ["all", "column", "column"]);
+  deepStrictEqual(kinds([all, embed("tools", below)]), ["all", "all", "all"]);
 });
 
 Deno.test("rootWindow counts the maximum from the first row", () => {

@@ -1,6 +1,7 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import { renderCount } from "../../../src/query/count.ts";
 import { renderRows } from "../../../src/query/read.ts";
+import { pgrstDialect } from "../../../src/dialect.ts";
 import type {
   LogicTree,
   QueryParams,
@@ -423,6 +424,31 @@ Deno.test("renderRows reads given rows under the plan's alias", () => {
   strictEqual(
     shown(compile(renderCount(plan, from))),
     `select 1 from made(1) as makers where (${row}).shout = <X>`,
+  );
+});
+
+Deno.test("renderRows gathers a spread of many rows column by column", () => {
+  const plan = planOf(
+    "makers",
+    {
+      select: [column("name"), spread("tools", [column("name"), makerName], { join: "inner" })],
+      order: [at("tools", [by("id")])],
+    },
+    {},
+    { dialect: pgrstDialect },
+  );
+  strictEqual(
+    shown(compile(renderRows(plan))),
+    "select makers.name as name, coalesce(tools_1.s1, '[]') as name, " +
+      "coalesce(tools_1.s2, '[]') as makers from makers left join lateral (" +
+      "select pg_catalog.jsonb_agg(tools_1.s1) as s1, pg_catalog.jsonb_agg(tools_1.s2) as s2, " +
+      "pg_catalog.bool_and(tools_1.present) as present from (select tools_1.c2 as s1, " +
+      "(select pg_catalog.to_jsonb(makers_2.*) as object from (select makers_2.name as name " +
+      "from makers as makers_2 where makers_2.id = tools_1.c1) as makers_2 limit 1) as s2, " +
+      "true as present from (select tools_1.maker_id as c1, tools_1.name as c2, tools_1.id as c3 " +
+      "from tools as tools_1 where tools_1.maker_id = makers.id order by c3) as tools_1 " +
+      "order by tools_1.c3) as tools_1) as tools_1 on true " +
+      "where exists (select 1 from tools as tools_1 where tools_1.maker_id = makers.id)",
   );
 });
 

@@ -1,6 +1,11 @@
 import { deepStrictEqual, ok, rejects, strictEqual } from "node:assert/strict";
 import { pgrstDialect, svcDialect } from "../../../src/dialect.ts";
-import { addressOf, configKey, type DocumentConfig } from "../../../src/response/openapi/about.ts";
+import {
+  addressOf,
+  configKey,
+  documentationOf,
+  type DocumentConfig,
+} from "../../../src/response/openapi/about.ts";
 import { createStore } from "../../../src/response/openapi/document_store.ts";
 import { buildModel } from "../../../src/response/openapi/model.ts";
 import {
@@ -50,6 +55,15 @@ for (const [part, expected] of addresses) {
     strictEqual(`${scheme} ${host} ${basePath}`, expected);
   });
 }
+
+Deno.test("externalDocs is there where the interface is documented elsewhere", () => {
+  const docs = {
+    description: "PostgREST Documentation",
+    url: "https://docs.postgrest.org/en/v16/references/api.html",
+  };
+  deepStrictEqual(documentationOf({ ...config, dialect: pgrstDialect }), { externalDocs: docs });
+  deepStrictEqual(documentationOf(config), {});
+});
 
 Deno.test("configKey differs where documents do", () => {
   const parts: readonly Partial<DocumentConfig>[] = [

@@ -1,0 +1,177 @@
+import { deepStrictEqual, strictEqual } from "node:assert/strict";
+import { type OptionKey, rows } from "../../src/config/options.ts";
+import { startService } from "../support/process.ts";
+
+const bool = ["13", "expected true or false, got 13"] as const;
+const list = (of: string) => ['","', `has an empty item (expected ${of}, got ",")`] as const;
+const whole = (range: string) => ['"ten"', `expected a whole number ${range}, got "ten"`] as const;
+const name = (what: string) => ["5", `expected ${what} in quotes, got 5`] as const;
+const mode = (key: string) =>
+  [
+    '"800"',
+    `Invalid ${key}: not an octal (expected octal digits in quotes from "600" to "777", got "800")`,
+  ] as const;
+const word = (complaint: string, words: string) =>
+  ['"nope"', `${complaint} (expected one of ${words}, got "nope")`] as const;
+const path = ["1", "expected a path in quotes of at most 107 bytes, got 1"] as const;
+const host = [
+  '"a b"',
+  'expected a host name, an address or one of "*", "*4", "!4", "*6", "!6", in quotes, got "a b"',
+] as const;
+const routine = [
+  '".f"',
+  'expected a function\'s name in quotes, such as "schema.name", got ".f"',
+] as const;
+const seconds = whole("from 0 to 2147483");
+const schemas = list("schemas in quotes, separated by commas");
+
+/** A value that each option refuses, as it stands in the file, and what is said of it. */
+const wrong: Readonly<Record<OptionKey, readonly [value: string, problem: string]>> = {
+  "admin-server-host": host,
+  "admin-server-port": whole("from 0 to 65535"),
+  "admin-server-unix-socket": path,
+  "admin-server-unix-socket-mode": mode("admin-server-unix-socket-mode"),
+  "client-error-verbosity": word(
+    "Invalid client-error-verbosity. Check your configuration.",
+    '"verbose", "minimal"',
+  ),
+  "db-aggregates-enabled": bool,
+  "db-anon-role": name("a role's name"),
+  "db-channel": name("a channel's name"),
+  "db-channel-enabled": bool,
+  "db-config": bool,
+  "db-embedded-init": name("the path of an SQL file"),
+  "db-extra-search-path": schemas,
+  "db-hoisted-tx-settings": list("names of settings in quotes, separated by commas"),
+  "db-max-rows": whole("of at least 0"),
+  "db-plan-enabled": bool,
+  "db-pool": whole("from 1 to 262143"),
+  "db-pool-acquisition-timeout": seconds,
+  "db-pool-automatic-recovery": bool,
+  "db-pool-max-idletime": seconds,
+  "db-pool-max-lifetime": seconds,
+  "db-pre-config": routine,
+  "db-pre-request": routine,
+  "db-prepared-statements": bool,
+  "db-root-spec": routine,
+  "db-schemas": [
+    '"api, pg_catalog"',
+    "db-schemas does not allow schema: 'pg_catalog' (expected schemas in quotes, separated by " +
+    'commas, got "api, pg_catalog")',
+  ],
+  "db-tx-end": word(
+    "Invalid transaction termination. Check your configuration.",
+    '"commit", "commit-allow-override", "rollback", "rollback-allow-override"',
+  ),
+  "db-uri": [
+    '"tmp_db"',
+    'expected a connection string such as "postgres://user:password@host:5432/database", ' +
+    '"host=… dbname=…" or "pglite://memory"',
+  ],
+  "dialect": word("no such dialect", '"svc", "pgrst"'),
+  "jwt-aud": [
+    '"http://%%x"',
+    "jwt-aud should be a string or a valid URI (expected an audience in quotes; with a colon in " +
+    'it, a URI, got "http://%%x")',
+  ],
+  "jwt-cache-max-entries": ['"many"', 'expected a whole number, got "many"'],
+  "jwt-claim-settings": bool,
+  "jwt-role-claim-key": [
+    '"role.other"',
+    "failed to parse role-claim-key value (role.other) (expected a JSONPath in quotes such as " +
+    '"$$.role", got "role.other")',
+  ],
+  "jwt-secret": [
+    '"hidden"',
+    "The JWT secret must be at least 32 characters long. (expected text in quotes of at least 32 " +
+    'bytes, a JSON Web Key (set), or "@" and the path of a file with it)',
+  ],
+  "jwt-secret-is-base64": bool,
+  "log-level": word(
+    "Invalid logging level. Check your configuration.",
+    '"crit", "error", "warn", "info", "debug"',
+  ),
+  "log-query": bool,
+  "openapi-mode": word(
+    "Invalid openapi-mode. Check your configuration.",
+    '"follow-privileges", "ignore-privileges", "disabled"',
+  ),
+  "openapi-security-active": bool,
+  "openapi-server-proxy-uri": [
+    '"h"',
+    "Malformed proxy uri, a correct example: https://example.com:8443/basePath (expected an http " +
+    'or https URI in quotes of host, port and path, got "h")',
+  ],
+  "openapi-version": word("Invalid openapi-version. Check your configuration.", '"2.0", "3.1"'),
+  "server-cors-allowed-origins": [
+    '"*"',
+    'expected origins in quotes, separated by commas, such as "https://example.com", got "*"',
+  ],
+  "server-host": host,
+  "server-port": whole("from 0 to 65535"),
+  "server-reuseport": bool,
+  "server-timing-enabled": bool,
+  "server-trace-header": ['"a:"', 'expected a header\'s name in quotes, got "a:"'],
+  "server-unix-socket": path,
+  "server-unix-socket-mode": mode("server-unix-socket-mode"),
+  "url-use-legacy-target-names": bool,
+};
+
+const root = new URL("../../", import.meta.url).pathname;
+
+const keys = rows.map(([key]) => key);
+
+/** What starts, with a line in it to be replaced: the number of that line, and the whole text. */
+function fileWith(key: OptionKey, lines: readonly string[]): readonly [number, string] {
+  const kept = lines.filter((line) => !line.startsWith(`${key} =`));
+  return [kept.length + 1, [...kept, `${key} = ${wrong[key][0]}`, ""].join("\n")];
+}
+
+Deno.test("each option refuses a value in one line and ends the process with 1", async () => {
+  const folder = await Deno.makeTempDir({ prefix: "svc_wrong_" });
+  const lines = ['db-uri = "pglite://memory"', 'db-schemas = "api"'];
+  try {
+    for (const key of keys) {
+      const [line, text] = fileWith(key, lines);
+      await Deno.writeTextFile(`${folder}/a.conf`, text);
+      const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+        args: ["run", "-A", `--config=${root}deno.json`, `${root}main.ts`, "a.conf"],
+        cwd: folder,
+      }).output();
+      const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
+      deepStrictEqual(
+        { code, stdout: decode(stdout), stderr: decode(stderr) },
+        { code: 1, stdout: "", stderr: `svc: a.conf:${line}: ${key}: ${wrong[key][1]}\n` },
+      );
+    }
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("each option's wrong value leaves the configuration as it was on reload", async () => {
+  await using service = await startService({
+    "db-uri": "pglite://memory",
+    "db-embedded-init": `${root}examples/todos/todos.sql`,
+    "db-schemas": "api",
+    "db-anon-role": "web_anon",
+    "db-max-rows": 1,
+    "db-config": false,
+  });
+  await service.listening();
+  const lines = (await Deno.readTextFile(service.configPath)).trimEnd().split("\n");
+  for (const key of keys) {
+    const [line, text] = fileWith(key, lines.filter((each) => !each.startsWith("db-max-rows")));
+    await Deno.writeTextFile(service.configPath, text);
+    service.signal("SIGUSR2");
+    const told = await service.stderr.waitFor(new RegExp(`Failed reloading config: .*: ${key}: `));
+    // What looks like credentials is not logged.
+    const problem = wrong[key][1].replace("//user:password@", "//***@");
+    strictEqual(
+      told.replace(/^.*?Failed/, "Failed"),
+      `Failed reloading config: Error in config ${service.configPath}:${line}: ${key}: ${problem}`,
+    );
+    const response = await service.fetch("GET /todos?select=id");
+    deepStrictEqual([response.status, (await response.json()).length], [200, 1], key);
+  }
+});
