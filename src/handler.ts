@@ -4,12 +4,15 @@
  * @module
  */
 import { actualHeaders, preflightHeaders } from "./http/cors.ts";
+import type { Statement } from "./database/database.ts";
 import type { Dialect } from "./dialect.ts";
 import { errorFacts, errorResponse } from "./errors/error_response.ts";
 import type { ServiceError } from "./errors/service_error.ts";
 import { answer, isDatabaseFailure, type Outcome } from "./pipeline.ts";
-import { type HeaderList, mergeHeaders } from "./response/overrides.ts";
+import type { FinishedRequest } from "./observe/observation.ts";
+import type { HeaderList } from "./response/overrides.ts";
 import type { Service, ServiceOptions } from "./service.ts";
+import { ShapeCache } from "./shapes/shape_cache.ts";
 import { version } from "./version.ts";
 
 /** What a server knows of a request beside the request. */
@@ -30,9 +33,11 @@ export function serviceHandler(
 ): (request: Request, info?: RequestInfo) => Promise<Response> {
   const serverHeader = `${service.dialect.productToken}/${version}`;
   const missingTrace = service.dialect.missingTrace === "empty" ? "" : null;
+  let shapes = new ShapeCache(service.snapshot);
   return async function handle(request, info = {}) {
     const time = service.now();
     const { snapshot } = service;
+    if (!shapes.isOf(snapshot)) shapes = new ShapeCache(snapshot);
     const { serverTraceHeader, serverCorsAllowedOrigins } = snapshot.config;
     const trace = serverTraceHeader === null
       ? null
@@ -45,31 +50,46 @@ export function serviceHandler(
     ];
     const preflight = preflightHeaders(request, serverCorsAllowedOrigins);
     if (preflight !== null) {
-      return new Response(null, { status: 200, headers: headersOf([...own, ...preflight]) });
+      return new Response(null, { status: 200, headers: sentHeaders(own, preflight, []) });
     }
+    const statements: Statement[] | null = snapshot.config.logQuery ? [] : null;
     const outcome = await answer(request, {
       snapshot,
+      shapes,
       database: service.database,
       dialect: service.dialect,
       now: service.now,
       retryAfter: () => service.retryAfter(),
+      traceStage: service.traceStage,
+      statements,
     });
-    const headers = headersOf(mergeHeaders(own, outcome.reply.headers));
-    for (const [name, value] of actualHeaders(request, serverCorsAllowedOrigins)) {
-      headers.set(name, value);
-    }
+    if (statements !== null) reportStatements(service, statements, outcome.reply.status);
+    const cors = actualHeaders(request, serverCorsAllowedOrigins);
     report(service, request, { outcome, time, client: info.client ?? null });
     const refreshing = service.refresh(outcome.error);
     if (refreshing !== null && info.waitUntil !== undefined) info.waitUntil(refreshing);
     else if (refreshing !== null && loading === "unshared") await refreshing;
-    return respond(request, outcome, headers);
+    return respond(request, outcome, sentHeaders(own, outcome.reply.headers, cors));
   };
 }
 
-function headersOf(list: HeaderList): Headers {
-  const headers = new Headers();
-  for (const [name, value] of list) headers.append(name, value);
-  return headers;
+/** What `Response` takes: a list that may name a header several times. */
+type SentHeaders = [name: string, value: string][];
+
+/** The service's own headers, unless the reply has them; its headers; those of cross-origin answers. */
+function sentHeaders(own: HeaderList, reply: HeaderList, cors: HeaderList): SentHeaders {
+  const sent: SentHeaders = [];
+  for (const [name, value] of own) if (!isNamed(name, reply)) sent.push([name, value]);
+  for (const [name, value] of reply) if (!isNamed(name, cors)) sent.push([name, value]);
+  for (const [name, value] of cors) sent.push([name, value]);
+  return sent;
+}
+
+function isNamed(wanted: string, headers: HeaderList): boolean {
+  for (const [name] of headers) {
+    if (name.length === wanted.length && name.toLowerCase() === wanted.toLowerCase()) return true;
+  }
+  return false;
 }
 
 /** The response to a request that reaches no service. */
@@ -85,15 +105,12 @@ export function refuse(request: Request, error: ServiceError, dialect: Dialect):
   });
 }
 
-function respond(request: Request, { reply }: Outcome, headers: Headers): Response {
-  const { status, statusText, content } = reply;
+function respond(request: Request, { reply }: Outcome, headers: SentHeaders): Response {
+  const { status, statusText = "", content } = reply;
   const bodiless = request.method === "HEAD";
   if (bodiless && content instanceof ReadableStream) content.cancel().catch(() => {});
-  return new Response(bodiless ? null : content as BodyInit | null, {
-    status,
-    headers,
-    ...(statusText === undefined ? {} : { statusText }),
-  });
+  const body = bodiless ? null : content as BodyInit | null;
+  return new Response(body, { status, statusText, headers });
 }
 
 function report(
@@ -106,25 +123,67 @@ function report(
   },
 ): void {
   const { reply, thrown, error } = outcome;
+  if (error !== null) service.failed(thrown);
   // What fails because the client has left is no failure.
   if (error !== null && isDatabaseFailure(outcome) && !request.signal.aborted) {
-    service.observe({ kind: "request-failed", error: errorFacts(error, service.dialect) });
-    if (error.facts.own && reply.status === 503) service.recover();
+    const kind = reply.status === 504 && error.facts.own ? "pool-timeout" : "request-failed";
+    service.observe({ kind, error: errorFacts(error, service.dialect) });
   } else if (error?.facts.code === "X00" && !request.signal.aborted) {
     service.observe({ kind: "unexpected-error", error: thrown });
   }
-  service.observe({
-    kind: "request-finished",
-    method: request.method,
-    target: targetOf(request.url),
-    status: reply.status,
-    length: reply.length,
-    role: outcome.role,
-    client,
-    referer: request.headers.get("referer"),
-    userAgent: request.headers.get("user-agent"),
-    time,
-  });
+  service.observe(new Finished(request, outcome, { client, time }));
+}
+
+/** The estimate of a count is the only statement whose rows are kept, and told last. */
+function reportStatements(
+  service: Service,
+  statements: readonly Statement[],
+  status: number,
+): void {
+  const kept = statements.filter(({ use }) => use === "rows");
+  const ordered = [...statements.filter(({ use }) => use !== "rows"), ...kept];
+  const texts = ordered.map(({ text }) => text);
+  service.observe({ kind: "request-queried", status, texts });
+}
+
+/** An answered request; what of it is looked up when it is asked for, as most are not logged. */
+class Finished implements FinishedRequest {
+  readonly kind = "request-finished";
+  readonly status: number;
+  readonly length: number | null;
+  readonly role: string | null;
+  readonly time: number;
+  readonly client: string | null;
+  readonly #request: Request;
+
+  constructor(
+    request: Request,
+    { reply: { status, length }, role }: Outcome,
+    { client, time }: { readonly client: string | null; readonly time: number },
+  ) {
+    this.status = status;
+    this.length = length;
+    this.role = role;
+    this.time = time;
+    this.client = client;
+    this.#request = request;
+  }
+
+  get method(): string {
+    return this.#request.method;
+  }
+
+  get target(): string {
+    return targetOf(this.#request.url);
+  }
+
+  get referer(): string | null {
+    return this.#request.headers.get("referer");
+  }
+
+  get userAgent(): string | null {
+    return this.#request.headers.get("user-agent");
+  }
 }
 
 /** Path and query of an absolute URL. */

@@ -96,7 +96,7 @@ const closedText = "the handler was closed";
 function checkReady({ snapshot }: Service): void {
   if (snapshot.cache !== null) return;
   const { facts } = snapshot.cacheError ?? errors.noSchemaCache();
-  const details = typeof facts.details === "string" ? ` (${facts.details})` : "";
+  const details = typeof facts.details === "string" ? ` (${facts.details.trim()})` : "";
   throw new Error(facts.message + details);
 }
 
@@ -142,5 +142,6 @@ async function createService(
     now,
     observe,
   });
+  if (connections === "pooled") service.listen();
   return { service, handle: serviceHandler(service, loading) };
 }

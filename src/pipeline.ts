@@ -5,7 +5,12 @@
  */
 import { authenticate } from "./auth/authenticate.ts";
 import type { Identity } from "./auth/jwt_cache.ts";
-import { type BatchReply, type Database, discardBody } from "./database/database.ts";
+import {
+  type BatchReply,
+  type Database,
+  discardBody,
+  type Statement,
+} from "./database/database.ts";
 import type { Dialect } from "./dialect.ts";
 import { errors } from "./errors/catalogue.ts";
 import { errorResponse, toServiceError } from "./errors/error_response.ts";
@@ -13,8 +18,9 @@ import { DatabaseError, ServiceError } from "./errors/service_error.ts";
 import { formatServerTiming } from "./http/server_timing.ts";
 import { plan } from "./plan/plan.ts";
 import type { RootPlan } from "./plan/root_plan.ts";
-import type { ApiRequest } from "./request/api_request.ts";
-import { parseRequest } from "./request/parse_request.ts";
+import type { ApiRequest, Payload } from "./request/api_request.ts";
+import { parseHead, receivePayload } from "./request/parse_request.ts";
+import { type RequestPieces, requestPieces } from "./request/pieces.ts";
 import type { Reply } from "./response/reply.ts";
 import {
   respondToCall,
@@ -26,14 +32,17 @@ import {
 } from "./response/response.ts";
 import { respondToRoot } from "./response/root.ts";
 import type { SchemaCache } from "./schema_cache/schema_cache.ts";
+import { readShape, type Shape } from "./shapes/shape.ts";
+import type { ShapeCache, Understood } from "./shapes/shape_cache.ts";
 import type { Snapshot } from "./snapshot.ts";
-import { Stopwatch } from "./stopwatch.ts";
+import { Stopwatch, type TraceStage } from "./stopwatch.ts";
 import {
   checkResult,
   type DataPlan,
   estimateOf,
   explainedLines,
   isEndOverridable,
+  queryOf,
   type RequestTransaction,
   requestTransaction,
   rootFactsOf,
@@ -44,12 +53,17 @@ import {
 /** What a request is answered from: one snapshot, and where the data are. */
 export interface PipelineContext {
   readonly snapshot: Snapshot;
+  /** Of that snapshot. */
+  readonly shapes: ShapeCache;
   readonly database: Database;
   readonly dialect: Dialect;
   /** Epoch milliseconds. */
   readonly now: () => number;
   /** Whole seconds until the next attempt to connect. */
   readonly retryAfter: () => number;
+  readonly traceStage: TraceStage | null;
+  /** Takes the statements of the request; null when nobody wants them. */
+  readonly statements: Statement[] | null;
 }
 
 /** An answer, and what the log wants to know beside it. */
@@ -65,12 +79,15 @@ export interface Outcome {
 
 /** Answers a request. Never rejects. */
 export async function answer(request: Request, context: PipelineContext): Promise<Outcome> {
-  const stopwatch = new Stopwatch(context.snapshot.config.serverTimingEnabled);
+  const { serverTimingEnabled } = context.snapshot.config;
+  const stopwatch = new Stopwatch(serverTimingEnabled, context.traceStage);
   let identity: Identity | null = null;
   try {
-    identity = await identify(request, context);
+    const pieces = requestPieces(request);
+    const identified = identify(pieces, context);
+    identity = identified instanceof Promise ? await identified : identified;
     stopwatch.lap("jwt");
-    const reply = await serve(request, identity, context, stopwatch);
+    const reply = await serve(request, { pieces, identity, context, stopwatch });
     stopwatch.lap("response");
     return { reply: timed(reply, stopwatch), role: identity.role, thrown: null, error: null };
   } catch (thrown) {
@@ -95,11 +112,11 @@ export async function answer(request: Request, context: PipelineContext): Promis
 }
 
 function identify(
-  request: Request,
+  { headers }: RequestPieces,
   { snapshot, now }: PipelineContext,
 ): Identity | Promise<Identity> {
   const { config, auth } = snapshot;
-  return authenticate(request.headers.get("authorization"), {
+  return authenticate(headers["authorization"] ?? null, {
     ...auth,
     now: Math.floor(now() / 1000),
     dbAnonRole: config.dbAnonRole,
@@ -107,15 +124,29 @@ function identify(
   });
 }
 
-async function serve(
-  request: Request,
-  identity: Identity,
-  context: PipelineContext,
-  stopwatch: Stopwatch,
-): Promise<Reply> {
-  const { snapshot } = context;
+/** What the stages behind authentication work with. */
+interface Serving {
+  readonly pieces: RequestPieces;
+  readonly identity: Identity;
+  readonly context: PipelineContext;
+  readonly stopwatch: Stopwatch;
+}
+
+async function serve(request: Request, serving: Serving): Promise<Reply> {
+  const { pieces, context, stopwatch } = serving;
+  const { snapshot, shapes } = context;
   if (snapshot.cache === null) throw snapshot.cacheError ?? errors.noSchemaCache();
-  const parsed = await parseRequest(request, snapshot.config);
+  const shape = readShape(pieces);
+  const looked = shape === null ? none : understand(request, shape, serving);
+  const known = looked instanceof Promise ? await looked : looked;
+  if (known.understood !== undefined) {
+    stopwatch.lap("parse");
+    return run(request, known.understood, serving);
+  }
+  const head = parseHead(pieces, snapshot.config);
+  const payload = known.payload ??
+    (head.read === null ? null : await receivePayload(request, head.read));
+  const parsed = payload === null ? head.request : { ...head.request, payload };
   stopwatch.lap("parse");
   const planned = plan(parsed, snapshot.cache, snapshot.config);
   stopwatch.lap("plan");
@@ -123,19 +154,43 @@ async function serve(
     case "options":
       return respondToOptions(planned.allow);
     case "root":
-      return await describe(request, parsed, planned, {
-        identity,
-        context,
-        stopwatch,
-        cache: snapshot.cache,
-      });
+      return describe(request, parsed, planned, { ...serving, cache: snapshot.cache });
     case "read":
     case "mutate":
-    case "call":
-      return await run(request, parsed, planned, { identity, context, stopwatch });
+    case "call": {
+      const asked = { plan: planned, query: queryOf(planned) };
+      const example = { pieces, payload, read: head.read, query: asked.query };
+      if (shape !== null) shapes.learn(shape, example);
+      return run(request, { request: parsed, asked }, serving);
+    }
     default:
       return planned satisfies never;
   }
+}
+
+/** What is known of a request by its shape. */
+interface Known {
+  /** Undefined when nothing is. */
+  readonly understood: Understood | undefined;
+  /** The body, where it was received. */
+  readonly payload: Payload | null;
+}
+
+const none: Known = { understood: undefined, payload: null };
+
+/** Looks whether a request is of a known shape; receives its body when it may be. */
+function understand(
+  request: Request,
+  shape: Shape,
+  { pieces, context: { shapes } }: Serving,
+): Known | Promise<Known> {
+  const read = shapes.bodyReader(shape);
+  if (read === undefined) return none;
+  if (read === null) return { understood: shapes.understand(shape, pieces, null), payload: null };
+  return receivePayload(request, read).then((payload) => ({
+    understood: shapes.understand(shape, pieces, payload),
+    payload,
+  }));
 }
 
 /** Answers the root with a description of what the role may use. */
@@ -143,16 +198,12 @@ async function describe(
   request: Request,
   parsed: ApiRequest,
   planned: RootPlan,
-  { identity, context, stopwatch, cache }: {
-    readonly identity: Identity;
-    readonly context: PipelineContext;
-    readonly stopwatch: Stopwatch;
-    readonly cache: SchemaCache;
-  },
+  { identity, context, stopwatch, cache }: Serving & { readonly cache: SchemaCache },
 ): Promise<Reply> {
   const { config, roles } = context.snapshot;
   const owner = { identity, defaults: roles.get(identity.role) };
   const batch = rootTransaction(parsed, planned, owner, config);
+  context.statements?.push(...batch.statements);
   const reply = await context.database.transaction({ ...batch, signal: request.signal });
   stopwatch.lap("transaction");
   return respondToRoot(parsed, planned, { facts: rootFactsOf(reply), cache, config });
@@ -160,30 +211,34 @@ async function describe(
 
 async function run(
   request: Request,
-  parsed: ApiRequest,
-  planned: DataPlan,
-  { identity, context, stopwatch }: {
-    readonly identity: Identity;
-    readonly context: PipelineContext;
-    readonly stopwatch: Stopwatch;
-  },
+  { request: parsed, asked }: Understood,
+  { identity, context, stopwatch }: Serving,
 ): Promise<Reply> {
   const { config, roles } = context.snapshot;
   const owner = { identity, defaults: roles.get(identity.role) };
-  const transaction = requestTransaction(parsed, planned, owner, config);
-  const reply = await context.database
-    .transaction({ ...transaction.batch, signal: request.signal })
-    .catch((error: unknown) => {
-      throw transactionError(error, transaction);
-    });
+  const transaction = requestTransaction(parsed, asked, owner, config);
+  context.statements?.push(...transaction.batch.statements);
+  const reply = await transacted(transaction, request, context);
   stopwatch.lap("transaction");
   try {
-    const answered = respond(parsed, planned, { reply, transaction, context });
+    const answered = respond(parsed, asked.plan, { reply, transaction, context });
     if (answered.content !== reply.body.content) discardBody(reply.body);
     return answered;
   } catch (error) {
     discardBody(reply.body);
     throw error;
+  }
+}
+
+async function transacted(
+  transaction: RequestTransaction,
+  { signal }: Request,
+  { database }: PipelineContext,
+): Promise<BatchReply> {
+  try {
+    return await database.transaction({ ...transaction.batch, signal });
+  } catch (error) {
+    throw transactionError(error, transaction);
   }
 }
 

@@ -4,23 +4,27 @@
  *
  * @module
  */
+import { nextPause, type Schedule } from "./timers.ts";
 
 /** How a {@linkcode Reloader} works. */
 export interface ReloaderOptions {
   /** Loads; a rejection is a failure. */
   readonly load: () => Promise<void>;
+  /** Whether a failure is followed by another attempt. */
+  readonly isRetried: (error: unknown) => boolean;
   /** Told before a pause, in seconds. */
   readonly onRetry: (seconds: number) => void;
   /** Epoch milliseconds. */
   readonly now: () => number;
+  readonly schedule: Schedule;
 }
 
 /** Loads a thing when asked. */
 export interface Loading {
-  /** Whether attempts fail at present. */
+  /** Whether the last attempt failed. */
   readonly failing: boolean;
-  /** Whole seconds until the next attempt; at least 1. */
-  secondsLeft(): number;
+  /** Whole seconds, at least 1, until the next attempt; null when none is planned. */
+  secondsLeft(): number | null;
   /** Asks for a load; resolves when one that began after the call has ended, well or not. */
   request(): Promise<void>;
   /** Asks for a load unless one is under way. */
@@ -36,39 +40,51 @@ export interface Loading {
 export function unsharedLoading(load: () => Promise<void>): Loading {
   return {
     failing: false,
-    secondsLeft: () => 1,
+    secondsLeft: () => null,
     request: () => load().catch(() => {}),
     recover: () => {},
     stop: () => {},
   };
 }
 
-/** Seconds between attempts: doubling from 1 to 32. */
-const longestPause = 32;
+/** Milliseconds after a load in which requests for another one are collapsed into one. */
+const collapsedAfter = 100;
 
-/** Runs a load when asked: never two at once, one more for whatever was asked meanwhile. */
+/** A load that will begin later. */
+interface Planned {
+  readonly cause: "request" | "retry";
+  readonly at: number;
+  readonly cancel: () => void;
+  /** Settles with the end of that load. */
+  readonly ended: Promise<void>;
+  readonly settle: (end: void | Promise<void>) => void;
+}
+
+/**
+ * Runs a load when asked: never two at once, and one more, a little later, for whatever was asked
+ * during a load or soon after it.
+ */
 export class Reloader implements Loading {
   readonly #options: ReloaderOptions;
   #running: Promise<void> | null = null;
+  #planned: Planned | null = null;
   #again = false;
-  #timer: ReturnType<typeof setTimeout> | null = null;
   #pause = 1;
-  #nextAttempt = 0;
+  #endedAt = -Infinity;
+  #failing = false;
   #stopped = false;
 
   constructor(options: ReloaderOptions) {
     this.#options = options;
   }
 
-  /** Whether attempts fail at present. */
   get failing(): boolean {
-    return this.#nextAttempt > 0;
+    return this.#failing;
   }
 
-  /** Whole seconds until the next attempt; at least 1 while there is one to wait for. */
-  secondsLeft(): number {
-    if (this.#timer === null) return 1;
-    return Math.max(1, Math.ceil((this.#nextAttempt - this.#options.now()) / 1000));
+  secondsLeft(): number | null {
+    if (this.#planned?.cause !== "retry") return null;
+    return Math.max(1, Math.ceil((this.#planned.at - this.#options.now()) / 1000));
   }
 
   /**
@@ -77,55 +93,67 @@ export class Reloader implements Loading {
    */
   request(): Promise<void> {
     if (this.#stopped) return Promise.resolve();
-    this.#clearTimer();
-    if (this.#running === null) return this.#start();
-    this.#again = true;
-    return this.#running.then(() => this.#running ?? undefined);
+    if (this.#running !== null) {
+      this.#again = true;
+      return this.#running.then(() => this.#planned?.ended);
+    }
+    if (this.#planned?.cause === "request") return this.#planned.ended;
+    const wait = this.#endedAt + collapsedAfter - this.#options.now();
+    return wait > 0 ? this.#plan("request", wait) : this.#start();
   }
 
-  /** Asks for a load unless one runs or a retry is due. */
+  /** Asks for a load unless one runs or is planned. */
   recover(): void {
-    if (this.#running === null && this.#timer === null) this.request();
+    if (this.#running === null && this.#planned === null) this.request();
   }
 
-  /** Ends all retries. */
   stop(): void {
     this.#stopped = true;
-    this.#clearTimer();
+    this.#forget()?.settle();
   }
 
+  /** Begins now. Who waits for a load that was planned, waits for this one. */
   #start(): Promise<void> {
+    const planned = this.#forget();
     this.#again = false;
-    this.#running = this.#attempt().finally(() => {
+    const running = this.#attempt().finally(() => {
       this.#running = null;
-      if (this.#again && !this.#stopped) this.#start();
+      this.#endedAt = this.#options.now();
+      if (this.#again && !this.#stopped) this.#plan("request", collapsedAfter);
     });
-    return this.#running;
+    this.#running = running;
+    planned?.settle(running);
+    return running;
   }
 
   async #attempt(): Promise<void> {
     try {
       await this.#options.load();
       this.#pause = 1;
-      this.#nextAttempt = 0;
-    } catch {
-      if (!this.#again && !this.#stopped) this.#retryLater();
+      this.#failing = false;
+    } catch (error) {
+      this.#failing = true;
+      if (this.#stopped || !this.#options.isRetried(error) || this.#again) return;
+      const seconds = this.#pause;
+      this.#pause = nextPause(seconds);
+      this.#options.onRetry(seconds);
+      this.#plan("retry", seconds * 1000);
     }
   }
 
-  #retryLater(): void {
-    const seconds = this.#pause;
-    this.#pause = Math.min(seconds * 2, longestPause);
-    this.#nextAttempt = this.#options.now() + seconds * 1000;
-    this.#options.onRetry(seconds);
-    this.#timer = setTimeout(() => {
-      this.#timer = null;
-      this.request();
-    }, seconds * 1000);
+  #plan(cause: Planned["cause"], milliseconds: number): Promise<void> {
+    this.#forget()?.settle();
+    let settle!: Planned["settle"];
+    const ended = new Promise<void>((resolve) => settle = resolve);
+    const cancel = this.#options.schedule(() => void this.#start(), milliseconds);
+    this.#planned = { cause, at: this.#options.now() + milliseconds, cancel, ended, settle };
+    return ended;
   }
 
-  #clearTimer(): void {
-    if (this.#timer !== null) clearTimeout(this.#timer);
-    this.#timer = null;
+  #forget(): Planned | null {
+    const planned = this.#planned;
+    this.#planned = null;
+    planned?.cancel();
+    return planned;
   }
 }

@@ -5,28 +5,29 @@
  * @module
  */
 import { AuthSettingError } from "./auth/setting_error.ts";
-import {
-  configStatements,
-  readRoles,
-  readValues,
-  type RoleDefaultsByRole,
-  roleStatement,
-} from "./config/in_database.ts";
+import type { RoleDefaultsByRole } from "./config/in_database.ts";
 import { type DatabaseValues, keepFixed } from "./config/load.ts";
 import type { Config } from "./config/options.ts";
 import { type ConfigSource, noValues } from "./config/source.ts";
-import type { Database, Statement } from "./database/database.ts";
+import type { Database } from "./database/database.ts";
+import { isLoss } from "./database/failure.ts";
+import { Listener } from "./database/listener.ts";
+import { unsupportedVersion } from "./database/server_version.ts";
 import type { Dialect } from "./dialect.ts";
 import { errorFacts } from "./errors/error_response.ts";
+import { errors } from "./errors/catalogue.ts";
 import { ServiceError } from "./errors/service_error.ts";
+import { Failures } from "./failures.ts";
 import { Freshness } from "./freshness.ts";
 import type { Figures } from "./observe/metrics.ts";
 import type { Observation } from "./observe/observation.ts";
+import { Questions } from "./questions.ts";
 import { type Loading, Reloader, unsharedLoading } from "./reload.ts";
-import { buildSchemaCache, schemaCacheQueries } from "./schema_cache/load.ts";
 import { indexSchemaCache } from "./schema_cache/lookups.ts";
 import type { SchemaCache, SchemaCacheData } from "./schema_cache/schema_cache.ts";
 import { type AuthState, prepareAuth, type Snapshot } from "./snapshot.ts";
+import type { TraceStage } from "./stopwatch.ts";
+import { schedule } from "./timers.ts";
 
 /** What a service is made of. */
 export interface ServiceOptions {
@@ -45,6 +46,15 @@ export interface ServiceOptions {
    * of its own. Shared unless told.
    */
   readonly loading?: "shared" | "unshared";
+  /**
+   * Told once, after it was reported why, when a service that may end its process would do so. Who
+   * gives none has a service that goes on.
+   */
+  readonly onFatal?: () => void;
+  /** Is told how long the stages of requests take; nobody unless told. */
+  readonly traceStage?: TraceStage | null;
+  /** What requests are told while there is no schema cache: why (unless told), or just that. */
+  readonly unloaded?: "why" | "that";
 }
 
 /** A running service. */
@@ -53,6 +63,7 @@ export class Service {
   readonly dialect: Dialect;
   readonly now: () => number;
   readonly observe: (event: Observation) => void;
+  readonly traceStage: TraceStage | null;
   readonly #source: () => ConfigSource;
   readonly #schema: Loading;
   readonly #freshness: Freshness;
@@ -65,6 +76,11 @@ export class Service {
   /** Ended attempts to load the schema cache since the start. */
   readonly #ended = { success: 0, fail: 0 };
   #querySeconds: number | null = null;
+  readonly #listener: Listener | null;
+  readonly #failures: Failures;
+  readonly #questions: Questions;
+  readonly #unloaded: "why" | "that";
+  #isListening = false;
   /** Counts readings of the configuration: of two at once the later one counts. */
   #readings = 0;
 
@@ -75,13 +91,25 @@ export class Service {
     this.dialect = snapshot.config.dialect;
     this.now = options.now;
     this.observe = options.observe;
+    this.traceStage = options.traceStage ?? null;
     this.#snapshot = snapshot;
+    this.#unloaded = options.unloaded ?? "why";
+    this.#questions = new Questions(this.database, this.dialect, this.observe);
+    this.#failures = new Failures({
+      dialect: this.dialect,
+      observe: this.observe,
+      recovers: () => this.#snapshot.config.dbPoolAutomaticRecovery,
+      onFatal: options.onFatal ?? null,
+    });
     const load = () => this.#loadSchema();
     this.#schema = options.loading === "unshared" ? unsharedLoading(load) : new Reloader({
       load,
+      isRetried: () => this.#failures.mayGoOn,
       onRetry: (seconds) => this.observe({ kind: "retrying", seconds }),
       now: options.now,
+      schedule,
     });
+    this.#listener = this.#makeListener();
     this.#freshness = new Freshness({
       given: snapshot.cache !== null,
       maxAge: options.schemaCacheMaxAge ?? Infinity,
@@ -98,6 +126,7 @@ export class Service {
     const cache = options.schemaCache ?? null;
     const service = new Service(options, { config, auth, roles, cache, cacheError: null });
     service.#warn();
+    service.#watch();
     return service;
   }
 
@@ -106,9 +135,22 @@ export class Service {
     return this.#snapshot;
   }
 
-  /** Whole seconds until the next attempt to reach the database. */
+  /** Whether a failure was met that ends the process. */
+  get isEnding(): boolean {
+    return this.#failures.isEnding;
+  }
+
+  /** Whole seconds until the next attempt to reach the database; 1 when none is planned. */
   retryAfter(): number {
-    return this.#schema.secondsLeft();
+    const planned = [this.#schema.secondsLeft(), this.#listener?.secondsLeft() ?? null];
+    const waits = planned.filter((seconds) => seconds !== null);
+    return waits.length === 0 ? 1 : Math.min(...waits);
+  }
+
+  /** Listens for notifications from now on, as far as the configuration wants it. */
+  listen(): void {
+    this.#isListening = true;
+    this.#configureListener();
   }
 
   /** Loads the schema cache; resolves when the attempt has ended, well or not. */
@@ -124,9 +166,9 @@ export class Service {
     return this.#freshness.isDue(error) ? this.reloadSchema() : null;
   }
 
-  /** A connection failed: tries to get the database back, unless that is under way. */
-  recover(): void {
-    this.#schema.recover();
+  /** A request failed: does what its failure means for the others. */
+  failed(thrown: unknown): void {
+    if (!this.#failures.isEnd(thrown) && isLoss(thrown)) this.#schema.recover();
   }
 
   /**
@@ -139,18 +181,21 @@ export class Service {
   }
 
   /**
-   * Reads the configuration once, without serving; rejects when it cannot be used. That the database
-   * cannot be asked is reported.
+   * Reads the configuration once, without serving, with the role's path as it is shown; rejects when
+   * it cannot be used. That the database cannot be asked is reported.
    */
   async readConfig(): Promise<Config> {
-    return (await this.#readConfig()).config;
+    const { config, auth } = await this.#readConfig();
+    return { ...config, jwtRoleClaimKey: auth.rolePath.text };
   }
 
   /** Reads configuration and schema once, without serving; null for a failure, which is reported. */
   async readSchema(): Promise<SchemaCacheData | null> {
     const { config } = await this.#readConfig();
     try {
-      return await this.#querySchema(config);
+      const { data, ms } = await this.#questions.schema(config);
+      this.observe({ kind: "schema-cache-queried", ms });
+      return data;
     } catch (thrown) {
       this.#schemaFailed(thrown, config);
       return null;
@@ -160,6 +205,7 @@ export class Service {
   /** Whether requests can be answered from the database at present. */
   async isReady(): Promise<boolean> {
     if (this.#snapshot.cache === null || this.#schema.failing) return false;
+    if (this.#listener?.isWanted) return this.#listener.isConnected;
     try {
       await this.database.version();
       return true;
@@ -181,6 +227,7 @@ export class Service {
   /** Stops loading and closes the database. */
   async close(): Promise<void> {
     this.#schema.stop();
+    await this.#listener?.stop();
     await this.database.close();
   }
 
@@ -190,33 +237,54 @@ export class Service {
     let read: ReadConfiguration | null = null;
     try {
       this.observe({ kind: "connecting", attempt: ++this.#loads });
-      this.observe({ kind: "connected", version: await this.database.version() });
-      if (config.dbConfig) read = await this.#tryReading();
+      const version = await this.#greet();
+      if (config.dbConfig) read = await this.#tryReading(version);
       config = read?.config ?? config;
-      const data = await this.#querySchema(config);
+      const { data, ms: queryMs, timings } = await this.#questions.schema(config);
+      this.#querySeconds = queryMs / 1000;
       const began = performance.now();
       const cache = indexSchemaCache(data);
       // Both at once, so that no request sees the one without the other.
-      if (read !== null) this.#configured(read, first ? "start" : "reload");
+      if (read !== null) this.#configured(read);
       this.#snapshot = { ...this.#snapshot, cache, cacheError: null };
       this.#freshness.renewed();
       const ms = performance.now() - began;
+      this.observe({ kind: "schema-cache-queried", ms: queryMs });
+      if (timings !== null) this.observe({ kind: "schema-cache-timings", timings });
       this.observe({ kind: "schema-cache-loaded", counts: countsOf(data), ms });
       if (!first) this.database.flush();
       this.#loads = 0;
       this.#ended.success++;
     } catch (thrown) {
-      if (read !== null) this.#configured(read, first ? "start" : "reload");
+      if (read !== null) this.#configured(read);
       this.#ended.fail++;
       this.#schemaFailed(thrown, config);
       throw thrown;
     }
   }
 
-  /** Reads the configuration; null when it cannot be used, which is reported. */
-  async #tryReading(): Promise<ReadConfiguration | null> {
+  /** Asks the server for its version; rejects when it does not answer, or is too old. */
+  async #greet(): Promise<string> {
+    let version;
     try {
-      return await this.#readConfig();
+      version = await this.database.version();
+    } catch (thrown) {
+      if (this.#failures.isEnd(thrown)) throw thrown;
+      this.observe({ kind: "version-failed", error: errorFacts(thrown, this.dialect) });
+      throw thrown;
+    }
+    this.observe({ kind: "connected", version });
+    this.observe({ kind: "pool-ready", max: this.database.counts().max });
+    const tooOld = unsupportedVersion(version);
+    if (tooOld === null) return version;
+    this.#failures.versionUnsupported(tooOld);
+    throw errors.cannotConnect(`PostgreSQL ${tooOld} is too old`);
+  }
+
+  /** Reads the configuration; null when it cannot be used, which is reported. */
+  async #tryReading(version: string | null = null): Promise<ReadConfiguration | null> {
+    try {
+      return await this.#readConfig(version);
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);
       this.observe({ kind: "config-reload-failed", message });
@@ -224,29 +292,27 @@ export class Service {
     }
   }
 
-  async #readConfig(): Promise<ReadConfiguration> {
+  async #readConfig(version: string | null = null): Promise<ReadConfiguration> {
     const reading = ++this.#readings;
     const source = this.#source();
     // Whether the database is asked, and by which function, is what it was told before.
     const known = keepFixed(source.configure(this.#values), this.#first);
     const { values, roles } = known.dbConfig
-      ? { values: await this.#queryValues(known), roles: await this.#queryRoles() }
+      ? { values: await this.#questions.values(known), roles: await this.#questions.roles(version) }
       : { values: noValues, roles: new Map() };
     const config = keepFixed(source.configure(values), this.#first);
     const auth = await preparedAuth(config, this.#snapshot, { source, values });
     return { reading, config, values, roles, auth };
   }
 
-  #configured(
-    { reading, config, values, roles, auth }: ReadConfiguration,
-    occasion: "start" | "reload" = "reload",
-  ): void {
+  #configured({ reading, config, values, roles, auth }: ReadConfiguration): void {
     if (reading !== this.#readings) return;
     this.#values = values;
     this.#snapshot = { ...this.#snapshot, config, auth, roles };
-    if (occasion === "start") return;
     this.observe({ kind: "config-reloaded" });
     this.#warn();
+    this.#watch();
+    this.#configureListener();
   }
 
   #warn(): void {
@@ -254,69 +320,45 @@ export class Service {
     if (rolePath.deprecated) this.observe({ kind: "old-role-path", path: rolePath.text });
   }
 
-  async #queryValues(config: Config): Promise<DatabaseValues> {
-    try {
-      return readValues(await this.#ask(configStatements(config)));
-    } catch (thrown) {
-      const error = errorFacts(thrown, this.dialect);
-      this.observe({ kind: "database-config-failed", what: "configuration", error });
-      return noValues;
-    }
-  }
-
-  async #queryRoles(): Promise<RoleDefaultsByRole> {
-    try {
-      return readRoles(await this.#ask([roleStatement(await this.database.version())]));
-    } catch (thrown) {
-      const error = errorFacts(thrown, this.dialect);
-      this.observe({ kind: "database-config-failed", what: "roles", error });
-      return new Map();
-    }
-  }
-
-  /** Gives the only value of the last statement; what the statements set is forgotten. */
-  async #ask(statements: readonly Statement[]): Promise<string> {
-    const { rows } = await this.database.transaction({
-      access: "read only",
-      isolation: "read committed",
-      statements,
-      end: "rollback",
-      stream: false,
-    });
-    return rows.at(-1)?.[0]?.[0] ?? "";
-  }
-
-  async #querySchema(config: Config): Promise<SchemaCacheData> {
-    const began = performance.now();
-    const { rows } = await this.database.transaction({
-      access: "read only",
-      isolation: "read committed",
-      statements: schemaCacheQueries(config).map(({ text, params }) => ({
-        text,
-        params,
-        use: "rows",
-      })),
-      end: "commit",
-      stream: false,
-    });
-    const data = buildSchemaCache(rows.map((answer) => answer[0]?.[0] ?? ""), config);
-    const ms = performance.now() - began;
-    this.#querySeconds = ms / 1000;
-    this.observe({ kind: "schema-cache-queried", ms });
-    return data;
-  }
-
   #schemaFailed(thrown: unknown, config: Config): void {
-    const unreachable = thrown instanceof ServiceError;
-    this.#snapshot = { ...this.#snapshot, cacheError: unreachable ? thrown : null };
-    const error = errorFacts(thrown, this.dialect);
-    if (unreachable) return this.observe({ kind: "connect-failed", error });
+    const isTold = thrown instanceof ServiceError && this.#unloaded === "why";
+    this.#snapshot = { ...this.#snapshot, cacheError: isTold ? thrown : null };
+    if (this.#failures.isEnd(thrown) || this.#failures.isOwnMistake(thrown)) return;
     this.observe({
       kind: "schema-cache-failed",
       schemas: config.dbSchemas,
       extraSearchPath: config.dbExtraSearchPath,
-      error,
+      error: errorFacts(thrown, this.dialect),
     });
+  }
+
+  #makeListener(): Listener | null {
+    const { subscribe } = this.database;
+    if (subscribe === null) return null;
+    return new Listener({
+      subscribe,
+      onAsked: (what) => void (what === "schema" ? this.reloadSchema() : this.reloadConfig()),
+      onMissed: () => void this.reloadSchema(),
+      isRetried: (reason) => !this.#failures.isListenerEnd(reason),
+      onBrokenQueue: () => this.#questions.readQueue(),
+      observe: this.observe,
+      now: this.now,
+      schedule,
+    });
+  }
+
+  #configureListener(): void {
+    if (!this.#isListening) return;
+    const { dbChannel, dbChannelEnabled } = this.#snapshot.config;
+    this.#listener?.configure(dbChannelEnabled ? dbChannel : null);
+  }
+
+  /** Has the database tell what it does, as far as anybody wants to know. */
+  #watch(): void {
+    const { config, auth } = this.#snapshot;
+    const trace = config.logLevel === "debug" ? this.observe : null;
+    auth.cache?.watch(trace);
+    this.database.watch({ trace, onPooler: () => this.#failures.poolerFound() });
   }
 }
 

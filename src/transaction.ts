@@ -15,15 +15,16 @@ import type {
 import type { Identity } from "./auth/jwt_cache.ts";
 import type { RoleDefaults } from "./config/in_database.ts";
 import type { Config } from "./config/options.ts";
+import type { Pace } from "./database/pace.ts";
 import { errors } from "./errors/catalogue.ts";
 import { DatabaseError } from "./errors/service_error.ts";
 import { changeLimit } from "./plan/mutate_plan.ts";
 import type { Plan } from "./plan/plan.ts";
 import type { RootPlan } from "./plan/root_plan.ts";
 import { callQuery, fact, mutateQuery, type Query, readQuery } from "./query/query.ts";
-import { invalidStatusState, overridesCheck } from "./query/overrides_check.ts";
+import { badOverride, overridesCheck } from "./query/overrides_check.ts";
 import { schemaFactsQuery } from "./query/root.ts";
-import { claimSettings, settingsStatement } from "./query/settings.ts";
+import { claimSettings, type SettingsExtent, settingsStatement } from "./query/settings.ts";
 import { compile, ident, sql } from "./sql/fragment.ts";
 import type { ApiRequest } from "./request/api_request.ts";
 
@@ -33,7 +34,12 @@ export type DataPlan = Extract<Plan, { kind: "read" | "mutate" | "call" }>;
 /** Options that a transaction depends on. */
 export type TransactionConfig = Pick<
   Config,
-  "appSettings" | "dbExtraSearchPath" | "dbPreRequest" | "dbTxEnd" | "jwtClaimSettings"
+  | "appSettings"
+  | "dbExtraSearchPath"
+  | "dbPreparedStatements"
+  | "dbPreRequest"
+  | "dbTxEnd"
+  | "jwtClaimSettings"
 >;
 
 /** Whose transaction it is, and what the transactions of that role begin with. */
@@ -59,18 +65,33 @@ export interface RequestTransaction {
   readonly explained: number | null;
 }
 
+/** What a request asks of the database, and in which words. */
+export interface Asked {
+  readonly plan: DataPlan;
+  /** That of the plan. */
+  readonly query: Query;
+  /** How long requests like this one take, where that is known of several. */
+  readonly pace?: Pace;
+}
+
 /** Puts the transaction of a request together. */
 export function requestTransaction(
   request: ApiRequest,
-  plan: DataPlan,
+  { plan, query, pace }: Asked,
   owner: TransactionOwner,
   config: TransactionConfig,
 ): RequestTransaction {
-  const query = queryOf(plan);
   const end = plannedEnding(request, config);
   const access = accessOf(plan);
+  const check = resultCheck(request, plan);
+  const isolation = isolationOf(plan, owner);
+  const explained = isExplained(plan);
+  const kept = access === "read write" && !explained;
+  const isImplicit = config.dbPreparedStatements && end === "commit" &&
+    isolation === "read committed" && !(kept && check !== null);
+  const extent = !isImplicit ? "block" : access === "read only" ? "reading" : "writing";
   const before = [
-    settingsOf(request, plan, owner, config),
+    settingsOf(request, plan, owner, { config, extent }),
     ...(config.jwtClaimSettings ? [claimSettings(owner.identity.claims)] : []),
     ...preRequest(config),
   ];
@@ -79,18 +100,16 @@ export function requestTransaction(
   const after: Statement[] = [];
   const place = (statement: Statement) => before.length + after.push(statement);
   if (end === "rollback") place(constraintsNow);
-  const explained = isExplained(plan);
-  const kept = access === "read write" && !explained;
   const overrides = kept ? place(overridesCheck) : null;
-  const check = kept ? resultCheck(request, plan) : null;
-  const isolation = isolationOf(plan, owner);
   const batch: Batch = {
     access,
     isolation,
     statements: [...before, query.main, ...after],
-    end: check === null ? end : (head) => (check(head), end),
+    end: kept && check !== null ? (head) => (check(head), end) : end,
     // What was only read can be shown before the end; what is written only when it is certain.
     stream: access === "read only" && isolation !== "serializable",
+    ...(isImplicit ? { block: "implicit" } : {}),
+    ...(isImplicit && pace !== undefined && access === "read only" ? { pace } : {}),
   };
   return { batch, estimate, overrides, explained: explained ? before.length : null };
 }
@@ -102,7 +121,8 @@ export function rootTransaction(
   owner: TransactionOwner,
   config: TransactionConfig,
 ): Batch {
-  const before = [settingsOf(request, plan, owner, config), ...preRequest(config)];
+  const settings = settingsOf(request, plan, owner, { config, extent: "block" });
+  const before = [settings, ...preRequest(config)];
   return {
     access: "read only",
     isolation: isolationOf(plan, owner),
@@ -123,9 +143,9 @@ export function rootFactsOf({ rows }: BatchReply): string | null {
  */
 export function transactionError(error: unknown, { overrides }: RequestTransaction): unknown {
   if (!(error instanceof DatabaseError) || error.statement !== overrides) return error;
-  return error.failure.sqlstate === invalidStatusState
-    ? errors.invalidResponseStatus()
-    : errors.invalidResponseHeaders();
+  const bad = badOverride(error.failure.sqlstate);
+  if (bad === null) return error;
+  return bad === "status" ? errors.invalidResponseStatus() : errors.invalidResponseHeaders();
 }
 
 /** Checks the result of a transaction that changes nothing. Raises `116` and `124`. */
@@ -156,7 +176,8 @@ export function estimateOf(
   return text ? JSON.parse(text)[0]?.Plan?.["Plan Rows"] ?? null : null;
 }
 
-function queryOf(plan: DataPlan): Query {
+/** The words for what a plan asks. */
+export function queryOf(plan: DataPlan): Query {
   const { explain, format } = plan.representation;
   const shown = { explain, format };
   const bodiless = { explain, format: null };
@@ -208,7 +229,7 @@ function settingsOf(
   request: ApiRequest,
   plan: DataPlan | RootPlan,
   { identity: { role, claims }, defaults }: TransactionOwner,
-  config: TransactionConfig,
+  { config, extent }: { readonly config: TransactionConfig; readonly extent: SettingsExtent },
 ): Statement {
   const ofFunction = plan.kind === "call" ? plan.call.routine.settings : [];
   return settingsStatement({
@@ -222,6 +243,7 @@ function settingsOf(
     cookies: JSON.stringify(request.cookies),
     timezone: request.preferences.timezone,
     later: [...ofFunction, ...config.appSettings],
+    extent,
   });
 }
 

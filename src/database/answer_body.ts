@@ -13,10 +13,19 @@ const drainedBytes = 1024 * 1024;
 
 const nothing = new Uint8Array(0);
 
+/** What a body is received with. */
+export interface AnswerBodyOptions {
+  readonly transport: Transport;
+  /** Whether bytes may be handed out before all have come. */
+  readonly mayStream: boolean;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+}
+
 /** One body. Bytes that came before {@linkcode take} are collected, later ones are streamed. */
 export class AnswerBody {
   readonly #transport: Transport;
-  readonly #mayStream: boolean;
+  #mayStream: boolean;
   readonly #now: () => number;
   #length: number | null = null;
   #received = 0;
@@ -26,19 +35,22 @@ export class AnswerBody {
   #controller: ReadableStreamDefaultController<Uint8Array> | null = null;
   /** Since when the connection is paused because nobody reads. */
   #pausedAt: number | null = null;
+  /** Milliseconds of pauses that are over. */
+  #paused = 0;
   #abandoned = false;
 
-  /** `started`: the row's length is known. */
+  /** The row's length is known. */
   started = false;
 
-  /** `now` gives epoch milliseconds. */
-  constructor(
-    transport: Transport,
-    { mayStream, now }: { readonly mayStream: boolean; readonly now: () => number },
-  ) {
+  constructor({ transport, mayStream, now }: AnswerBodyOptions) {
     this.#transport = transport;
     this.#mayStream = mayStream;
     this.#now = now;
+  }
+
+  /** From now on bytes may be handed out before all have come. */
+  allowStreaming(): void {
+    this.#mayStream = true;
   }
 
   /** Milliseconds for which nobody has read although bytes were there. */
@@ -46,9 +58,19 @@ export class AnswerBody {
     return this.#pausedAt === null ? 0 : this.#now() - this.#pausedAt;
   }
 
+  /** Milliseconds that the connection has waited for the reader in all. */
+  waitedFor(): number {
+    return this.#paused + this.stalledFor();
+  }
+
   /** Whether a stream was handed out that is not at its end. */
   get streaming(): boolean {
     return this.#controller !== null;
+  }
+
+  /** Bytes of the whole body, once they are known; null for SQL NULL. */
+  get length(): number | null {
+    return this.#length;
   }
 
   start(length: number | null): void {
@@ -125,6 +147,7 @@ export class AnswerBody {
 
   #resume(): void {
     if (this.#pausedAt === null) return;
+    this.#paused += this.#now() - this.#pausedAt;
     this.#pausedAt = null;
     this.#transport.resume();
   }

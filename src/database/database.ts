@@ -6,6 +6,7 @@
  * @module
  */
 import type { ParamValue } from "../sql/fragment.ts";
+import type { Pace } from "./pace.ts";
 
 /** What becomes of a statement's rows. */
 export type ResultUse =
@@ -48,7 +49,25 @@ export interface Batch {
   readonly stream: boolean;
   /** Aborting it leaves the queue, or cancels the statement that runs. */
   readonly signal?: AbortSignal;
+  /**
+   * `implicit` leaves BEGIN and COMMIT out: the statements are one transaction because they are sent
+   * together, of the isolation level `read committed`, whose access mode they set themselves. Only
+   * where `end` is `commit`. Where connections are not prepared for it, it is a block all the same.
+   */
+  readonly block?: "explicit" | "implicit";
+  /**
+   * How long batches like this one take. Those that have it may share a write with others, and may be
+   * run a second time: they only read, and are `implicit`.
+   */
+  readonly pace?: Pace;
 }
+
+/**
+ * What connections begin with, so that transactions without BEGIN are as those with one, and short
+ * statements are run rather than compiled to machine code.
+ */
+export const connectionSetup = "set default_transaction_isolation = 'read committed'; " +
+  "set default_transaction_read_only = off; set jit = off";
 
 /** Columns of the answering row before the body, as text. Empty when the statement gave no row. */
 export type AnswerHead = readonly (string | null)[];
@@ -92,6 +111,59 @@ export interface PoolCounts {
   readonly timeouts: number;
 }
 
+/** A connection that is told of notifications. */
+export interface Subscription {
+  /** What `version()` says there. */
+  readonly version: string;
+  /** `localhost:5432`; for sockets with their folder in the place of the host. */
+  readonly place: string;
+  /** Ends it; nothing is told afterwards. Never hangs. */
+  close(): Promise<void>;
+}
+
+/** What a subscription tells. */
+export interface SubscriptionEvents {
+  notified(payload: string): void;
+  /** The connection is gone; told once, and only after the subscription was given. */
+  lost(reason: string): void;
+}
+
+/** Listens to a channel; rejects when that is not possible. */
+export type Subscribe = (channel: string, events: SubscriptionEvents) => Promise<Subscription>;
+
+/** What happens to a connection of the pool. */
+export type ConnectionStep =
+  | "being established"
+  | "available: connection establishment"
+  | "available: session success"
+  | "available: session failure"
+  | "used"
+  | "terminated: max lifetime"
+  | "terminated: max idletime"
+  | "terminated: release"
+  | "terminated: network error"
+  | "terminated: init failure";
+
+/** A step of the pool, told while somebody watches. */
+export type PoolEvent =
+  /** Somebody asks for a connection. */
+  | { readonly kind: "pool-asked" }
+  /** Somebody has used one and gave it back. */
+  | { readonly kind: "pool-returned" }
+  | { readonly kind: "pool-flushed" }
+  | { readonly kind: "pool-connection"; readonly id: string; readonly step: ConnectionStep };
+
+/** Whom a database tells of what happens beside its transactions. */
+export interface DatabaseWatcher {
+  /** Null for nobody: nothing is prepared for telling then. */
+  readonly trace: ((event: PoolEvent) => void) | null;
+  /**
+   * Connections change between transactions, and prepared statements with them: there is a pooler in
+   * transaction mode in between.
+   */
+  readonly onPooler: () => void;
+}
+
 /** A PostgreSQL database, however it is reached. */
 export interface Database {
   /**
@@ -107,6 +179,10 @@ export interface Database {
   /** Closes idle connections now and busy ones when they are returned; new uses open fresh ones. */
   flush(): void;
   counts(): PoolCounts;
+  /** Null where notifications cannot be waited for. */
+  readonly subscribe: Subscribe | null;
+  /** Tells this watcher from now on, in the place of the one before. */
+  watch(watcher: DatabaseWatcher): void;
   /** Closes all connections; uses in progress are finished first. */
   close(): Promise<void>;
 }

@@ -15,6 +15,7 @@ const names: ReadonlyMap<string, string> = new Map([
   ["dbname", "database"],
   ["application_name", "application_name"],
   ["options", "options"],
+  ["target_session_attrs", "target_session_attrs"],
 ]);
 
 const pair = /\s*([A-Za-z_]\w*)\s*=\s*(?:'((?:[^'\\]|\\.)*)'|((?:[^\s\\']|\\.)*))\s*/y;

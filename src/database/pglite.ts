@@ -5,8 +5,8 @@
  */
 import type { PGlite, PGliteOptions } from "@electric-sql/pglite";
 import { DatabaseError } from "../errors/service_error.ts";
-import type { ParamValue } from "../sql/fragment.ts";
-import type { Batch, Database } from "./database.ts";
+import { type ParamValue, quoteIdent } from "../sql/fragment.ts";
+import { type Batch, connectionSetup, type Database, type SubscriptionEvents } from "./database.ts";
 import { nestsDeeper } from "./nesting.ts";
 import { createPool } from "./pool.ts";
 import type { Transport, TransportEvents } from "./transport.ts";
@@ -41,6 +41,7 @@ export function openEmbedded(options: EmbeddedOptions): Database {
     maxLifetime: Infinity,
     prepare: options.prepare,
     preparedLimit,
+    setup: connectionSetup,
     now: options.now,
     connect: () => engine.connect(),
   });
@@ -52,6 +53,11 @@ export function openEmbedded(options: EmbeddedOptions): Database {
     version: () => pool.version(),
     flush: () => pool.flush(),
     counts: () => pool.counts(),
+    watch: (watcher) => pool.watch(watcher),
+    subscribe: async (channel, events) => {
+      const version = await pool.version();
+      return { version, place: options.uri, close: await engine.subscribe(channel, events) };
+    },
     close: () => pool.close().then(() => engine.close()),
   };
 }
@@ -72,6 +78,8 @@ function refuseDeepValues({ statements }: Batch): void {
 class Engine {
   readonly #options: EmbeddedOptions;
   #engine: PGlite | null = null;
+  /** What is listened to; a new session on the engine has to begin with it anew. */
+  #channel: string | null = null;
 
   constructor(options: EmbeddedOptions) {
     this.#options = options;
@@ -84,13 +92,34 @@ class Engine {
       await this.#engine.exec("rollback");
       await this.#engine.exec("discard all");
     }
+    if (this.#channel !== null) await this.#engine.exec(listenText(this.#channel));
     return new EngineTransport(this.#engine);
+  }
+
+  /** Listens on the one session that there is; returns what ends it. The engine must have started. */
+  async subscribe(wanted: string, events: SubscriptionEvents): Promise<() => Promise<void>> {
+    const engine = this.#engine;
+    if (engine === null) throw new Error("the embedded database was closed");
+    this.#channel = wanted;
+    await engine.exec(listenText(wanted));
+    const ignore = engine.onNotification((channel, payload) => {
+      if (channel === wanted) events.notified(payload);
+    });
+    return async () => {
+      ignore();
+      if (this.#channel === wanted) this.#channel = null;
+      if (!engine.closed) await engine.exec(`UNLISTEN ${quoteIdent(wanted)}`);
+    };
   }
 
   async close(): Promise<void> {
     await this.#engine?.close();
     this.#engine = null;
   }
+}
+
+function listenText(channel: string): string {
+  return `LISTEN ${quoteIdent(channel)}`;
 }
 
 /** PGlite is loaded here, so that a bundle of this file can be loaded where PGlite is not. */

@@ -1,6 +1,6 @@
 /**
  * A pool of sessions with a fair queue: who has waited longest is served first, whether a session
- * comes back or a new one opens.
+ * comes back or a new one opens. Short reads that wait are sent together in one write.
  *
  * @module
  */
@@ -10,9 +10,14 @@ import {
   type Batch,
   type BatchReply,
   type Database,
+  type DatabaseWatcher,
   type PoolCounts,
   versionBatch,
 } from "./database.ts";
+import { RoundTrip } from "./pace.ts";
+import { type Asked, mayShare, PoolQueue } from "./pool_queue.ts";
+import { type Named, traceConnection, traceUse } from "./pool_trace.ts";
+import type { Task } from "./run.ts";
 import { Session, type SessionOptions } from "./session.ts";
 import type { Transport } from "./transport.ts";
 
@@ -28,26 +33,41 @@ export interface PoolOptions extends SessionOptions {
   readonly now: () => number;
 }
 
-/** How often it is looked whether bodies are read. */
+/** How often it is looked whether bodies are read, and whether more connections can be had. */
 const watchPeriod = 1000;
 /** A body that nobody reads for so long gives way to those who wait for a connection. */
 const longestStallWhileOthersWait = 3000;
 const longestStall = 30_000;
 
-interface Member {
+/** So many batches share a write at most. */
+const mostShared = 16;
+/**
+ * So many connections carry short reads. When they are busy, those that come wait and share a write,
+ * although other connections may be free: one write for several spares both sides work.
+ */
+const mostLanes = 4;
+/** What shares a write is expected to be over within so many milliseconds. */
+const pulsePeriod = 10;
+
+interface Member extends Named {
   readonly session: Session;
   readonly openedAt: number;
   readonly generation: number;
   idleSince: number;
+  /** Why the pool closes it; null while it does not. */
+  ending: "max lifetime" | "max idletime" | "release" | null;
+  /** What it runs that may share a write; empty while it runs nothing or something else. */
+  lane: readonly Asked[];
+  /** When that began, by `Date.now()`. */
+  began: number;
+  /** Ends listening for clients that leave; says whether what ran was cancelled. */
+  stopListening: (() => boolean) | null;
 }
 
-interface Waiter {
-  readonly resolve: (member: Member) => void;
-  readonly reject: (error: Error) => void;
-  readonly timer: ReturnType<typeof setTimeout>;
-}
+/** A pooler that cannot keep a transaction over a pause refuses already this one. */
+const pausedVersionBatch: Batch = { ...versionBatch, end: () => "commit" };
 
-/** Opens sessions on demand, at most `max`, and lends each to one batch at a time. */
+/** Opens sessions on demand, at most `max`, and lends each to one batch, or several short ones. */
 export function createPool(options: PoolOptions): Database {
   return new Pool(options);
 }
@@ -57,32 +77,58 @@ class Pool implements Database {
   readonly #members = new Set<Member>();
   /** Used last is taken first, so that the others can age. */
   readonly #idle: Member[] = [];
-  /** A Set keeps the order of arrival and forgets a waiter in constant time. */
-  readonly #waiters = new Set<Waiter>();
+  readonly #queue = new PoolQueue();
+  readonly #roundTrip = new RoundTrip();
+  /** How many members have a lane that is not empty. */
+  #lanes = 0;
   #opening = 0;
+  #refusedAt = -Infinity;
   #timeouts = 0;
   #generation = 0;
   #reaper: ReturnType<typeof setTimeout> | null = null;
   #watch: ReturnType<typeof setTimeout> | null = null;
+  #pulse: ReturnType<typeof setTimeout> | null = null;
+  #deadline: ReturnType<typeof setTimeout> | null = null;
   #closing: (() => void) | null = null;
   #closed = false;
+  /** Whom the steps of the pool are told; null in all but the most talkative log. */
+  #trace: DatabaseWatcher["trace"] = null;
+  /** The pool itself knows transports alone. */
+  readonly subscribe = null;
+
+  /** How many may have. */
+  readonly #mostLanes: number;
 
   constructor(options: PoolOptions) {
-    this.#options = options;
+    this.#mostLanes = Math.min(mostLanes, options.max);
+    this.#options = {
+      ...options,
+      onTook: (pace, ms, first) => pace.note(first ? this.#roundTrip.without(ms) : ms),
+    };
   }
 
-  async transaction(batch: Batch): Promise<BatchReply> {
-    return await this.#lend(await this.#acquire(batch.signal), batch);
+  transaction(batch: Batch): Promise<BatchReply> {
+    return new Promise((resolve, reject) => {
+      this.#trace?.({ kind: "pool-asked" });
+      if (this.#closed) throw errors.cannotConnect("the database was closed");
+      batch.signal?.throwIfAborted();
+      this.#ask({ batch, resolve, reject, deadline: Infinity, alone: false, onLeft: null });
+    });
   }
 
   async version(): Promise<string> {
-    const { rows } = await this.transaction(versionBatch);
+    const { rows } = await this.transaction(pausedVersionBatch);
     return rows[0]?.[0]?.[0] ?? "";
   }
 
   flush(): void {
+    this.#trace?.({ kind: "pool-flushed" });
     this.#generation++;
-    for (const member of this.#idle.splice(0)) this.#retire(member);
+    for (const member of this.#idle.splice(0)) this.#retire(member, "release");
+  }
+
+  watch({ trace }: DatabaseWatcher): void {
+    this.#trace = trace;
   }
 
   counts(): PoolCounts {
@@ -91,7 +137,7 @@ class Pool implements Database {
       max: this.#options.max,
       open,
       inUse: open - this.#idle.length,
-      waiting: this.#waiters.size,
+      waiting: this.#queue.size,
       timeouts: this.#timeouts,
     };
   }
@@ -101,68 +147,104 @@ class Pool implements Database {
     this.#stopReaper();
     this.#refuseAll(errors.cannotConnect("the database was closed"));
     this.flush();
-    if (this.#members.size + this.#opening === 0) return;
+    if (this.#members.size + this.#opening === 0) return this.#stopTimers();
     await new Promise<void>((resolve) => this.#closing = resolve);
   }
 
-  #lend(member: Member, batch: Batch): Promise<BatchReply> {
-    const { reply, done } = member.session.run(batch);
-    let cancelled = false;
-    const cancel = () => {
-      cancelled = true;
-      member.session.cancel();
-    };
-    batch.signal?.addEventListener("abort", cancel, { once: true });
-    this.#startWatch();
-    done.then(() => {
-      batch.signal?.removeEventListener("abort", cancel);
-      // A cancellation may arrive late: nothing else must run on this connection by then.
-      if (cancelled) this.#retire(member);
-      else this.#release(member);
-    });
-    return reply;
-  }
-
-  #acquire(signal: AbortSignal | undefined): Promise<Member> | Member {
-    if (this.#closed) throw errors.cannotConnect("the database was closed");
-    signal?.throwIfAborted();
-    if (this.#waiters.size === 0) {
-      const member = this.#idle.pop();
-      if (member !== undefined) return member;
+  #ask(asked: Asked): void {
+    const shares = mayShare(asked);
+    // While somebody waits although a connection is free, it is for a lane.
+    if (this.#idle.length > 0 && !(shares && this.#lanes >= this.#mostLanes)) {
+      return this.#lend(this.#idle.pop()!, [asked]);
     }
-    return this.#wait(signal);
+    this.#wait(asked, shares);
+    if (this.#idle.length > 0) this.#startPulse();
+    else this.#grow();
   }
 
-  #wait(signal: AbortSignal | undefined): Promise<Member> {
-    const waiting = new Promise<Member>((resolve, reject) => {
-      const leave = (error: Error) => {
-        this.#forget(waiter);
-        signal?.removeEventListener("abort", aborted);
-        reject(error);
+  #wait(asked: Asked, shares: boolean): void {
+    const { signal } = asked.batch;
+    // What is over soon is not worth listening for; it is looked at when its turn comes.
+    if (signal !== undefined && !shares) {
+      const aborted = () => {
+        this.#queue.remove(asked);
+        asked.reject(signal.reason);
       };
-      const aborted = () => leave(signal!.reason);
-      const waiter: Waiter = {
-        resolve: (member) => {
-          signal?.removeEventListener("abort", aborted);
-          resolve(member);
-        },
-        reject: leave,
-        timer: setTimeout(() => {
-          this.#timeouts++;
-          leave(errors.acquisitionTimeout());
-        }, this.#options.acquisitionTimeout),
-      };
-      signal?.addEventListener("abort", aborted, { once: true });
-      this.#waiters.add(waiter);
+      signal.addEventListener("abort", aborted, { once: true });
+      asked.onLeft = () => signal.removeEventListener("abort", aborted);
+    }
+    asked.deadline = performance.now() + this.#options.acquisitionTimeout;
+    this.#queue.add(asked);
+    this.#startDeadline(asked.deadline);
+  }
+
+  #lend(member: Member, asked: readonly Asked[]): void {
+    const shares = mayShare(asked[0]!);
+    if (shares) {
+      member.lane = asked;
+      member.began = Date.now();
+      this.#lanes++;
+      this.#startPulse();
+    } else {
+      member.stopListening = cancelWith(member, asked[0]!);
+    }
+    this.#startWatch();
+    const use = this.#trace === null ? null : traceUse(this.#trace, member, asked);
+    member.session.runAll(use?.tasks ?? asked, {
+      handedBack: (tasks) => this.#handedBack(tasks as readonly Asked[]),
+      free: () => {
+        if (member.lane.length > 0) this.#lanes--;
+        member.lane = [];
+        use?.ended();
+        const cancelled = member.stopListening?.() ?? false;
+        member.stopListening = null;
+        // A cancellation may arrive late: nothing else must run on this connection by then.
+        if (cancelled) this.#retire(member, "release");
+        else this.#release(member);
+      },
     });
-    this.#grow();
-    return waiting;
   }
 
-  /** Opens connections while somebody waits for one that is not being opened yet. */
+  /** Sent behind something that took long, or to a connection that was lost: once more, alone. */
+  #handedBack(asked: readonly Asked[]): void {
+    if (this.#closed) {
+      for (const { reject } of asked) reject(errors.connectionLost(null));
+      return;
+    }
+    for (const each of asked) each.alone = true;
+    this.#queue.putBack(asked);
+    this.#serve();
+  }
+
+  /** Gives free connections to those who wait, or opens more. */
+  #serve(): void {
+    while (this.#idle.length > 0 && this.#lendNext(this.#idle.at(-1)!)) this.#idle.pop();
+    this.#grow();
+  }
+
+  /** Lends a free session to who is next; false when nobody waits. */
+  #lendNext(member: Member): boolean {
+    while (this.#queue.size > 0) {
+      const free = Math.max(1, this.#mostLanes - this.#lanes);
+      const share = Math.ceil(this.#queue.size / free);
+      const asked = this.#queue.take(Math.min(mostShared, share)).filter(isWanted);
+      if (asked.length === 0) continue;
+      this.#lend(member, asked);
+      return true;
+    }
+    return false;
+  }
+
+  /**
+   * Opens connections while somebody waits for one that is not being opened yet. Who was refused one
+   * makes do with those that there are for a while: attempts take connections from others, too.
+   */
   #grow(): void {
+    if (this.#closed) return;
+    const justRefused = this.#options.now() - this.#refusedAt < watchPeriod;
+    if (justRefused && this.#members.size > 0) return;
     while (
-      this.#opening < this.#waiters.size &&
+      this.#opening < this.#queue.size &&
       this.#members.size + this.#opening < this.#options.max
     ) {
       this.#opening++;
@@ -172,59 +254,82 @@ class Pool implements Database {
 
   async #open(): Promise<void> {
     const generation = this.#generation;
+    const named: Named = { id: null };
+    if (this.#trace !== null) traceConnection(this.#trace, named, "being established");
     try {
       const transport = await this.#options.connect();
       this.#opening--;
-      this.#admit(transport, generation);
+      this.#admit(transport, { ...named, generation });
     } catch (error) {
       this.#opening--;
+      if (this.#trace !== null) {
+        traceConnection(this.#trace, named, "terminated: init failure");
+      }
       this.#refused(error instanceof Error ? error : new Error("connecting failed"));
     }
     this.#closeWhenEmpty();
   }
 
-  #admit(transport: Transport, generation: number): void {
+  #admit(transport: Transport, opened: Pick<Member, "id" | "generation">): void {
     const now = this.#options.now();
     const session = new Session(transport, this.#options, () => this.#gone(member));
-    const member: Member = { session, openedAt: now, generation, idleSince: now };
+    const member: Member = {
+      ...opened,
+      session,
+      openedAt: now,
+      idleSince: now,
+      ending: null,
+      lane: [],
+      began: 0,
+      stopListening: null,
+    };
     this.#members.add(member);
+    if (this.#trace !== null) {
+      traceConnection(this.#trace, member, "available: connection establishment");
+    }
     this.#offer(member);
   }
 
   /**
-   * Without any open connection everybody would wait in vain: all are told. With some, they may
-   * still be served by those.
+   * Without any open connection everybody would wait in vain: all are told. With some, or some that
+   * are being opened, they may still be served by those.
    */
   #refused(error: Error): void {
-    if (this.#members.size > 0) return;
+    this.#refusedAt = this.#options.now();
+    if (this.#members.size + this.#opening > 0) return;
     this.#refuseAll(error instanceof ServiceError ? error : errors.cannotConnect(error.message));
   }
 
   #refuseAll(error: Error): void {
-    for (const waiter of [...this.#waiters]) waiter.reject(error);
+    for (const asked of [...this.#queue]) this.#refuse(asked, error);
+  }
+
+  #refuse(asked: Asked, error: Error): void {
+    this.#queue.remove(asked);
+    asked.reject(error);
   }
 
   #release(member: Member): void {
     if (!this.#members.has(member)) return;
     member.idleSince = this.#options.now();
-    const stale = member.generation !== this.#generation ||
-      member.idleSince - member.openedAt > this.#options.maxLifetime;
-    if (stale || this.#closed) return this.#retire(member);
+    if (member.generation !== this.#generation || this.#closed) {
+      return this.#retire(member, "release");
+    }
+    const isOld = member.idleSince - member.openedAt > this.#options.maxLifetime;
+    if (isOld) return this.#retire(member, "max lifetime");
     this.#offer(member);
   }
 
   /** Gives a free session to who waits longest, or keeps it. */
   #offer(member: Member): void {
-    for (const waiter of this.#waiters) {
-      this.#forget(waiter);
-      return waiter.resolve(member);
-    }
-    if (this.#closed) return this.#retire(member);
+    if (this.#lendNext(member)) return;
+    if (this.#closed) return this.#retire(member, "release");
     this.#idle.push(member);
     this.#startReaper();
   }
 
-  #retire(member: Member): void {
+  #retire(member: Member, ending: NonNullable<Member["ending"]>): void {
+    member.ending = ending;
     member.session.end();
   }
 
@@ -233,43 +338,112 @@ class Pool implements Database {
     this.#watch = setTimeout(() => {
       this.#watch = null;
       this.#endStalls();
+      this.#grow();
       if (this.#members.size > this.#idle.length) this.#startWatch();
     }, watchPeriod);
     unref(this.#watch);
   }
 
-  /** Breaks bodies that are not read, which would keep their connections for ever. */
+  /**
+   * Breaks bodies that are not read, which would keep their connections for ever; and, while somebody
+   * has waited for long, the one that is read most slowly.
+   */
   #endStalls(): void {
-    const wanted = this.#waiters.size > 0 || this.#closed;
+    const wanted = this.#queue.size > 0 || this.#closed;
     const longest = wanted ? longestStallWhileOthersWait : longestStall;
     for (const { session } of [...this.#members]) {
       if (session.stalledFor() > longest) session.giveUp("the response was not read");
     }
+    if (!this.#isLateWith(longestStallWhileOthersWait)) return;
+    const slowest = [...this.#members].reduce<Member | null>(slower, null);
+    if (slowest !== null && slowest.session.waitedFor() > longestStallWhileOthersWait) {
+      slowest.session.giveUp("the response was read too slowly while others waited");
+    }
+  }
+
+  /** Whether the one that is next has waited for so many milliseconds, or half of what is allowed. */
+  #isLateWith(ms: number): boolean {
+    const { acquisitionTimeout } = this.#options;
+    for (const { deadline } of this.#queue) {
+      const waited = performance.now() - (deadline - acquisitionTimeout);
+      return waited > Math.min(ms, acquisitionTimeout / 2);
+    }
+    return false;
+  }
+
+  #startPulse(): void {
+    if (this.#pulse !== null) return;
+    this.#pulse = setTimeout(() => {
+      this.#pulse = null;
+      this.#freeLanes();
+      if (this.#lanes > 0 || (this.#idle.length > 0 && this.#queue.size > 0)) this.#startPulse();
+    }, pulsePeriod);
+    unref(this.#pulse);
+  }
+
+  /** Short reads that take long after all hold nobody up. */
+  #freeLanes(): void {
+    const overdue = Date.now() - pulsePeriod;
+    for (const member of [...this.#members]) {
+      if (member.lane.length > 0 && member.began < overdue) this.#freeLane(member);
+    }
+    if (this.#idle.length > 0 && this.#queue.size > 0) this.#serve();
+  }
+
+  #freeLane(member: Member): void {
+    member.lane = [];
+    this.#lanes--;
+    const slow = member.session.handBackRest();
+    if (slow === null) return;
+    slow.batch.pace?.refuse();
+    member.stopListening = cancelWith(member, slow);
+  }
+
+  #startDeadline(at: number): void {
+    if (this.#deadline !== null) return;
+    this.#deadline = setTimeout(() => {
+      this.#deadline = null;
+      const next = this.#refuseOverdue();
+      if (next !== null) this.#startDeadline(next);
+    }, Math.max(0, at - performance.now()));
+  }
+
+  /** Tells those who have waited too long; returns when the next one will have. */
+  #refuseOverdue(): number | null {
+    const now = performance.now();
+    for (const asked of [...this.#queue]) {
+      if (asked.deadline > now) return asked.deadline;
+      this.#timeouts++;
+      this.#refuse(asked, errors.acquisitionTimeout());
+    }
+    return null;
   }
 
   /** A session was closed, by either side. */
   #gone(member: Member): void {
     this.#members.delete(member);
+    if (this.#trace !== null) {
+      traceConnection(this.#trace, member, `terminated: ${member.ending ?? "network error"}`);
+    }
     const at = this.#idle.indexOf(member);
     if (at >= 0) this.#idle.splice(at, 1);
     this.#closeWhenEmpty();
-    if (!this.#closed) this.#grow();
-  }
-
-  #forget(waiter: Waiter): void {
-    clearTimeout(waiter.timer);
-    this.#waiters.delete(waiter);
+    this.#grow();
   }
 
   #closeWhenEmpty(): void {
     if (this.#members.size + this.#opening > 0) return;
-    this.#stopWatch();
+    this.#stopTimers();
     this.#closing?.();
   }
 
-  #stopWatch(): void {
-    if (this.#watch !== null) clearTimeout(this.#watch);
+  #stopTimers(): void {
+    for (const timer of [this.#watch, this.#pulse]) if (timer !== null) clearTimeout(timer);
     this.#watch = null;
+    this.#pulse = null;
+    if (this.#queue.size > 0 || this.#deadline === null) return;
+    clearTimeout(this.#deadline);
+    this.#deadline = null;
   }
 
   #startReaper(): void {
@@ -287,16 +461,46 @@ class Pool implements Database {
   #reap(): void {
     const now = this.#options.now();
     const { maxIdleTime, maxLifetime } = this.#options;
-    const old = this.#idle.filter((member) =>
-      now - member.idleSince > maxIdleTime || now - member.openedAt > maxLifetime
+    const isOld = ({ openedAt }: Member) => now - openedAt > maxLifetime;
+    const ended = this.#idle.filter((member) =>
+      now - member.idleSince > maxIdleTime || isOld(member)
     );
-    for (const member of old) this.#retire(member);
+    for (const member of ended) {
+      this.#retire(member, isOld(member) ? "max lifetime" : "max idletime");
+    }
   }
 
   #stopReaper(): void {
     if (this.#reaper !== null) clearTimeout(this.#reaper);
     this.#reaper = null;
   }
+}
+
+/** Cancels what runs when its client leaves; returns what ends that and says whether it happened. */
+function cancelWith({ session }: Member, { batch: { signal } }: Task): (() => boolean) | null {
+  if (signal === undefined) return null;
+  let cancelled = false;
+  const cancel = () => {
+    cancelled = true;
+    session.cancel();
+  };
+  if (signal.aborted) cancel();
+  signal.addEventListener("abort", cancel, { once: true });
+  return () => {
+    signal.removeEventListener("abort", cancel);
+    return cancelled;
+  };
+}
+
+function slower(one: Member | null, other: Member): Member {
+  return one !== null && one.session.waitedFor() >= other.session.waitedFor() ? one : other;
+}
+
+/** Whether a batch's client is still there; otherwise it is told, for whoever listens. */
+function isWanted({ batch: { signal }, reject }: Asked): boolean {
+  if (signal?.aborted !== true) return true;
+  reject(signal.reason);
+  return false;
 }
 
 /** Lets the process end although the timer is set, where the runtime has such a thing. */

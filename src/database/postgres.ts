@@ -5,11 +5,19 @@
  * @module
  */
 import pg from "pg";
-import { parse as parseConnectionUri } from "pg-connection-string";
 import { version } from "../version.ts";
-import type { Database } from "./database.ts";
+import { type Client, clients, type Socket } from "./connect.ts";
+import { connectionSetup, type Database } from "./database.ts";
+import { connectToFirst } from "./hosts.ts";
+import { ownStatements } from "./failure.ts";
 import { createPool } from "./pool.ts";
-import { parseKeywords } from "./keywords.ts";
+import { isPooled, subscribe } from "./subscribe.ts";
+import {
+  type ConnectionEnvironment,
+  connectionTargets,
+  isConnectionUri,
+  type Targets,
+} from "./targets.ts";
 import type { Transport, TransportEvents } from "./transport.ts";
 import { createUnpooled } from "./unpooled.ts";
 import { cancelFrame } from "./wire.ts";
@@ -39,48 +47,70 @@ const preparedLimit = 500;
 
 /** Opens a database; no connection is made before it is needed. */
 export function openPostgres(options: PostgresOptions): Database {
-  const settings = connectionSettings(options);
-  if (options.connections === "per-request") return createUnpooled(() => connect(settings));
-  return createPool({
+  const targets = targetsOf(options);
+  if (options.connections === "per-request") return createUnpooled(() => connect(targets));
+  let onPooler = () => {};
+  const pooler = poolerCheck(targets, () => onPooler());
+  const pool = createPool({
     max: Math.max(1, options.poolSize),
     acquisitionTimeout: options.acquisitionTimeout * 1000,
     maxIdleTime: options.maxIdleTime * 1000,
     maxLifetime: options.maxLifetime * 1000,
     prepare: options.prepare,
     preparedLimit,
+    setup: connectionSetup,
     now: options.now,
-    connect: () => connect(settings),
+    connect: () => connect(targets),
+    statementPrefix,
+    onForgotten: pooler.check,
   });
+  return {
+    transaction: (batch) => pool.transaction(batch),
+    version: () => pool.version(),
+    flush: () => pool.flush(),
+    counts: () => pool.counts(),
+    subscribe: (channel, events) => subscribe(targets, channel, events),
+    watch: (watcher) => {
+      onPooler = watcher.onPooler;
+      pool.watch(watcher);
+    },
+    close: () => pool.close().then(() => pooler.ended()),
+  };
 }
 
-/** What `pg` takes. */
-type Settings = Readonly<Record<string, unknown>>;
-
-/** The socket as `pg` leaves it: a Node socket, or the look-alike of another runtime. */
-interface Socket {
-  on(event: "data", listener: (chunk: Uint8Array) => void): this;
-  on(event: "error", listener: (error: Error) => void): this;
-  on(event: "close", listener: () => void): this;
-  removeAllListeners(event?: string): this;
-  write(chunk: Uint8Array): boolean;
-  cork?(): void;
-  uncork?(): void;
-  pause(): void;
-  resume(): void;
-  end(chunk?: Uint8Array): void;
-  destroy(): void;
+/**
+ * Two connections never give the same name: behind a pooler one would run the statement that the
+ * other prepared.
+ */
+function statementPrefix(): string {
+  const random = crypto.getRandomValues(new Uint32Array(1))[0]!;
+  return `${ownStatements}${random.toString(36)}_`;
 }
 
-/** The parts of `pg.Client` that are used; some of them are not in its published types. */
-interface Client {
-  connect(): Promise<unknown>;
-  on(event: "error", listener: (error: Error) => void): this;
-  readonly connection: { readonly stream: Socket };
-  readonly host: string;
-  readonly port: number;
-  readonly ssl: unknown;
-  readonly processID: number | null;
-  readonly secretKey: number | null;
+interface PoolerCheck {
+  /** Looks, in the background and once, whether there is a pooler. */
+  check(): void;
+  /** Resolves when nothing is looked at any more. */
+  ended(): Promise<void>;
+}
+
+/**
+ * Makes what is told that a server does not know a statement that was prepared. A function in the
+ * database may have made it forget, which is repaired; behind a pooler it was prepared elsewhere.
+ */
+function poolerCheck(targets: Targets, onPooler: () => void): PoolerCheck {
+  let checking: Promise<void> | null = null;
+  return {
+    check() {
+      checking ??= isPooled(targets).then(
+        (pooled) => void (pooled && onPooler()),
+        () => void (checking = null),
+      );
+    },
+    async ended() {
+      await checking;
+    },
+  };
 }
 
 interface Connection {
@@ -90,48 +120,27 @@ interface Connection {
   readonly stream: Socket;
 }
 
-function connectionSettings(options: PostgresOptions): Settings {
-  const isUri = /^postgres(ql)?:\/\//.test(options.uri);
-  const named = isUri || options.namesKeywords;
-  return {
+/** Reads the connection string; each server's settings get what is common to all connections. */
+function targetsOf(options: PostgresOptions): Targets {
+  const named = isConnectionUri(options.uri) || options.namesKeywords;
+  const { servers, session } = connectionTargets(options.uri, environment());
+  const common = {
     keepAlive: true,
+    keepAliveInitialDelayMillis: 30_000,
     enableChannelBinding: true,
     connectionTimeoutMillis: options.acquisitionTimeout * 1000,
     ...(named ? { fallback_application_name: `${options.applicationName} ${version}` } : {}),
-    ...defined(
-      isUri
-        ? parseConnectionUri(options.uri, { useLibpqCompat: true })
-        : parseKeywords(options.uri),
-    ),
   };
+  return { servers: servers.map((settings) => ({ ...common, ...settings })), session };
 }
 
-function defined(settings: object): Settings {
-  return Object.fromEntries(
-    Object.entries(settings).filter(([, value]) => value !== null && value !== undefined),
-  );
+function environment(): ConnectionEnvironment {
+  const { process } = globalThis as { process?: { env?: ConnectionEnvironment } };
+  return process?.env ?? {};
 }
 
-async function connect(settings: Settings): Promise<Transport> {
-  const client = new (pg as unknown as { Client: new (settings: Settings) => Client }).Client(
-    settings,
-  );
-  // After the hand-over nobody else listens to the client; an error there is told by the socket.
-  client.on("error", () => {});
-  try {
-    await client.connect();
-  } catch (error) {
-    throw new Error(reasonOf(error));
-  }
-  return new SocketTransport(client);
-}
-
-/** An error of several attempts (one per address) has its texts in `errors`. */
-function reasonOf(error: unknown): string {
-  if (error instanceof AggregateError) {
-    return error.errors.map(reasonOf).filter((reason) => reason !== "").join("; ");
-  }
-  return error instanceof Error ? error.message : "connecting failed";
+async function connect(targets: Targets): Promise<Transport> {
+  return new SocketTransport(await connectToFirst(targets, clients));
 }
 
 const terminate = new Uint8Array([0x58, 0, 0, 0, 4]);

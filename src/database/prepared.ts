@@ -8,11 +8,13 @@
 export class PreparedStatements {
   readonly #names = new Map<string, string>();
   readonly #limit: number;
+  readonly #prefix: string;
   #counter = 0;
 
-  /** `limit` is the number of statements kept on the server. */
-  constructor(limit: number) {
+  /** `limit` is the number of statements kept on the server; names begin with `prefix`. */
+  constructor(limit: number, prefix = "s") {
     this.#limit = limit;
+    this.#prefix = prefix;
   }
 
   get size(): number {
@@ -31,7 +33,7 @@ export class PreparedStatements {
 
   /** A name that was never used on this connection. */
   freshName(): string {
-    return `s${++this.#counter}`;
+    return this.#prefix + ++this.#counter;
   }
 
   /** Records what the server has confirmed. */

@@ -1,14 +1,16 @@
 /**
- * One connection that runs one batch at a time: encodes it into a single write, follows the
- * replies, and hands the body on while it arrives.
+ * One connection: encodes batches into a single write, follows the replies, and hands bodies on while
+ * they arrive.
  *
  * @module
  */
 import { errors } from "../errors/catalogue.ts";
 import { DatabaseError, type DatabaseFailure } from "../errors/service_error.ts";
-import { AnswerBody } from "./answer_body.ts";
-import type { AnswerHead, Batch, BatchReply, Ending, ResultUse, Statement } from "./database.ts";
+import type { AnswerBodyOptions } from "./answer_body.ts";
+import type { AnswerHead, Batch, BatchReply, Ending, Statement } from "./database.ts";
+import type { Pace } from "./pace.ts";
 import { PreparedStatements } from "./prepared.ts";
+import { begin, ending, readFailure, Run, type Step, type Task } from "./run.ts";
 import type { Transport } from "./transport.ts";
 import {
   backend,
@@ -16,7 +18,6 @@ import {
   FrameDecoder,
   FrameEncoder,
   type FrameSink,
-  readFields,
   textFormat,
 } from "./wire.ts";
 
@@ -26,6 +27,17 @@ export interface SessionOptions {
   readonly prepare: boolean;
   /** How many prepared statements are kept on the server. */
   readonly preparedLimit: number;
+  /** What the names of one session's statements begin with; asked once for each session. */
+  readonly statementPrefix?: () => string;
+  /**
+   * SQL that the session begins with, sent along with the first batch; what it fails of is ignored.
+   * Only where the session is one with a server's: with `prepare`.
+   */
+  readonly setup?: string;
+  /** Told when the server does not know a statement that was prepared. */
+  readonly onForgotten?: () => void;
+  /** Told the milliseconds that a batch took; `first`: those of a round trip are among them. */
+  readonly onTook?: (pace: Pace, ms: number, first: boolean) => void;
   /** Epoch milliseconds. */
   readonly now: () => number;
 }
@@ -35,47 +47,24 @@ export interface SessionOptions {
  * and clients could make it hold many.
  */
 const longestPrepared = 8192;
+/** Batches that wait behind a body of more bytes than this are handed back. */
+const largestShared = 64 * 1024;
 
 /** A batch in progress. */
-export interface Run {
+export interface Running {
   /** Settles when the answer can be given. */
   readonly reply: Promise<BatchReply>;
   /** Resolves when the session can be used again, or is known to be unusable. Never rejects. */
   readonly done: Promise<void>;
 }
 
-/** A statement on its way. */
-interface Step {
-  readonly text: string;
-  readonly use: ResultUse;
-  /** Name under which the batch prepares it; null when it is prepared already or never will be. */
-  readonly preparing: string | null;
+/** What becomes of batches that were given to a session together. */
+export interface RunEvents {
+  /** The session can be used again, or is known to be unusable. Told once. */
+  free(): void;
+  /** Batches that were sent behind another one and should rather be run elsewhere. */
+  handedBack(tasks: readonly Task[]): void;
 }
-
-interface Current {
-  readonly batch: Batch;
-  readonly resolve: (reply: BatchReply) => void;
-  readonly reject: (error: unknown) => void;
-  readonly finish: () => void;
-  /** What the server is working through, in order. */
-  steps: readonly Step[];
-  /** Which of them it is at. */
-  at: number;
-  /** "ending" once COMMIT or ROLLBACK is on its way in a write of its own. */
-  phase: "running" | "ending" | "cleaning";
-  /** The batch ran before, with a prepared statement that had become stale. */
-  retried: boolean;
-  settled: boolean;
-  failure: unknown;
-  head: AnswerHead;
-  body: AnswerBody;
-  rows: (readonly (string | null)[])[][];
-  /** Columns of the row that is arriving, when rows are kept. */
-  row: (string | null)[] | null;
-  lastColumn: Uint8Array[] | null;
-}
-
-const decoder = new TextDecoder();
 
 /** Result of {@linkcode Session.state}. */
 export type SessionState = "idle" | "busy" | "closed";
@@ -88,16 +77,30 @@ export class Session {
   readonly #decoder: FrameDecoder;
   readonly #prepared: PreparedStatements;
   readonly #onClosed: (reason: string) => void;
-  #current: Current | null = null;
+  /** What was sent together, and which of it the server is at. */
+  #runs: readonly Run[] = [];
+  #position = 0;
+  /** Runs that met a stale statement, and are sent once more when the others are over. */
+  #again: Run[] = [];
+  #events: RunEvents | null = null;
   #closed = false;
+  /** The answer to the setup is still to come. */
+  #settingUp = false;
+  #setup: string | null;
   /** Names that the server is to forget with the next batch. */
   #forgotten: readonly string[] = [];
+  /** When the server began with what it is at, as far as is known. */
+  #mark = 0;
 
   /** `onClosed` is told when the connection is lost or destroyed, once. */
   constructor(transport: Transport, options: SessionOptions, onClosed: (reason: string) => void) {
     this.#transport = transport;
     this.#options = options;
-    this.#prepared = new PreparedStatements(options.preparedLimit);
+    this.#setup = options.prepare ? options.setup ?? null : null;
+    this.#prepared = new PreparedStatements(
+      options.preparedLimit,
+      options.statementPrefix?.(),
+    );
     this.#onClosed = onClosed;
     this.#decoder = new FrameDecoder(this.#sink());
     transport.listen({
@@ -107,30 +110,60 @@ export class Session {
   }
 
   get state(): SessionState {
-    return this.#closed ? "closed" : this.#current === null ? "idle" : "busy";
+    return this.#closed ? "closed" : this.#events === null ? "idle" : "busy";
   }
 
   /** Runs a batch. The session must be idle. */
-  run(batch: Batch): Run {
-    if (this.#closed) {
-      return { reply: Promise.reject(errors.connectionLost(null)), done: Promise.resolve() };
-    }
-    let finish!: () => void;
-    const done = new Promise<void>((resolve) => finish = resolve);
+  run(batch: Batch): Running {
+    let free!: () => void;
+    const done = new Promise<void>((resolve) => free = resolve);
     const reply = new Promise<BatchReply>((resolve, reject) => {
-      this.#start({ batch, resolve, reject, finish, settled: false, retried: false });
+      this.runAll([{ batch, resolve, reject }], { free, handedBack: () => {} });
     });
     return { reply, done };
   }
 
+  /**
+   * Runs batches, one after the other, in one write. The session must be idle. Of several each must
+   * be of one implicit transaction whose end needs no decision.
+   */
+  runAll(tasks: readonly Task[], events: RunEvents): void {
+    if (this.#closed) {
+      for (const { reject } of tasks) reject(errors.connectionLost(null));
+      return events.free();
+    }
+    this.#events = events;
+    this.#start(
+      tasks.map((task, index) => {
+        const { batch } = task;
+        const isBlock = !this.#options.prepare || batch.block !== "implicit";
+        const isLast = index === tasks.length - 1;
+        return new Run(task, isBlock, this.#bodyOptions(batch.stream && isLast));
+      }),
+    );
+  }
+
   /** Asks the server to cancel what runs. */
   cancel(): void {
-    if (this.#current !== null) this.#transport.cancel();
+    if (this.#current !== undefined) this.#transport.cancel();
+  }
+
+  /** Hands back what waits behind the batch that the server is at, which it returns. */
+  handBackRest(): Task | null {
+    const rest = this.#runs.slice(this.#position + 1).filter(({ settled }) => !settled);
+    for (const run of rest) run.settled = true;
+    if (rest.length > 0) this.#events?.handedBack(rest.map(({ task }) => task));
+    return this.#current?.task ?? null;
   }
 
   /** Milliseconds for which nobody has read a body that was handed out. */
   stalledFor(): number {
     return this.#current?.body.stalledFor() ?? 0;
+  }
+
+  /** Milliseconds that the connection has waited, in all, for the reader of a body. */
+  waitedFor(): number {
+    return this.#current?.body.waitedFor() ?? 0;
   }
 
   /** Closes the session at once, whatever runs on it. */
@@ -146,40 +179,47 @@ export class Session {
     this.#onClosed("ended");
   }
 
-  #start(
-    fresh: Pick<Current, "batch" | "resolve" | "reject" | "finish" | "settled" | "retried">,
-  ): void {
-    const { batch } = fresh;
-    this.#current = {
-      ...fresh,
-      steps: [],
-      at: 0,
-      phase: "running",
-      failure: null,
-      head: [],
-      body: new AnswerBody(this.#transport, { mayStream: batch.stream, now: this.#options.now }),
-      rows: batch.statements.map(() => []),
-      row: null,
-      lastColumn: null,
-    };
-    const { end } = batch;
-    const last = typeof end === "string" ? [ending(end)] : [];
-    this.#send([begin(batch), ...batch.statements, ...last]);
+  get #current(): Run | undefined {
+    return this.#runs[this.#position];
   }
 
-  #send(statements: readonly Statement[]): void {
-    const current = this.#current!;
+  #bodyOptions(mayStream: boolean): AnswerBodyOptions {
+    return { transport: this.#transport, mayStream, now: this.#options.now };
+  }
+
+  #start(runs: readonly Run[]): void {
+    this.#runs = runs;
+    this.#position = 0;
+    this.#mark = performance.now();
+    this.#begin();
+    const fresh = new Map<string, string>();
+    for (const run of runs) this.#encodeRun(run, statementsOf(run), fresh);
+    this.#transport.write(this.#encoder.take());
+  }
+
+  /** What goes before the statements of a write. */
+  #begin(): void {
+    if (this.#setup !== null) {
+      this.#encoder.query(this.#setup);
+      this.#setup = null;
+      this.#settingUp = true;
+    }
     for (const name of [...this.#forgotten, ...this.#prepared.evict()]) {
       this.#encoder.closeStatement(name);
     }
     this.#forgotten = [];
-    const steps: Step[] = [];
-    const fresh = new Map<string, string>();
-    for (const statement of statements) steps.push(this.#encode(statement, fresh));
-    this.#encoder.sync();
-    current.steps = steps;
-    current.at = 0;
+  }
+
+  #send(run: Run, statement: Statement): void {
+    this.#begin();
+    this.#encodeRun(run, [statement], new Map());
     this.#transport.write(this.#encoder.take());
+  }
+
+  #encodeRun(run: Run, statements: readonly Statement[], fresh: Map<string, string>): void {
+    run.steps = statements.map((statement) => this.#encode(statement, fresh));
+    run.at = 0;
+    this.#encoder.sync();
   }
 
   #encode({ text, params, use }: Statement, fresh: Map<string, string>): Step {
@@ -202,29 +242,44 @@ export class Session {
       return this.#destroy(error instanceof Error ? error.message : "protocol error");
     }
     const current = this.#current;
-    if (current === null || current.settled || current.phase !== "running") return;
-    const { stream, end } = current.batch;
-    if (stream && typeof end === "string" && current.body.started) this.#answer(current);
+    if (current === undefined || current.settled || current.phase !== "running") return;
+    if (current.task.batch.stream && current.body.started && current.endsByItself) {
+      if (this.#isAlone(current)) current.answer();
+    }
+  }
+
+  /** Whether nothing waits behind a run; what waits behind a large body is handed back. */
+  #isAlone({ body }: Run): boolean {
+    if (this.#position === this.#runs.length - 1) return true;
+    if ((body.length ?? 0) <= largestShared) return false;
+    this.handBackRest();
+    body.allowStreaming();
+    return true;
   }
 
   #sink(): FrameSink {
     return {
+      event: (type) => this.#event(type),
       message: (type, payload) => this.#message(type, payload),
-      rowStart: (head, length) => this.#rowStart(head, length),
-      rowBytes: (bytes) => this.#rowBytes(bytes),
-      rowEnd: () => this.#rowEnd(),
+      rowWanted: () => this.#current?.rowWanted() ?? false,
+      rowStart: (head, length) => this.#current?.rowStart(head, length),
+      rowBytes: (bytes) => this.#current?.rowBytes(bytes),
+      rowEnd: () => this.#current?.rowEnd(),
     };
   }
 
-  #message(type: number, payload: Uint8Array): void {
+  #event(type: number): void {
     const current = this.#current;
+    if (current === undefined || this.#settingUp) return;
+    if (type === backend.commandComplete || type === backend.emptyQuery) current.at++;
+    else if (type === backend.parseComplete) {
+      const step = current.steps[current.at];
+      if (step?.preparing) this.#prepared.remember(step.text, step.preparing);
+    }
+  }
+
+  #message(type: number, payload: Uint8Array): void {
     switch (type) {
-      case backend.parseComplete:
-        return this.#parsed();
-      case backend.commandComplete:
-      case backend.emptyQuery:
-        if (current !== null) current.at++;
-        return;
       case backend.error:
         return this.#refused(readFailure(payload));
       case backend.ready:
@@ -238,131 +293,100 @@ export class Session {
     }
   }
 
-  #parsed(): void {
-    const current = this.#current;
-    const step = current?.steps[current.at];
-    if (step?.preparing) this.#prepared.remember(step.text, step.preparing);
-  }
-
   #refused(failure: DatabaseFailure): void {
     const current = this.#current;
-    if (current === null) return this.#destroy(failure.message);
-    // What fails while cleaning up after an error would hide the error.
-    current.failure ??= new DatabaseError(failure, current.at - 1);
+    if (current === undefined) return this.#destroy(failure.message);
+    if (this.#settingUp && !isEnd(failure)) return;
+    // Terminated after COMMIT was confirmed: what was asked for is done.
+    if (current.hasEnded) return;
+    current.refused(failure);
     if (isStaleStatement(failure)) this.#forgotten = this.#prepared.clear();
-    if (current.body.streaming) {
-      current.body.fail(current.failure);
-      current.settled = true;
-    }
+    if (failure.sqlstate === unknownStatement) this.#options.onForgotten?.();
   }
 
   /** ReadyForQuery: `status` is `I` (idle), `T` (in a transaction) or `E` (in a failed one). */
   #ready(status: number): void {
     const current = this.#current;
-    if (current === null) return;
+    if (current === undefined) return;
+    if (this.#settingUp) {
+      this.#settingUp = false;
+      return;
+    }
     if (current.failure !== null) return this.#failed(current, status);
-    if (current.phase !== "running" || typeof current.batch.end === "string") {
+    const { end } = current.task.batch;
+    if (typeof end === "string" || current.phase !== "running") {
       if (status !== idleStatus) return this.#destroy("a transaction was left open");
-      this.#answer(current);
+      current.answer();
       return this.#finished(current);
     }
-    this.#decide(current, current.batch.end);
+    this.#decide(current, end);
   }
 
-  #failed(current: Current, status: number): void {
+  #failed(current: Run, status: number): void {
     const again = mayRetry(current);
-    if (!again) this.#settle(current, () => current.reject(current.failure));
+    if (!again) current.reject(current.failure);
     if (status === idleStatus) {
-      return again ? this.#start({ ...current, retried: true }) : this.#finished(current);
+      if (again) this.#again.push(current.again(this.#bodyOptions(current.task.batch.stream)));
+      return this.#finished(current);
     }
     if (current.phase === "cleaning") return this.#destroy("ROLLBACK failed");
     this.#rollBack(current);
   }
 
-  #decide(current: Current, decide: (head: AnswerHead) => Ending): void {
+  #decide(current: Run, decide: (head: AnswerHead) => Ending): void {
     try {
       const end = decide(current.head);
       current.phase = "ending";
-      this.#send([ending(end)]);
+      this.#send(current, ending(end));
     } catch (error) {
       current.failure = error;
       this.#rollBack(current);
     }
   }
 
-  #rollBack(current: Current): void {
+  #rollBack(current: Run): void {
     current.phase = "cleaning";
-    this.#send([ending("rollback")]);
+    this.#send(current, ending("rollback"));
   }
 
-  #answer(current: Current): void {
-    this.#settle(current, () => {
-      current.resolve({ head: current.head, body: current.body.take(), rows: current.rows });
-    });
-  }
-
-  #settle(current: Current, settle: () => void): void {
-    if (current.settled) return;
-    current.settled = true;
-    settle();
-  }
-
-  #finished(current: Current): void {
-    this.#current = null;
-    current.finish();
-  }
-
-  #rowStart(head: readonly (Uint8Array | null)[], length: number | null): void {
-    const current = this.#current;
-    const use = current?.steps[current.at]?.use ?? "none";
-    if (current === null || use === "none") return;
-    const columns = head.map((column) => column === null ? null : decoder.decode(column));
-    if (use === "answer") {
-      current.head = columns;
-      current.body.start(length);
-      return;
+  /** The server goes on with the next run, or has nothing left to do. */
+  #finished({ task: { batch: { pace } }, failure, body }: Run): void {
+    const first = this.#position++ === 0;
+    if (pace !== undefined && failure === null) {
+      const now = performance.now();
+      if ((body.length ?? 0) > largestShared) pace.refuse();
+      else this.#options.onTook?.(pace, now - this.#mark, first);
+      this.#mark = now;
     }
-    current.row = columns;
-    current.lastColumn = length === null ? null : [];
+    if (this.#position < this.#runs.length) return;
+    this.#runs = [];
+    if (this.#again.length > 0) return this.#startAgain();
+    this.#free();
   }
 
-  #rowBytes(bytes: Uint8Array): void {
-    const current = this.#current;
-    if (current === null) return;
-    if (current.row !== null) {
-      current.lastColumn?.push(bytes);
-    } else if (current.steps[current.at]?.use === "answer") {
-      current.body.push(bytes);
-    }
+  /** One at a time, as the next one may be no implicit transaction. */
+  #startAgain(): void {
+    this.#start([this.#again.shift()!]);
   }
 
-  #rowEnd(): void {
-    const current = this.#current;
-    if (current === null) return;
-    if (current.row === null) {
-      if (current.steps[current.at]?.use === "answer") current.body.end();
-      return;
-    }
-    current.row.push(current.lastColumn === null ? null : joinText(current.lastColumn));
-    // Statement n stands at step n + 1, after BEGIN.
-    current.rows[current.at - 1]?.push(current.row);
-    current.row = null;
-    current.lastColumn = null;
+  #free(): void {
+    const events = this.#events;
+    this.#events = null;
+    events?.free();
   }
 
   #lost(reason: string): void {
     if (this.#closed) return;
     this.#closed = true;
     const current = this.#current;
-    if (current !== null) {
-      this.#current = null;
-      const failure = current.failure ?? errors.connectionLost(reason);
-      if (current.body.streaming) current.body.fail(failure);
-      if (hasEnded(current)) this.#answer(current);
-      else this.#settle(current, () => current.reject(failure));
-      current.finish();
-    }
+    const rest = [...this.#runs.slice(this.#position + 1), ...this.#again];
+    this.#runs = [];
+    this.#again = [];
     this.#onClosed(reason);
+    if (current !== undefined) failWith(current, reason);
+    const unanswered = rest.filter(({ settled }) => !settled);
+    if (unanswered.length > 0) this.#events?.handedBack(unanswered.map(({ task }) => task));
+    this.#free();
   }
 
   #destroy(reason: string): void {
@@ -371,63 +395,42 @@ export class Session {
   }
 }
 
-/** Whether the server has confirmed the transaction's end, so that nothing is uncertain any more. */
-function hasEnded({ batch, phase, failure, at, steps }: Current): boolean {
-  const endIsSent = typeof batch.end === "string" || phase === "ending";
-  return endIsSent && failure === null && at === steps.length;
+/** Ends a run whose connection is lost. */
+function failWith(run: Run, reason: string): void {
+  const failure = run.failure ?? errors.connectionLost(reason);
+  if (run.body.streaming) run.body.fail(failure);
+  if (run.hasEnded) run.answer();
+  else run.reject(failure);
+}
+
+function statementsOf({ task: { batch }, isBlock }: Run): readonly Statement[] {
+  const { statements, end } = batch;
+  if (!isBlock) return statements;
+  return typeof end === "string"
+    ? [begin(batch), ...statements, ending(end)]
+    : [begin(batch), ...statements];
 }
 
 const idleStatus = 0x49;
 
-const beginTexts = {
-  "read only": {
-    "read committed": "begin isolation level read committed read only",
-    "repeatable read": "begin isolation level repeatable read read only",
-    "serializable": "begin isolation level serializable read only",
-  },
-  "read write": {
-    "read committed": "begin isolation level read committed read write",
-    "repeatable read": "begin isolation level repeatable read read write",
-    "serializable": "begin isolation level serializable read write",
-  },
-} as const;
-
-function begin({ access, isolation }: Batch): Statement {
-  return { text: beginTexts[access][isolation], params: [], use: "none" };
-}
-
-function ending(end: Ending): Statement {
-  return { text: end, params: [], use: "none" };
-}
-
-function readFailure(payload: Uint8Array): DatabaseFailure {
-  const fields = readFields(payload);
-  return {
-    sqlstate: fields.get("C") ?? "XX000",
-    message: fields.get("M") ?? "",
-    detail: fields.get("D") ?? null,
-    hint: fields.get("H") ?? null,
-  };
-}
-
 /** Nothing was done by a batch that met a stale statement; a new try prepares it anew. */
-function mayRetry({ failure, retried, settled }: Current): boolean {
+function mayRetry({ failure, retried, settled }: Run): boolean {
   return !retried && !settled && failure instanceof DatabaseError &&
     isStaleStatement(failure.failure);
 }
+
+const unknownStatement = "26000";
 
 /**
  * Whether a prepared statement cannot run any more: its result type changed (0A000 with this
  * message), or the server forgot it (26000, after DISCARD ALL).
  */
 function isStaleStatement({ sqlstate, message }: DatabaseFailure): boolean {
-  return sqlstate === "26000" ||
+  return sqlstate === unknownStatement ||
     (sqlstate === "0A000" && message.includes("cached plan must not change result type"));
 }
 
-function joinText(pieces: readonly Uint8Array[]): string {
-  if (pieces.length === 1) return decoder.decode(pieces[0]);
-  const streaming = new TextDecoder();
-  return pieces.map((piece) => streaming.decode(piece, { stream: true })).join("") +
-    streaming.decode();
+/** Whether the server, or a pooler before it, ends the connection with this. */
+function isEnd({ sqlstate }: DatabaseFailure): boolean {
+  return /^(57P0[1-5]|08P01)$/.test(sqlstate);
 }

@@ -19,6 +19,8 @@ export function createUnpooled(connect: () => Promise<Transport>): Database {
 const sessionOptions = { prepare: false, preparedLimit: 0, now: Date.now } as const;
 
 class Unpooled implements Database {
+  /** No socket lives long enough. */
+  readonly subscribe = null;
   readonly #connect: () => Promise<Transport>;
   readonly #running = new Set<Promise<void>>();
   #opening = 0;
@@ -56,6 +58,8 @@ class Unpooled implements Database {
   }
 
   flush(): void {}
+
+  watch(): void {}
 
   counts(): ReturnType<Database["counts"]> {
     const inUse = this.#running.size;

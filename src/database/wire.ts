@@ -14,6 +14,11 @@ const largeValue = 64 * 1024;
 /** A message other than a row is refused above this size: the stream is out of step. */
 const largestMessage = 256 * 1024 * 1024;
 
+/** Texts of so many characters are written here if they are ASCII: that is faster. */
+const shortText = 64;
+/** The same for reading so many bytes. */
+const shortRead = 16;
+
 const utf8 = new TextEncoder();
 
 /** Format codes of values. */
@@ -142,17 +147,34 @@ export class FrameEncoder {
 
   #shortText(value: string): void {
     this.#reserve(4 + value.length * 3);
-    const { written } = utf8.encodeInto(value, this.#buffer.subarray(this.#end + 4));
-    this.#view.setInt32(this.#end, written);
-    this.#end += 4 + written;
+    const lengthAt = this.#end;
+    this.#end += 4;
+    this.#text(value);
+    this.#view.setInt32(lengthAt, this.#end - lengthAt - 4);
+  }
+
+  /** Writes UTF-8, for which there is room; what is short is written here if it is ASCII. */
+  #text(value: string): void {
+    const buffer = this.#buffer;
+    const start = this.#end;
+    if (value.length <= shortText) {
+      let at = 0;
+      for (let code; at < value.length && (code = value.charCodeAt(at)) < 0x80; at++) {
+        buffer[start + at] = code;
+      }
+      if (at === value.length) {
+        this.#end = start + at;
+        return;
+      }
+    }
+    this.#end = start + utf8.encodeInto(value, buffer.subarray(start)).written;
   }
 
   /** NUL would end the string early and put the stream out of step: it is left out. */
   #cstring(text: string): void {
     const safe = text.includes("\0") ? text.replaceAll("\0", "") : text;
     this.#reserve(safe.length * 3 + 1);
-    const { written } = utf8.encodeInto(safe, this.#buffer.subarray(this.#end));
-    this.#end += written;
+    this.#text(safe);
     this.#buffer[this.#end++] = 0;
   }
 
@@ -217,17 +239,43 @@ export const backend = {
   copyBoth: 0x57,
 } as const;
 
-const knownTypes: ReadonlySet<number> = new Set(Object.values(backend));
+/** For each type byte, whether it is in the list. */
+function marked(types: readonly number[]): Uint8Array {
+  const marks = new Uint8Array(256);
+  for (const type of types) marks[type] = 1;
+  return marks;
+}
+
+const isKnown = marked(Object.values(backend));
+
+/** Messages whose payload nobody looks at. */
+const isEvent = marked([
+  backend.parseComplete,
+  backend.bindComplete,
+  backend.closeComplete,
+  backend.commandComplete,
+  backend.emptyQuery,
+  backend.notice,
+  backend.notification,
+  backend.parameterStatus,
+  backend.noData,
+  backend.rowDescription,
+  backend.parameterDescription,
+]);
 
 /** What a {@linkcode FrameDecoder} tells, in the order of arrival. */
 export interface FrameSink {
-  /** A whole message other than a row. The payload is valid during the call only. */
+  /** A whole message of a kind that says nothing but its type. */
+  event(type: number): void;
+  /** A whole message of another kind, but for rows. The payload is valid during the call only. */
   message(type: number, payload: Uint8Array): void;
+  /** Whether the row that begins is to be told; else it is passed over. */
+  rowWanted(): boolean;
   /**
-   * A row: its columns but the last, and the length of the last (null for SQL NULL or a row without
-   * columns), whose bytes follow by {@linkcode rowBytes}.
+   * A row: its columns but the last as text, and the length of the last (null for SQL NULL or a row
+   * without columns), whose bytes follow by {@linkcode rowBytes}.
    */
-  rowStart(head: readonly (Uint8Array | null)[], length: number | null): void;
+  rowStart(head: readonly (string | null)[], length: number | null): void;
   rowBytes(bytes: Uint8Array): void;
   rowEnd(): void;
 }
@@ -245,8 +293,10 @@ export class FrameDecoder {
   #collected = 0;
   /** Looking again makes sense once this many bytes are collected. */
   #wanted = 0;
-  /** Bytes of the last column that are still to come. */
+  /** Bytes of the last column, or of a row that nobody wants, that are still to come. */
   #bodyLeft = 0;
+  /** They are passed over. */
+  #skipping = false;
 
   constructor(sink: FrameSink) {
     this.#sink = sink;
@@ -278,7 +328,16 @@ export class FrameDecoder {
       const length = view.getInt32(at + 1);
       checkFrame(type, length);
       const end = at + 1 + length;
-      if (type === backend.dataRow) {
+      if (isEvent[type] === 1) {
+        if (end > bytes.length) return this.#collect(bytes.subarray(at), end - at);
+        this.#sink.event(type);
+      } else if (type === backend.dataRow && !this.#sink.rowWanted()) {
+        if (end > bytes.length) {
+          this.#bodyLeft = end - bytes.length;
+          this.#skipping = true;
+          return;
+        }
+      } else if (type === backend.dataRow) {
         const bodyAt = this.#row(bytes, view, at + 5, end);
         if (bodyAt === null) return this.#collect(bytes.subarray(at), end - at);
         if (bodyAt < end && bodyAt < bytes.length) this.#sink.rowBytes(bytes.subarray(bodyAt, end));
@@ -312,7 +371,7 @@ export class FrameDecoder {
     if (bytes.length - at < 2) return null;
     const columns = view.getInt16(at);
     at += 2;
-    const head: (Uint8Array | null)[] = [];
+    const head: (string | null)[] = [];
     for (let column = 0; column < columns; column++) {
       if (bytes.length - at < 4) return null;
       const length = view.getInt32(at);
@@ -324,7 +383,7 @@ export class FrameDecoder {
         return at;
       }
       if (bytes.length - at < length) return null;
-      head.push(length < 0 ? null : bytes.subarray(at, at + length));
+      head.push(length < 0 ? null : readText(bytes, at, at + length));
       if (length > 0) at += length;
     }
     this.#sink.rowStart(head, null);
@@ -334,14 +393,18 @@ export class FrameDecoder {
   #body(bytes: Uint8Array): Uint8Array {
     const part = bytes.length <= this.#bodyLeft ? bytes : bytes.subarray(0, this.#bodyLeft);
     this.#bodyLeft -= part.length;
-    this.#sink.rowBytes(part);
-    if (this.#bodyLeft === 0) this.#sink.rowEnd();
+    if (this.#skipping) {
+      this.#skipping = this.#bodyLeft > 0;
+    } else {
+      this.#sink.rowBytes(part);
+      if (this.#bodyLeft === 0) this.#sink.rowEnd();
+    }
     return bytes.subarray(part.length);
   }
 }
 
 function checkFrame(type: number, length: number): void {
-  if (!knownTypes.has(type)) throw new ProtocolError(`unknown message type ${type}`);
+  if (isKnown[type] !== 1) throw new ProtocolError(`unknown message type ${type}`);
   if (length < 4) throw new ProtocolError(`impossible message length ${length}`);
   if (type !== backend.dataRow && length > largestMessage) {
     throw new ProtocolError(`message of ${length} bytes`);
@@ -360,6 +423,26 @@ export function concat(pieces: readonly Uint8Array[], length: number): Uint8Arra
 }
 
 const text = new TextDecoder();
+
+/** Reads UTF-8 between two positions. */
+function readText(bytes: Uint8Array, start: number, end: number): string {
+  if (end - start > shortRead) return text.decode(bytes.subarray(start, end));
+  let read = "";
+  for (let at = start; at < end; at++) {
+    const byte = bytes[at]!;
+    if (byte > 0x7f) return text.decode(bytes.subarray(start, end));
+    read += String.fromCharCode(byte);
+  }
+  return read;
+}
+
+/** Joins pieces of UTF-8, which may be cut anywhere, and reads them. */
+export function joinText(pieces: readonly Uint8Array[]): string {
+  if (pieces.length === 1) return text.decode(pieces[0]);
+  const streaming = new TextDecoder();
+  return pieces.map((piece) => streaming.decode(piece, { stream: true })).join("") +
+    streaming.decode();
+}
 
 /** Reads the fields of an ErrorResponse or NoticeResponse by their one-letter type. */
 export function readFields(payload: Uint8Array): ReadonlyMap<string, string> {

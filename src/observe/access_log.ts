@@ -4,7 +4,6 @@
  * @module
  */
 import type { FinishedRequest, LogLevel } from "./observation.ts";
-import { formatMoment } from "./timestamp.ts";
 
 /** The lowest status that each level logs. */
 const lowestStatus: Readonly<Record<LogLevel, number>> = {
@@ -15,11 +14,16 @@ const lowestStatus: Readonly<Record<LogLevel, number>> = {
   debug: 0,
 };
 
-/** How much is logged, and where the process runs. */
+/** Whether a level logs requests that were answered with a status. */
+export function isRequestLogged(status: number, level: LogLevel): boolean {
+  return status >= lowestStatus[level];
+}
+
+/** How much is logged, and how the time is told. */
 export interface AccessLogContext {
   readonly level: LogLevel;
-  /** Minutes that the local time is ahead of UTC. */
-  readonly offsetMinutes: number;
+  /** Writes an instant, in milliseconds since 1970, as the log wants it. */
+  readonly timeText: (epochMs: number) => string;
 }
 
 /**
@@ -30,23 +34,30 @@ export interface AccessLogContext {
  * What a client sent cannot end its field or the line: quotes and backslashes are escaped by a
  * backslash; control and formatting characters, and white space outside quotes, as `\xNN` or `\u{N}`.
  */
-export function accessLine(request: FinishedRequest, context: AccessLogContext): string | null {
-  if (request.status < lowestStatus[context.level]) return null;
-  const moment = { epochMs: request.time, offsetMinutes: context.offsetMinutes };
+export function accessLine(
+  request: FinishedRequest,
+  { level, timeText }: AccessLogContext,
+): string | null {
+  if (!isRequestLogged(request.status, level)) return null;
   const requestLine = `${word(request.method)} ${word(request.target)} HTTP/1.1`;
-  return `${word(request.client)} - ${word(request.role)} [${formatMoment(moment)}] ` +
+  return `${word(request.client)} - ${word(request.role)} [${timeText(request.time)}] ` +
     `"${requestLine}" ${request.status} ${request.length ?? "-"} ` +
     `"${quoted(request.referer)}" "${quoted(request.userAgent)}"`;
 }
 
+/** Printable ASCII but quotes and backslashes, without the space and with it: nearly all there is. */
+const [plainWord, plainText] = [/^[!#-[\]-~]*$/, /^[ !#-[\]-~]*$/];
+
 /** A field that ends at a space. */
 function word(value: string | null): string {
-  return value === null || value === "" ? "-" : value.replace(/[\p{C}\p{Z}"\\]/gu, escape);
+  if (value === null || value === "") return "-";
+  return plainWord.test(value) ? value : value.replace(/[\p{C}\p{Z}"\\]/gu, escape);
 }
 
 /** A field that ends at a quote. */
 function quoted(value: string | null): string {
-  return value === null ? "" : value.replace(/[\p{C}\p{Zl}\p{Zp}"\\]/gu, escape);
+  if (value === null) return "";
+  return plainText.test(value) ? value : value.replace(/[\p{C}\p{Zl}\p{Zp}"\\]/gu, escape);
 }
 
 function escape(character: string): string {

@@ -44,6 +44,36 @@ const texts: {
   "schema-cache-failed": ({ schemas, extraSearchPath, error }) =>
     `Failed to load the schema cache using db-schemas=${redact(schemas.join(","))} and ` +
     `db-extra-search-path=${redact(extraSearchPath.join(","))}. ${json(error)}`,
+  "schema-cache-timings": ({ timings }) =>
+    timings.map(({ name, ms }) => `${name}: ${ms.toFixed(1)} ms`).join(", "),
+  "listener-connected": ({ version, place, channel }) =>
+    `Listener connected to ${redact(version)} on "${redact(place)}" and listening for database ` +
+    `notifications on the "${redact(channel)}" channel`,
+  "listener-failed": ({ channel, reason }) =>
+    `Failed listening for database notifications on the "${redact(channel)}" channel. ` +
+    redact(reason),
+  "listener-retrying": ({ seconds }) =>
+    `Retrying listening for database notifications in ${seconds} seconds...`,
+  "listener-cleanup-failed": ({ reason }) =>
+    `Failed during listener connection cleanup: ${redact(reason)}`,
+  "notification-queue-broken": () =>
+    "This is likely a PostgreSQL bug in the notification queue, executing the following to try to " +
+    "solve it: SELECT pg_notification_queue_usage();",
+  "reload-asked": ({ what, channel }) =>
+    `Received a ${what === "schema" ? "schema cache" : "config"} reload message on the ` +
+    `"${redact(channel)}" channel`,
+  "version-failed": ({ error }) => `Failed to query the PostgreSQL version. ${json(error)}`,
+  "version-unsupported": ({ version, name }) =>
+    `Cannot run in this PostgreSQL version (${redact(version)}), ${name} needs at least 14.0`,
+  "pooler-found": ({ mode, error }) => `${poolers[mode]}${json(error)}`,
+  "statement-refused": ({ error, name }) =>
+    `This is probably a bug in ${name}, please report it. ${json(error)}`,
+  "pool-asked": () => "Trying to borrow a connection from pool",
+  "pool-returned": () => "Borrowed a connection from the pool",
+  "pool-flushed": () => "Database connection pool flushed",
+  "pool-connection": ({ id, step }) => `Connection ${id} is ${step.replace(":", " due to")}`,
+  "jwt-cache-asked": () => "Looked up a JWT in JWT cache",
+  "jwt-cache-evicted": () => "Evicted entry from JWT cache",
   "config-reloaded": () => "Config reloaded",
   "config-reload-failed": ({ message }) =>
     `Failed reloading config: Error in config ${redact(message)}`,
@@ -67,6 +97,13 @@ const texts: {
   "unexpected-error": ({ error }) => `Unexpected error: ${redact(stackOf(error))}`,
   "terminating": ({ signal }) => `Received termination unix signal ${signal}`,
 };
+
+/** What is said of poolers that take connections away between statements. */
+const poolers = {
+  transaction: "If you are using connection poolers in transaction mode, try setting " +
+    "db-prepared-statements to false. ",
+  statement: "Connection poolers in statement mode are not supported. ",
+} as const;
 
 /** When a line is written, and how much is logged then. */
 export interface LogContext extends Moment {

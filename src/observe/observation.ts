@@ -26,6 +26,12 @@ export interface SchemaCacheCounts {
   readonly mediaHandlers: number;
 }
 
+/** How long one query of a load took on the server. */
+export interface QueryTiming {
+  readonly name: string;
+  readonly ms: number;
+}
+
 /** A request that was answered. Texts are as the client sent them. */
 export interface FinishedRequest {
   readonly kind: "request-finished";
@@ -43,6 +49,14 @@ export interface FinishedRequest {
   readonly userAgent: string | null;
   /** When it arrived, in milliseconds since 1970, UTC. */
   readonly time: number;
+}
+
+/** What a request asked of the database, told before the request itself; the values are not. */
+export interface QueriedRequest {
+  readonly kind: "request-queried";
+  readonly status: number;
+  /** SQL with `$1` …, one text per statement. */
+  readonly texts: readonly string[];
 }
 
 /** Everything that can be reported. No event carries a token, a secret or a connection string. */
@@ -77,6 +91,46 @@ export type Observation =
     readonly extraSearchPath: readonly string[];
     readonly error: ReportedError;
   }
+  /** How long each query of the load took on the server; times in milliseconds, by what it reads. */
+  | { readonly kind: "schema-cache-timings"; readonly timings: readonly QueryTiming[] }
+  /** `place` is a host with its port. */
+  | {
+    readonly kind: "listener-connected";
+    readonly version: string;
+    readonly place: string;
+    readonly channel: string;
+  }
+  | { readonly kind: "listener-failed"; readonly channel: string; readonly reason: string }
+  | { readonly kind: "listener-retrying"; readonly seconds: number }
+  | { readonly kind: "listener-cleanup-failed"; readonly reason: string }
+  | { readonly kind: "notification-queue-broken" }
+  /** A notification came. */
+  | {
+    readonly kind: "reload-asked";
+    readonly what: "schema" | "config";
+    readonly channel: string;
+  }
+  | { readonly kind: "version-failed"; readonly error: ReportedError }
+  /** `name` is what the service is called. */
+  | { readonly kind: "version-unsupported"; readonly version: string; readonly name: string }
+  | {
+    readonly kind: "pooler-found";
+    readonly mode: "transaction" | "statement";
+    readonly error: ReportedError;
+  }
+  /** A statement of the service's own is no SQL. */
+  | {
+    readonly kind: "statement-refused";
+    readonly error: ReportedError;
+    readonly name: string;
+  }
+  | { readonly kind: "pool-asked" }
+  | { readonly kind: "pool-returned" }
+  | { readonly kind: "pool-flushed" }
+  /** `step` is what happens to the connection: `terminated: max idletime`. */
+  | { readonly kind: "pool-connection"; readonly id: string; readonly step: string }
+  | { readonly kind: "jwt-cache-asked" }
+  | { readonly kind: "jwt-cache-evicted" }
   | { readonly kind: "config-reloaded" }
   /** `message` is that of a `ConfigError`. */
   | { readonly kind: "config-reload-failed"; readonly message: string }
@@ -92,6 +146,7 @@ export type Observation =
   | { readonly kind: "embedded-initializing"; readonly path: string }
   | { readonly kind: "embedded-ready"; readonly ms: number }
   | FinishedRequest
+  | QueriedRequest
   /** A request that a failure of the database or of the connection ended with a status ≥ 500. */
   | { readonly kind: "request-failed"; readonly error: ReportedError }
   /** A bug: what was thrown. */
@@ -101,13 +156,13 @@ export type Observation =
 export type ObservationKind = Observation["kind"];
 
 /** Events about the service itself; requests have a log of their own. */
-export type Diagnostic = Exclude<Observation, FinishedRequest>;
+export type Diagnostic = Exclude<Observation, FinishedRequest | QueriedRequest>;
 
 /** The lowest level that logs each event. */
 export const severities: Readonly<Record<Diagnostic["kind"], LogLevel>> = {
   "starting": "crit",
   "listening": "crit",
-  "connecting": "crit",
+  "connecting": "debug",
   "connected": "crit",
   "connect-failed": "crit",
   "connection-lost": "error",
@@ -118,6 +173,23 @@ export const severities: Readonly<Record<Diagnostic["kind"], LogLevel>> = {
   "schema-cache-queried": "crit",
   "schema-cache-loaded": "crit",
   "schema-cache-failed": "crit",
+  "schema-cache-timings": "debug",
+  "listener-connected": "crit",
+  "listener-failed": "crit",
+  "listener-retrying": "crit",
+  "listener-cleanup-failed": "crit",
+  "notification-queue-broken": "crit",
+  "reload-asked": "crit",
+  "version-failed": "crit",
+  "version-unsupported": "crit",
+  "pooler-found": "crit",
+  "statement-refused": "crit",
+  "pool-asked": "debug",
+  "pool-returned": "debug",
+  "pool-flushed": "debug",
+  "pool-connection": "debug",
+  "jwt-cache-asked": "debug",
+  "jwt-cache-evicted": "debug",
   "config-reloaded": "crit",
   "config-reload-failed": "crit",
   "database-config-failed": "crit",

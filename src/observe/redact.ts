@@ -19,7 +19,8 @@ export function redact(source: string): string {
     .replace(/(password\s*=\s*)('[^']*'?|[^\s'&]*)/gi, "$1***");
 }
 
-function oneLine(source: string): string {
+/** Puts a text on one line: line feeds and the like become spaces, tabs go. */
+export function oneLine(source: string): string {
   return source.trim().replaceAll("\t", "").replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, " ");
 }
 

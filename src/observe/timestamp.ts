@@ -34,6 +34,25 @@ export function formatMoment({ epochMs, offsetMinutes }: Moment): string {
   return `${day}:${time.join(":")} ${offsetMinutes < 0 ? "-" : "+"}${zone}`;
 }
 
+/**
+ * Makes a function that writes instants as {@linkcode formatMoment} does and keeps the text of the last
+ * second. The offset is asked for once a second.
+ */
+export function momentWriter(
+  offsetMinutes: (epochMs: number) => number,
+): (epochMs: number) => string {
+  let second = NaN;
+  let text = "";
+  return (epochMs) => {
+    const asked = Math.floor(epochMs / 1000);
+    if (asked !== second) {
+      text = formatMoment({ epochMs, offsetMinutes: offsetMinutes(epochMs) });
+      second = asked;
+    }
+    return text;
+  };
+}
+
 function two(number: number): string {
   return String(number).padStart(2, "0");
 }

@@ -5,7 +5,16 @@
  * @module
  */
 import type { Statement } from "../database/database.ts";
-import { compile, empty, join, param, type ParamValue, quoteIdent, sql } from "../sql/fragment.ts";
+import {
+  compile,
+  empty,
+  join,
+  param,
+  type ParamValue,
+  quoteIdent,
+  type Sql,
+  sql,
+} from "../sql/fragment.ts";
 
 /** A setting's name and value. */
 export type Setting = readonly [name: string, value: string];
@@ -28,18 +37,28 @@ export interface TransactionSettings {
   readonly timezone: string | null;
   /** Settings that override those of the role: of the function that is called, `app.settings.*`. */
   readonly later: readonly Setting[];
+  /** What the transaction is told beside: nothing, or what its BEGIN or its connection did not say. */
+  readonly extent: SettingsExtent;
 }
+
+/**
+ * `block`: the transaction has a BEGIN, and the connection may be any; the others are transactions
+ * without one, on connections that were set up.
+ */
+export type SettingsExtent = "block" | "reading" | "writing";
 
 /** One `select set_config(…), …`. Settings of one shape give one text. */
 export function settingsStatement(settings: TransactionSettings): Statement {
-  const { roleSettings, timezone, later } = settings;
+  const { roleSettings, timezone, later, extent } = settings;
   if (roleSettings.length === 0 && later.length === 0 && timezone === null) {
-    return { text: plainText, params: plainParams(settings), use: "none" };
+    return { text: plainTexts[extent], params: plainParams(settings), use: "none" };
   }
   const [searchPath, ...rest] = plainParams(settings);
-  const fragment = sql`select set_config('search_path', ${param(searchPath!)}, true)${clean}${
-    named(roleSettings)
-  }${plainRest(rest)}${named(timezone === null ? [] : [["timezone", timezone]])}${named(later)}`;
+  const fragment = sql`select set_config('search_path', ${param(searchPath!)}, true)${
+    cleaning[extent]
+  }${named(roleSettings)}${plainRest(rest)}${
+    named(timezone === null ? [] : [["timezone", timezone]])
+  }${named(later)}`;
   return { ...compile(fragment), use: "none" };
 }
 
@@ -73,20 +92,35 @@ function plainRest([role, claims, method, path, headers, cookies]: readonly Para
   }, true), set_config('request.cookies', ${param(cookies!)}, true)`;
 }
 
-/**
- * What a function may have left on the connection is gone, and statements as short as these are run
- * rather than compiled to machine code, unless the role or the function wants it so.
- */
+/** What a function may have left on the connection is gone. */
 const clean =
-  sql`, set_config('response.headers', '', true), set_config('response.status', '', true), set_config('jit', 'off', true)`;
+  sql`, set_config('response.headers', '', true), set_config('response.status', '', true)`;
+
+/**
+ * Statements as short as these are run rather than compiled to machine code, unless the role or the
+ * function wants it so.
+ */
+const cleaning: Readonly<Record<SettingsExtent, Sql>> = {
+  block: sql`${clean}, set_config('jit', 'off', true)`,
+  reading: sql`${clean}, set_config('transaction_read_only', 'on', true)`,
+  writing: clean,
+};
 
 function plainParams(settings: TransactionSettings): readonly ParamValue[] {
   const { searchPath, role, claims, method, path, headers, cookies } = settings;
   return [searchPath.map(quoteIdent).join(", "), role, claims, method, path, headers, cookies];
 }
 
-const plainText = compile(
-  sql`select set_config('search_path', ${param("")}, true)${clean}${
-    plainRest(["", "", "", "", "", ""])
-  }`,
-).text;
+function plainText(extent: SettingsExtent): string {
+  return compile(
+    sql`select set_config('search_path', ${param("")}, true)${cleaning[extent]}${
+      plainRest(["", "", "", "", "", ""])
+    }`,
+  ).text;
+}
+
+const plainTexts: Readonly<Record<SettingsExtent, string>> = {
+  block: plainText("block"),
+  reading: plainText("reading"),
+  writing: plainText("writing"),
+};

@@ -6,10 +6,10 @@
 import type { Dialect } from "../dialect.ts";
 import { parseAccept } from "../http/accept.ts";
 import { type ActionConfig, chooseAction, readPath } from "./action.ts";
-import type { Action, ApiRequest } from "./api_request.ts";
-import { readHeaders } from "./headers.ts";
+import type { Action, ApiRequest, Payload } from "./api_request.ts";
 import { readBody } from "./body.ts";
 import { patientPayloadReader, payloadUse, usesColumns } from "./payload.ts";
+import { type RequestPieces, requestPieces } from "./pieces.ts";
 import { parsePreferences } from "./preferences.ts";
 import { chooseSchema, type ProfileConfig } from "./profile.ts";
 import { parseQuery, type QueryMode } from "./query_params.ts";
@@ -21,25 +21,48 @@ export interface RequestConfig extends ActionConfig, ProfileConfig {
   readonly dialect: Pick<Dialect, "limitedChanges">;
 }
 
+/** Reads a body that was received. */
+export type PayloadReader = (body: Uint8Array) => Payload | Promise<Payload>;
+
+/** A request that is read but for its body. */
+export interface RequestHead {
+  /** Its payload is null. */
+  readonly request: ApiRequest;
+  /** Null where there is no body to be read. */
+  readonly read: PayloadReader | null;
+}
+
 /**
- * Reads a request; waits only where there is a body to be read. Raises, in this order: `125` and
- * `126` (path), `106` (schema), `101` and `117` (method), `100` (query string), `103`, `109` and
- * `114` (window), `107` and `102` (body).
+ * Reads a request; waits only where there is a body to be read. Raises what {@linkcode parseHead}
+ * raises, and `102` (body).
  */
 export function parseRequest(
   request: Request,
   config: RequestConfig,
 ): ApiRequest | Promise<ApiRequest> {
-  const { method } = request;
-  const { path, query: rawQuery } = splitUrl(request.url);
-  const { headers, cookies } = readHeaders(request.headers);
+  const head = parseHead(requestPieces(request), config);
+  if (head.read === null) return head.request;
+  return receivePayload(request, head.read).then((payload) => ({ ...head.request, payload }));
+}
+
+/** Receives a body and reads it. Raises `102`. */
+export async function receivePayload(request: Request, read: PayloadReader): Promise<Payload> {
+  return await read(await readBody(request));
+}
+
+/**
+ * Reads everything but the body. Raises, in this order: `125` and `126` (path), `106` (schema), `101`
+ * and `117` (method), `100` (query string), `103`, `109` and `114` (window), `107` (content type).
+ */
+export function parseHead(pieces: RequestPieces, config: RequestConfig): RequestHead {
+  const { method, path, query: rawQuery, headers, cookies } = pieces;
   const resource = readPath(path, config);
   const profile = chooseSchema({ method, headers }, config);
   const action = chooseAction(resource, method);
   const asked = parseQuery(rawQuery, queryMode(action));
   const query = limitsCount(method, config) ? asked : withoutLimits(asked);
   const window = chooseWindow({ method, range: headers["range"] ?? null, query });
-  const parsed: ApiRequest = {
+  const request: ApiRequest = {
     method,
     path,
     action,
@@ -53,14 +76,10 @@ export function parseRequest(
     cookies,
   };
   const takes = payloadUse(action);
-  if (takes === null) return parsed;
+  if (takes === null) return { request, read: null };
   const contentType = headers["content-type"] ?? null;
-  const read = patientPayloadReader({
-    contentType,
-    takes,
-    columnsGiven: usesColumns(action, query),
-  });
-  return readBody(request).then(read).then((payload) => ({ ...parsed, payload }));
+  const columnsGiven = usesColumns(action, query);
+  return { request, read: patientPayloadReader({ contentType, takes, columnsGiven }) };
 }
 
 /** Whether `limit` and `offset` of the root mean something with a method. */
@@ -72,23 +91,6 @@ function limitsCount(method: string, { dialect }: RequestConfig): boolean {
 function withoutLimits(query: QueryParams): QueryParams {
   chooseWindow({ method: "GET", range: null, query });
   return { ...query, limit: null, offset: null, hasLimits: false };
-}
-
-/** A URL's parts as they were received. */
-export interface UrlPieces {
-  readonly path: string;
-  /** Without the question mark; empty when there is none. */
-  readonly query: string;
-}
-
-/** Cuts path and query string out of an absolute URL, without normalising them. */
-export function splitUrl(url: string): UrlPieces {
-  const start = url.indexOf("/", url.indexOf("//") + 2);
-  const hash = url.indexOf("#");
-  const target = url.slice(start < 0 ? url.length : start, hash < 0 ? url.length : hash);
-  const mark = target.indexOf("?");
-  if (mark < 0) return { path: target || "/", query: "" };
-  return { path: target.slice(0, mark), query: target.slice(mark + 1) };
 }
 
 function queryMode(action: Action): QueryMode {

@@ -5,6 +5,7 @@ const suite = apiSuite("isolation", {
   dbSchemas: ["api", "other"],
   dbAnonRole: "anon",
   dbPool: 3,
+  dbTxEnd: "commit",
 });
 
 async function whoami(api: Api, number: number): Promise<void> {

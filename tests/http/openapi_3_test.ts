@@ -49,10 +49,6 @@ suite.test("the head of the document", async (api) => {
   deepStrictEqual(head, {
     openapi: "3.1.0",
     info: { version, title: "Tasks of a team", description: "Who does what,\nand when" },
-    externalDocs: {
-      description: "SVC Documentation",
-      url: `https://jsr.io/@svc/svc@${version}/doc`,
-    },
     servers: [{ url: "http://0.0.0.0:3000" }],
   });
   deepStrictEqual(Object.keys(components), ["schemas", "parameters", "responses"]);

@@ -41,10 +41,6 @@ suite.test("the head of the document", async (api) => {
     schemes: ["http"],
     consumes: types,
     produces: types,
-    externalDocs: {
-      description: "SVC Documentation",
-      url: `https://jsr.io/@svc/svc@${version}/doc`,
-    },
   });
   const other = await documentOf(await api("GET /", { headers: { "Accept-Profile": "other" } }));
   deepStrictEqual(other.info, {

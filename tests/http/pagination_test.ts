@@ -1,7 +1,7 @@
 import { ok, strictEqual } from "node:assert/strict";
 import { apiSuite, type Row } from "../support/api.ts";
 
-const suite = apiSuite("pages", { dbSchemas: ["api"], dbAnonRole: "anon" });
+const suite = apiSuite("pages", { dbSchemas: ["api"], dbAnonRole: "anon", dbTxEnd: "commit" });
 const exact = { Prefer: "count=exact" };
 
 function ids(first: number, last: number): readonly { readonly id: number }[] {
@@ -110,7 +110,12 @@ suite.rows("HEAD", [
   ["HEAD /items?limit=2", { headers: exact }, 206, undefined, { "Content-Range": "0-1/15" }],
 ]);
 
-const capped = apiSuite("pages", { dbSchemas: ["api"], dbAnonRole: "anon", dbMaxRows: 2 }, {
+const capped = apiSuite("pages", {
+  dbSchemas: ["api"],
+  dbAnonRole: "anon",
+  dbTxEnd: "commit",
+  dbMaxRows: 2,
+}, {
   title: "pages, at most two rows",
 });
 

@@ -4,6 +4,7 @@ import { apiSuite } from "../support/api.ts";
 const suite = apiSuite("tools", {
   dbSchemas: ["api"],
   dbAnonRole: "anon",
+  dbTxEnd: "commit",
   dbAggregatesEnabled: true,
 }, { title: "aggregating tools" });
 

@@ -74,7 +74,7 @@ const { tree } = fc.letrec<{ tree: Condition }>((tie) => ({
   ),
 }));
 
-const suite = apiSuite("tools", { dbSchemas: ["api"], dbAnonRole: "anon" }, {
+const suite = apiSuite("tools", { dbSchemas: ["api"], dbAnonRole: "anon", dbTxEnd: "commit" }, {
   title: "random filters",
   engines: ["pg"],
 });

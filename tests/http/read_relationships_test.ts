@@ -1,7 +1,11 @@
 /** Which relationship a target and a hint mean. */
 import { apiSuite } from "../support/api.ts";
 
-const suite = apiSuite("relationships", { dbSchemas: ["api"], dbAnonRole: "anon" });
+const suite = apiSuite("relationships", {
+  dbSchemas: ["api"],
+  dbAnonRole: "anon",
+  dbTxEnd: "commit",
+});
 
 const mine = { name: "mine" };
 

@@ -2,10 +2,10 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import { apiSuite, type Row } from "../support/api.ts";
 
-const suite = apiSuite("tools", { dbSchemas: ["api"], dbAnonRole: "anon" }, {
+const suite = apiSuite("tools", { dbSchemas: ["api"], dbAnonRole: "anon", dbTxEnd: "commit" }, {
   title: "reading tools",
 });
-const columns = apiSuite("columns", { dbSchemas: ["api"], dbAnonRole: "anon" }, {
+const columns = apiSuite("columns", { dbSchemas: ["api"], dbAnonRole: "anon", dbTxEnd: "commit" }, {
   title: "reading columns",
 });
 
@@ -169,7 +169,12 @@ suite.rows("windows take", [
   ],
 ]);
 
-const capped = apiSuite("tools", { dbSchemas: ["api"], dbAnonRole: "anon", dbMaxRows: 2 }, {
+const capped = apiSuite("tools", {
+  dbSchemas: ["api"],
+  dbAnonRole: "anon",
+  dbTxEnd: "commit",
+  dbMaxRows: 2,
+}, {
   title: "reading at most two rows",
 });
 

@@ -8,7 +8,15 @@ import { importedPath, projectPath } from "./project_path.ts";
 
 /** Folders of `src/`, its files, and the two entry files; those of one line may import each other. */
 const ranks: readonly (readonly string[])[] = [
-  ["src/errors", "src/sql", "src/observe", "src/dialect.ts", "src/group_by.ts", "src/version.ts"],
+  [
+    "src/errors",
+    "src/sql",
+    "src/observe",
+    "src/dialect.ts",
+    "src/group_by.ts",
+    "src/timers.ts",
+    "src/version.ts",
+  ],
   ["src/http"],
   ["src/config", "src/database"],
   ["src/schema_cache"],
@@ -16,9 +24,16 @@ const ranks: readonly (readonly string[])[] = [
   ["src/plan"],
   ["src/query"],
   ["src/response", "src/types_output"],
-  ["src/pipeline.ts", "src/snapshot.ts", "src/stopwatch.ts", "src/transaction.ts"],
+  [
+    "src/pipeline.ts",
+    "src/shapes",
+    "src/snapshot.ts",
+    "src/stopwatch.ts",
+    "src/transaction.ts",
+  ],
   [
     "src/service.ts",
+    "src/failures.ts",
     "src/freshness.ts",
     "src/handler.ts",
     "src/reload.ts",
@@ -27,7 +42,9 @@ const ranks: readonly (readonly string[])[] = [
     "src/cli.ts",
     "src/lazy_handler.ts",
     "src/page_assets.ts",
+    "src/questions.ts",
   ],
+  ["src/serving"],
   ["mod.ts", "main.ts"],
 ];
 

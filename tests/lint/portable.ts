@@ -11,8 +11,16 @@ import { isReference } from "./references.ts";
 const adapters: ReadonlySet<string> = new Set([
   "src/cli.ts",
   "src/database/pglite.ts",
+  "src/database/connect.ts",
   "src/database/postgres.ts",
   "src/page_assets.ts",
+  "src/serving/files.ts",
+  "src/serving/listen.ts",
+  "src/serving/log.ts",
+  "src/serving/output.ts",
+  "src/serving/serve.ts",
+  "src/serving/signals.ts",
+  "src/serving/tracing.ts",
 ]);
 
 /** Globals of one runtime. */

@@ -14,6 +14,8 @@ import { withClient } from "./postgres_client.ts";
 export interface TestDatabase {
   /** What a service under test takes as `db-uri`. */
   readonly uri: string;
+  /** The same for a superuser, where several can be connected. */
+  readonly superuserUri: string | null;
   /** Removes the database; the service must be closed. */
   remove(): Promise<void>;
 }
@@ -42,7 +44,8 @@ async function openPostgres(fixture: Fixture): Promise<TestDatabase> {
     await withClient(inDatabase(server, name), (inside) => inside.query(sql))
       .catch((error) => remove().then(() => Promise.reject(error)));
   });
-  return { uri: asAuthenticator(inDatabase(server, name)), remove };
+  const superuserUri = inDatabase(server, name);
+  return { uri: asAuthenticator(superuserUri), superuserUri, remove };
 }
 
 function inDatabase(server: string, database: string): string {
@@ -71,7 +74,7 @@ async function openPglite(fixture: Fixture): Promise<TestDatabase> {
     } finally {
       await database.close();
     }
-    return { uri: `pglite://${data}`, remove };
+    return { uri: `pglite://${data}`, superuserUri: null, remove };
   } catch (error) {
     await remove();
     throw error;

@@ -2,7 +2,16 @@ import { deepStrictEqual, ok, rejects, strictEqual } from "node:assert/strict";
 import type { Batch, BatchReply, Database } from "../../../src/database/database.ts";
 import { createPool, type PoolOptions } from "../../../src/database/pool.ts";
 import { ServiceError } from "../../../src/errors/service_error.ts";
-import { FakeTransport, row, wellBehaved } from "../../support/fake_backend.ts";
+import {
+  bindComplete,
+  complete,
+  FakeTransport,
+  int32,
+  join,
+  parseComplete,
+  row,
+  wellBehaved,
+} from "../../support/fake_backend.ts";
 
 const batch: Batch = {
   access: "read only",
@@ -107,6 +116,50 @@ Deno.test("a pool tells all who wait when no connection can be made, and tries a
   await flaky.close();
 });
 
+Deno.test("a pool makes do with fewer connections than it may open", async () => {
+  const clock = { ms: 0 };
+  const limit = { connections: 1 };
+  const attempts: string[] = [];
+  const waiting: (() => void)[] = [];
+  const { pool } = open({
+    max: 3,
+    now: () => clock.ms,
+    connect: async () => {
+      const granted = limit.connections-- > 0;
+      attempts.push(granted ? "granted" : "refused");
+      // Those that are refused are told first.
+      if (!granted) throw new Error("too many connections");
+      await settle();
+      const transport = new FakeTransport();
+      const behaved = wellBehaved(row("1", "x"), (sql) => sql === "select main");
+      transport.reply = (sent) => {
+        const reply = behaved(sent);
+        waiting.push(() => transport.tell(reply));
+        return null;
+      };
+      return transport;
+    },
+  });
+  const serve = () => waiting.shift()?.();
+  const send = () => pool.transaction(batch);
+  const serveAll = async (all: readonly Promise<unknown>[]) => {
+    for (let round = 0; round < 20; round++) {
+      await settle();
+      serve();
+    }
+    await Promise.all(all);
+  };
+  await serveAll([send(), send(), send(), send()]);
+  deepStrictEqual(attempts, ["granted", "refused", "refused"]);
+  await serveAll([send(), send()]);
+  strictEqual(attempts.length, 3, "it asked again at once");
+  clock.ms = 1000;
+  limit.connections = 1;
+  await serveAll([send(), send(), send()]);
+  ok(attempts.length > 3, "it never asked again");
+  await closeNow(pool, serve);
+});
+
 Deno.test("a pool replaces a connection that was lost", async () => {
   const { pool, serve, transports } = open({ max: 1 });
   const first = pool.transaction(batch);
@@ -209,5 +262,39 @@ Deno.test("a pool closes connections that are idle or old", async () => {
   await second;
   await settle();
   strictEqual(pool.counts().open, 0);
+  await closeNow(pool, serve);
+});
+
+Deno.test("a body that is read in drips gives way to who has waited for long", async () => {
+  let now = 0;
+  const transports: FakeTransport[] = [];
+  const { pool, serve } = open({
+    max: 1,
+    acquisitionTimeout: 4000,
+    now: () => now,
+    connect: () => {
+      const transport = new FakeTransport();
+      if (transports.push(transport) > 1) {
+        transport.reply = wellBehaved(row("1", "x"), (sql) => sql === "select main");
+      }
+      return Promise.resolve(transport);
+    },
+  });
+  const long = pool.transaction(batch);
+  await settle();
+  const size = 100_000_000;
+  const step = join(parseComplete, bindComplete);
+  const head = new Uint8Array([0x44, ...int32(10 + size), 0, 1, ...int32(size)]);
+  transports[0]!.tell(join(step, complete("BEGIN"), step, head));
+  const reader = ((await long).body.content as ReadableStream<Uint8Array>).getReader();
+  const waiting = pool.transaction(batch);
+  const drip = setInterval(() => {
+    transports[0]!.tell(new Uint8Array(1_000_000));
+    now += 400;
+    reader.read().catch(() => {});
+  }, 100);
+  strictEqual((await waiting).head[0], "1");
+  clearInterval(drip);
+  await rejects(reader.closed);
   await closeNow(pool, serve);
 });

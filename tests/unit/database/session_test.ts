@@ -311,6 +311,19 @@ Deno.test("Session.run tells a fatal error of the server rather than the loss af
   strictEqual(error.failure.sqlstate, "57P01");
 });
 
+Deno.test("Session.run answers what was committed although the server ends right after", async () => {
+  const { transport, session } = open();
+  const { reply, done } = session.run(writing);
+  const step = join(parseComplete, bindComplete);
+  const whole = join(step, complete("BEGIN"), step, complete("SELECT 1"), step, answer);
+  transport.tell(join(whole, complete("SELECT 1"), step, complete("COMMIT")));
+  transport.tell(failure("57P01", "terminating connection due to administrator command"));
+  transport.lose("reset");
+  deepStrictEqual((await reply).head, ["1", null]);
+  await done;
+  strictEqual(session.state, "closed");
+});
+
 Deno.test("Session keeps the rows of statements that want them", async () => {
   const { transport, session } = open();
   const two = join(row("1", "a"), row(null, "b"));

@@ -1,6 +1,7 @@
 import { strictEqual } from "node:assert/strict";
 import { accessLine } from "../../../src/observe/access_log.ts";
 import type { FinishedRequest, LogLevel } from "../../../src/observe/observation.ts";
+import { formatMoment } from "../../../src/observe/timestamp.ts";
 
 const request: FinishedRequest = {
   kind: "request-finished",
@@ -14,7 +15,10 @@ const request: FinishedRequest = {
   userAgent: "curl/8.7.1",
   time: Date.UTC(2026, 6, 26, 6, 56, 38),
 };
-const context = { level: "info", offsetMinutes: -300 } as const;
+const context = {
+  level: "info",
+  timeText: (epochMs: number) => formatMoment({ epochMs, offsetMinutes: -300 }),
+} as const;
 const time = "[26/Jul/2026:01:56:38 -0500]";
 
 const lines:
@@ -81,3 +85,23 @@ for (const [level, logged] of levels) {
     }
   });
 }
+
+Deno.test("accessLine escapes every character of ASCII that is not plain", () => {
+  for (let code = 0; code < 128; code++) {
+    const character = String.fromCharCode(code);
+    const line = accessLine(
+      { ...request, target: `/${character}`, userAgent: character },
+      context,
+    )!;
+    const hex = `\\x${code.toString(16).padStart(2, "0")}`;
+    const isControl = code < 32 || code === 127;
+    const escaped = character === '"' || character === "\\" ? `\\${character}` : character;
+    const word = isControl || character === " " ? hex : escaped;
+    const text = isControl ? hex : escaped;
+    strictEqual(
+      line,
+      `127.0.0.1 - clerk ${time} "GET /${word} HTTP/1.1" 200 56 "" "${text}"`,
+      String(code),
+    );
+  }
+});

@@ -3,12 +3,18 @@ import { LineSink } from "../../../src/observe/line_sink.ts";
 import type { LogLevel, Observation } from "../../../src/observe/observation.ts";
 import { createReporter } from "../../../src/observe/reporter.ts";
 
-/** A sink whose clock stands still until `tick`. */
-function stoppedSink() {
-  const written: string[] = [];
+/** A sink whose clock stands still until `tick`, and whose writes last until `written` is called. */
+function stoppedSink({ most }: { readonly most?: number } = {}) {
+  const writes: string[] = [];
   let due: (() => void) | null = null;
+  let settle: (() => void) | null = null;
   const sink = new LineSink({
-    write: (bytes) => written.push(new TextDecoder().decode(bytes)),
+    ...(most === undefined ? {} : { most }),
+    write: (bytes) => {
+      strictEqual(settle, null, "one write at a time");
+      writes.push(new TextDecoder().decode(bytes));
+      return new Promise((resolve) => settle = resolve);
+    },
     schedule: (run) => {
       strictEqual(due, null, "one timer at a time");
       due = run;
@@ -16,60 +22,104 @@ function stoppedSink() {
     },
   });
   const tick = () => due?.();
-  return { sink, written, tick, isWaiting: () => due !== null };
+  const written = async () => {
+    const done = settle!;
+    settle = null;
+    done();
+    await new Promise((resolve) => setTimeout(resolve));
+  };
+  return { sink, writes, tick, written, isWaiting: () => due !== null };
 }
 
-Deno.test("LineSink writes the lines of a while at once", () => {
-  const { sink, written, tick, isWaiting } = stoppedSink();
+Deno.test("LineSink writes the lines of a while at once", async () => {
+  const { sink, writes, tick, written, isWaiting } = stoppedSink();
   sink.add("a");
   sink.add("ü");
-  deepStrictEqual(written, []);
+  deepStrictEqual(writes, []);
   tick();
-  deepStrictEqual(written, ["a\nü\n"]);
+  deepStrictEqual(writes, ["a\nü\n"]);
   strictEqual(isWaiting(), false);
+  await written();
   sink.add("b");
   tick();
-  deepStrictEqual(written, ["a\nü\n", "b\n"]);
+  deepStrictEqual(writes, ["a\nü\n", "b\n"]);
 });
 
-Deno.test("LineSink flushes at once when it is told to, and only what is there", () => {
-  const { sink, written, isWaiting } = stoppedSink();
-  sink.flush();
+Deno.test("LineSink waits for the end of a write, and then a while", async () => {
+  const { sink, writes, tick, written, isWaiting } = stoppedSink();
   sink.add("a");
-  sink.flush();
-  sink.flush();
-  deepStrictEqual(written, ["a\n"]);
+  tick();
+  sink.add("b");
+  strictEqual(isWaiting(), false);
+  deepStrictEqual(writes, ["a\n"]);
+  await written();
+  strictEqual(isWaiting(), true);
+  deepStrictEqual(writes, ["a\n"]);
+  tick();
+  deepStrictEqual(writes, ["a\n", "b\n"]);
+});
+
+Deno.test("LineSink flushes at once when it is told to, after what is being written", async () => {
+  const { sink, writes, written, isWaiting } = stoppedSink();
+  await sink.flush();
+  sink.add("a");
+  const first = sink.flush();
+  sink.add("b");
+  const second = sink.flush();
+  deepStrictEqual(writes, ["a\n"]);
+  await written();
+  deepStrictEqual(writes, ["a\n", "b\n"]);
+  await written();
+  await Promise.all([first, second]);
   strictEqual(isWaiting(), false);
 });
 
 Deno.test("LineSink does not wait when much is pending", () => {
-  const { sink, written, isWaiting } = stoppedSink();
+  const { sink, writes, isWaiting } = stoppedSink();
   for (let count = 0; count < 66; count++) sink.add("x".repeat(999));
-  strictEqual(written.length, 1);
-  strictEqual(written[0]!.length, 66_000);
+  strictEqual(writes.length, 1);
+  strictEqual(writes[0]!.length, 66_000);
   strictEqual(isWaiting(), false);
 });
 
-Deno.test("LineSink drops what cannot be written and goes on", () => {
+Deno.test("LineSink loses the lines that a slow reader has no room for", async () => {
+  const { sink, writes, tick, written } = stoppedSink({ most: 4 });
+  sink.add("a");
+  tick();
+  for (const line of ["b", "c", "d"]) sink.add(line);
+  await written();
+  tick();
+  await written();
+  sink.add("e");
+  tick();
+  deepStrictEqual(writes, ["a\n", "b\nc\n", "e\n"]);
+});
+
+Deno.test("LineSink drops what cannot be written and goes on", async () => {
   const written: string[] = [];
   let broken = true;
   const sink = new LineSink({
     write: (bytes) => {
-      if (broken) throw new Error("broken pipe");
+      if (broken) return Promise.reject(new Error("broken pipe"));
       written.push(new TextDecoder().decode(bytes));
+      return Promise.resolve();
     },
   });
   sink.add("a");
-  sink.flush();
+  await sink.flush();
   broken = false;
   sink.add("b");
-  sink.flush();
+  await sink.flush();
   deepStrictEqual(written, ["b\n"]);
 });
 
 Deno.test("LineSink writes by itself within moments", async () => {
   const written = await new Promise<string>((resolve) => {
-    const sink = new LineSink({ write: (bytes) => resolve(new TextDecoder().decode(bytes)) });
+    const write = (bytes: Uint8Array) => {
+      resolve(new TextDecoder().decode(bytes));
+      return Promise.resolve();
+    };
+    const sink = new LineSink({ write });
     sink.add("a");
     sink.add("b");
   });
@@ -112,4 +162,25 @@ Deno.test("createReporter writes requests and diagnostics to their logs, as the 
     "01/Jan/1970:01:00:01 +0100: Config reloaded",
     "01/Jan/1970:01:00:01 +0100: Unexpected error: x",
   ]);
+});
+
+Deno.test("createReporter writes the statements of the requests that the level logs, one line each", () => {
+  const diagnostics: string[] = [];
+  const access: string[] = [];
+  const report = createReporter({
+    level: () => "warn",
+    now: () => 0,
+    offsetMinutes: () => 0,
+    access: { add: (line) => access.push(line) },
+    diagnostics: { add: (line) => diagnostics.push(line) },
+  });
+  const texts = ["select $1\n  from a", "select 'postgres://a:b@c', $2"];
+  report({ kind: "request-queried", status: 399, texts });
+  deepStrictEqual(diagnostics, []);
+  report({ kind: "request-queried", status: 400, texts });
+  deepStrictEqual(diagnostics, [
+    "01/Jan/1970:00:00:00 +0000: select $1   from a",
+    "01/Jan/1970:00:00:00 +0000: select 'postgres://a:b@c', $2",
+  ]);
+  deepStrictEqual(access, []);
 });

@@ -8,7 +8,7 @@ import {
   severities,
 } from "../../../src/observe/observation.ts";
 import { redact } from "../../../src/observe/redact.ts";
-import { formatMoment } from "../../../src/observe/timestamp.ts";
+import { formatMoment, momentWriter } from "../../../src/observe/timestamp.ts";
 
 const moment = { epochMs: Date.UTC(2026, 4, 6, 13, 16, 11), offsetMinutes: -300 };
 const prefix = "06/May/2026:08:16:11 -0500: ";
@@ -45,7 +45,7 @@ const events: {
   ],
   "connecting": [
     { kind: "connecting", attempt: 2 },
-    "crit",
+    "debug",
     "Attempting to connect to the database (attempt 2)...",
   ],
   "connected": [
@@ -105,6 +105,82 @@ const events: {
     "Failed to load the schema cache using db-schemas=a,b and db-extra-search-path=public. " +
     json,
   ],
+  "schema-cache-timings": [
+    {
+      kind: "schema-cache-timings",
+      timings: [{ name: "tables", ms: 1.234 }, { name: "keydeps", ms: 0.5 }],
+    },
+    "debug",
+    "tables: 1.2 ms, keydeps: 0.5 ms",
+  ],
+  "listener-connected": [
+    {
+      kind: "listener-connected",
+      version: "PostgreSQL 18",
+      place: "localhost:5432",
+      channel: "svc",
+    },
+    "crit",
+    'Listener connected to PostgreSQL 18 on "localhost:5432" and listening for database ' +
+    'notifications on the "svc" channel',
+  ],
+  "listener-failed": [
+    { kind: "listener-failed", channel: "svc", reason: "failed: refused\n\tIs it running?\n" },
+    "crit",
+    'Failed listening for database notifications on the "svc" channel. failed: refused Is it running?',
+  ],
+  "listener-retrying": [
+    { kind: "listener-retrying", seconds: 4 },
+    "crit",
+    "Retrying listening for database notifications in 4 seconds...",
+  ],
+  "listener-cleanup-failed": [
+    { kind: "listener-cleanup-failed", reason: "no" },
+    "crit",
+    "Failed during listener connection cleanup: no",
+  ],
+  "notification-queue-broken": [
+    { kind: "notification-queue-broken" },
+    "crit",
+    "This is likely a PostgreSQL bug in the notification queue, executing the following to try to " +
+    "solve it: SELECT pg_notification_queue_usage();",
+  ],
+  "reload-asked": [
+    { kind: "reload-asked", what: "schema", channel: "svc" },
+    "crit",
+    'Received a schema cache reload message on the "svc" channel',
+  ],
+  "version-failed": [
+    { kind: "version-failed", error },
+    "crit",
+    `Failed to query the PostgreSQL version. ${json}`,
+  ],
+  "version-unsupported": [
+    { kind: "version-unsupported", version: "13.14", name: "SVC" },
+    "crit",
+    "Cannot run in this PostgreSQL version (13.14), SVC needs at least 14.0",
+  ],
+  "pooler-found": [
+    { kind: "pooler-found", mode: "transaction", error },
+    "crit",
+    "If you are using connection poolers in transaction mode, try setting db-prepared-statements " +
+    `to false. ${json}`,
+  ],
+  "statement-refused": [
+    { kind: "statement-refused", error, name: "SVC" },
+    "crit",
+    `This is probably a bug in SVC, please report it. ${json}`,
+  ],
+  "pool-asked": [{ kind: "pool-asked" }, "debug", "Trying to borrow a connection from pool"],
+  "pool-returned": [{ kind: "pool-returned" }, "debug", "Borrowed a connection from the pool"],
+  "pool-flushed": [{ kind: "pool-flushed" }, "debug", "Database connection pool flushed"],
+  "pool-connection": [
+    { kind: "pool-connection", id: "7f", step: "terminated: max idletime" },
+    "debug",
+    "Connection 7f is terminated due to max idletime",
+  ],
+  "jwt-cache-asked": [{ kind: "jwt-cache-asked" }, "debug", "Looked up a JWT in JWT cache"],
+  "jwt-cache-evicted": [{ kind: "jwt-cache-evicted" }, "debug", "Evicted entry from JWT cache"],
   "config-reloaded": [{ kind: "config-reloaded" }, "crit", "Config reloaded"],
   "config-reload-failed": [
     { kind: "config-reload-failed", message: "svc.conf:3: db-pool: expected\na number" },
@@ -189,7 +265,14 @@ const variants: readonly (readonly [event: Diagnostic, text: string])[] = [
     { kind: "listening", what: "admin", address: "/tmp/a.sock" },
     "Admin server listening on /tmp/a.sock",
   ],
-  [{ kind: "connecting", attempt: 1 }, "Attempting to connect to the database..."],
+  [
+    { kind: "pooler-found", mode: "statement", error },
+    `Connection poolers in statement mode are not supported. ${json}`,
+  ],
+  [
+    { kind: "reload-asked", what: "config", channel: "a\nb" },
+    'Received a config reload message on the "a b" channel',
+  ],
   [{ kind: "embedded-starting", folder: null }, "Starting the embedded PostgreSQL in memory..."],
   [{ kind: "unexpected-error", error: "text" }, "Unexpected error: text"],
   [{ kind: "unexpected-error", error: Symbol("s") }, "Unexpected error: Symbol(s)"],
@@ -206,6 +289,17 @@ const variants: readonly (readonly [event: Diagnostic, text: string])[] = [
 for (const [event, text] of variants) {
   Deno.test(`diagnosticLine writes ${JSON.stringify(text)}`, () => {
     strictEqual(diagnosticLine(event, { ...moment, level: "error" }), prefix + text);
+  });
+}
+
+const talkative: readonly (readonly [event: Diagnostic, text: string])[] = [
+  [{ kind: "connecting", attempt: 1 }, "Attempting to connect to the database..."],
+  [{ kind: "pool-connection", id: "7f", step: "used" }, "Connection 7f is used"],
+];
+
+for (const [event, text] of talkative) {
+  Deno.test(`diagnosticLine writes ${JSON.stringify(text)} at debug`, () => {
+    strictEqual(diagnosticLine(event, { ...moment, level: "debug" }), prefix + text);
   });
 }
 
@@ -252,3 +346,18 @@ for (const [epochMs, offsetMinutes, expected] of times) {
     strictEqual(formatMoment({ epochMs, offsetMinutes }), expected);
   });
 }
+
+Deno.test("momentWriter asks for the offset once a second, and tells each second", () => {
+  const asked: number[] = [];
+  const write = momentWriter((epochMs) => (asked.push(epochMs), epochMs < 2000 ? 60 : 120));
+  deepStrictEqual([0, 999, 1000, 1500, 2000, 2999, 1999].map(write), [
+    "01/Jan/1970:01:00:00 +0100",
+    "01/Jan/1970:01:00:00 +0100",
+    "01/Jan/1970:01:00:01 +0100",
+    "01/Jan/1970:01:00:01 +0100",
+    "01/Jan/1970:02:00:02 +0200",
+    "01/Jan/1970:02:00:02 +0200",
+    "01/Jan/1970:01:00:01 +0100",
+  ]);
+  deepStrictEqual(asked, [0, 1000, 2000, 1999]);
+});

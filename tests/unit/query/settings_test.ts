@@ -12,6 +12,7 @@ const plain: TransactionSettings = {
   cookies: "{}",
   timezone: null,
   later: [],
+  extent: "block",
 };
 const values = [
   '"api", "we""ird"',
@@ -32,6 +33,16 @@ const text = "select set_config('search_path', $1, true), " + clean +
 
 Deno.test("settingsStatement sets everything in one statement, values as parameters", () => {
   deepStrictEqual(settingsStatement(plain), { text, params: values, use: "none" });
+});
+
+Deno.test("settingsStatement says what a transaction without BEGIN does not say", () => {
+  const jit = ", set_config('jit', 'off', true)";
+  const readOnly = ", set_config('transaction_read_only', 'on', true)";
+  strictEqual(
+    settingsStatement({ ...plain, extent: "reading" }).text,
+    text.replace(jit, readOnly),
+  );
+  strictEqual(settingsStatement({ ...plain, extent: "writing" }).text, text.replace(jit, ""));
 });
 
 Deno.test("settingsStatement gives one text for requests of one shape", () => {

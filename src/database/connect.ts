@@ -1,0 +1,156 @@
+/**
+ * Opens, encrypts and authenticates connections: the work of `npm:pg`.
+ *
+ * @module
+ */
+import pg from "pg";
+import { ConnectionRefused, type Connector, placeOf } from "./hosts.ts";
+import type { Settings } from "./targets.ts";
+
+/** The socket as `pg` leaves it: a Node socket, or the look-alike of another runtime. */
+export interface Socket {
+  on(event: "data", listener: (chunk: Uint8Array) => void): this;
+  on(event: "error", listener: (error: Error) => void): this;
+  on(event: "close", listener: () => void): this;
+  removeAllListeners(event?: string): this;
+  write(chunk: Uint8Array): boolean;
+  cork?(): void;
+  uncork?(): void;
+  pause(): void;
+  resume(): void;
+  end(chunk?: Uint8Array): void;
+  destroy(): void;
+  unref?(): void;
+}
+
+/** The parts of `pg.Client` that are used; some of them are not in its published types. */
+export interface Client {
+  connect(): Promise<unknown>;
+  query(text: string): Promise<{ readonly rows: readonly Readonly<Record<string, unknown>>[] }>;
+  end(): Promise<void>;
+  on(event: "error", listener: (error: Error) => void): this;
+  on(event: "end", listener: () => void): this;
+  on(event: "notification", listener: (message: Notification) => void): this;
+  readonly connection: { readonly stream: Socket };
+  readonly host: string;
+  readonly port: number;
+  readonly ssl: unknown;
+  readonly processID: number | null;
+  readonly secretKey: number | null;
+}
+
+/** What `NOTIFY` said. */
+export interface Notification {
+  readonly channel: string;
+  readonly payload?: string;
+}
+
+/** Opens connections of `pg`. */
+export const clients: Connector<Client> = {
+  open: async (settings) => {
+    try {
+      return await openClient(settings);
+    } catch (error) {
+      if (settings["sslmode"] !== "prefer" || !isUnencrypted(error)) throw error;
+      return await openClient({ ...settings, ssl: false });
+    }
+  },
+  state: async (client) => {
+    const { rows } = await client.query(
+      "select pg_catalog.pg_is_in_recovery() as recovery, " +
+        "pg_catalog.current_setting('transaction_read_only') as read_only",
+    );
+    return {
+      inRecovery: rows[0]?.["recovery"] === true,
+      readOnly: rows[0]?.["read_only"] === "on",
+    };
+  },
+  close: (client) => void client.end().catch(() => {}),
+};
+
+async function openClient(settings: Settings): Promise<Client> {
+  const client = new (pg as unknown as { Client: new (settings: Settings) => Client }).Client(
+    settings,
+  );
+  // An error after connecting is told by the socket, or ends the queries that it concerns.
+  client.on("error", () => {});
+  try {
+    await client.connect();
+    return client;
+  } catch (error) {
+    throw failureOf(error, { ...settings, host: client.host, port: client.port });
+  }
+}
+
+/** What `pg` throws: a system error has an `address`, one of the server a `severity`. */
+interface Failure {
+  readonly message: string;
+  readonly code?: unknown;
+  readonly address?: unknown;
+  readonly severity?: unknown;
+}
+
+const noEncryption = "The server does not support SSL connections";
+
+function isUnencrypted(error: unknown): boolean {
+  return error instanceof Error && error.message.includes(noEncryption);
+}
+
+/** Words the failure of a connection as PostgreSQL's own clients do: operators' tools know that. */
+export function failureOf(error: unknown, settings: Settings): Error {
+  if (error instanceof AggregateError) {
+    const texts = error.errors.map((one) => failureOf(one, settings).message);
+    return new Error(texts.join(""));
+  }
+  const failure = (error instanceof Error ? error : new Error("connecting failed")) as Failure;
+  const host = String(settings["host"]);
+  if (failure.code === "ENOTFOUND" || failure.code === "EAI_AGAIN") {
+    return new Error(
+      `could not translate host name "${host}" to address: ${lookupReasons[failure.code]}\n`,
+    );
+  }
+  const address = typeof failure.address === "string" ? failure.address : undefined;
+  const text = `${placeOf(settings, address)} failed: ${reasonOf(failure, host)}\n`;
+  return isRefusal(failure) ? new ConnectionRefused(text) : new Error(text);
+}
+
+const lookupReasons = {
+  ENOTFOUND: "Name or service not known",
+  EAI_AGAIN: "Temporary failure in name resolution",
+} as const;
+
+const systemReasons: ReadonlyMap<unknown, string> = new Map([
+  ["ECONNREFUSED", "Connection refused"],
+  ["ENOENT", "No such file or directory"],
+  ["EACCES", "Permission denied"],
+  ["ENETUNREACH", "Network is unreachable"],
+  ["EHOSTUNREACH", "No route to host"],
+  ["ETIMEDOUT", "Connection timed out"],
+  ["ECONNRESET", "Connection reset by peer"],
+]);
+
+function reasonOf({ code, severity, message }: Failure, host: string): string {
+  if (code === "28P01" && !message.startsWith(wrongPassword)) {
+    // A server that speaks another language than who looks for these words.
+    return `FATAL:  ${wrongPassword} (${message})`;
+  }
+  if (typeof severity === "string") return `${severity}:  ${message}`;
+  if (isPasswordMissing(message)) return "fe_sendauth: no password supplied";
+  const reason = systemReasons.get(code) ?? message;
+  if (code !== "ECONNREFUSED" && code !== "ENOENT") return reason;
+  return `${reason}\n\t` +
+    (host.startsWith("/")
+      ? "Is the server running locally and accepting connections on that socket?"
+      : "Is the server running on that host and accepting TCP/IP connections?");
+}
+
+const wrongPassword = "password authentication failed";
+
+function isPasswordMissing(message: string): boolean {
+  return message.includes("client password must be a");
+}
+
+/** The server itself refused, and not because it is starting or stopping. */
+function isRefusal({ severity, code, message }: Failure): boolean {
+  return isPasswordMissing(message) || (typeof severity === "string" && code !== "57P03");
+}

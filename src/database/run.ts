@@ -1,0 +1,174 @@
+/**
+ * One batch on its way through a session: which statement the server is at, and what it has given.
+ *
+ * @module
+ */
+import { DatabaseError, type DatabaseFailure } from "../errors/service_error.ts";
+import { AnswerBody, type AnswerBodyOptions } from "./answer_body.ts";
+import type { AnswerHead, Batch, BatchReply, Ending, ResultUse, Statement } from "./database.ts";
+import { joinText, readFields } from "./wire.ts";
+
+/** A batch, and who waits for its answer. */
+export interface Task {
+  readonly batch: Batch;
+  readonly resolve: (reply: BatchReply) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** A statement on its way. */
+export interface Step {
+  readonly text: string;
+  readonly use: ResultUse;
+  /** Name under which the batch prepares it; null when it is prepared already or never will be. */
+  readonly preparing: string | null;
+}
+
+/** Rows of a statement, as text. */
+type Rows = (readonly (string | null)[])[];
+
+const noRows: Rows = [];
+
+/** The state of a batch in progress. */
+export class Run {
+  readonly task: Task;
+  readonly body: AnswerBody;
+  /** The transaction has a BEGIN of its own, so that statement n stands at step n + 1. */
+  readonly isBlock: boolean;
+  /** What the server is working through, in order. */
+  steps: readonly Step[] = [];
+  /** Which of them it is at. */
+  at = 0;
+  /** "ending" once COMMIT or ROLLBACK is on its way in a write of its own. */
+  phase: "running" | "ending" | "cleaning" = "running";
+  /** The batch ran before, with a prepared statement that had become stale. */
+  retried = false;
+  /** Nobody waits for the answer any more. */
+  settled = false;
+  failure: unknown = null;
+  #head: AnswerHead = [];
+  readonly #rows: Rows[];
+  /** Columns of the row that is arriving, when rows are kept. */
+  #row: (string | null)[] | null = null;
+  #lastColumn: Uint8Array[] | null = null;
+
+  constructor(task: Task, isBlock: boolean, body: AnswerBodyOptions) {
+    this.task = task;
+    this.isBlock = isBlock;
+    this.body = new AnswerBody(body);
+    this.#rows = task.batch.statements.map(() => noRows);
+  }
+
+  /** The same batch, to be run once more. */
+  again(body: AnswerBodyOptions): Run {
+    const next = new Run(this.task, this.isBlock, body);
+    next.retried = true;
+    return next;
+  }
+
+  get head(): AnswerHead {
+    return this.#head;
+  }
+
+  /** Hands the answer over, unless that was done. */
+  answer(): void {
+    if (this.settled) return;
+    this.settled = true;
+    this.task.resolve({ head: this.#head, body: this.body.take(), rows: this.#rows });
+  }
+
+  /** Says why there is no answer, unless there was one. */
+  reject(error: unknown): void {
+    if (this.settled) return;
+    this.settled = true;
+    this.task.reject(error);
+  }
+
+  /** What the server said against the statement that it is at. */
+  refused(failure: DatabaseFailure): void {
+    // What fails while cleaning up after an error would hide the error.
+    this.failure ??= new DatabaseError(failure, this.isBlock ? this.at - 1 : this.at);
+    if (!this.body.streaming) return;
+    this.body.fail(this.failure);
+    this.settled = true;
+  }
+
+  /** Whether the end is on its way with the statements, so that nothing is to be decided. */
+  get endsByItself(): boolean {
+    return this.phase !== "running" || typeof this.task.batch.end === "string";
+  }
+
+  /** Whether the server has said all, the transaction's end included, so that nothing is uncertain. */
+  get hasEnded(): boolean {
+    const { access } = this.task.batch;
+    const isCertain = this.isBlock || access === "read only";
+    return isCertain && this.endsByItself && this.failure === null && this.at === this.steps.length;
+  }
+
+  rowWanted(): boolean {
+    return !this.settled && (this.steps[this.at]?.use ?? "none") !== "none";
+  }
+
+  rowStart(head: readonly (string | null)[], length: number | null): void {
+    if (this.steps[this.at]?.use === "answer") {
+      this.#head = head;
+      this.body.start(length);
+      return;
+    }
+    this.#row = [...head];
+    this.#lastColumn = length === null ? null : [];
+  }
+
+  rowBytes(bytes: Uint8Array): void {
+    if (this.#row === null) this.body.push(bytes);
+    else this.#lastColumn?.push(bytes);
+  }
+
+  rowEnd(): void {
+    if (this.#row === null) return this.body.end();
+    this.#row.push(this.#lastColumn === null ? null : joinText(this.#lastColumn));
+    const position = this.isBlock ? this.at - 1 : this.at;
+    if (this.#rows[position] === noRows) this.#rows[position] = [];
+    this.#rows[position]?.push(this.#row);
+    this.#row = null;
+    this.#lastColumn = null;
+  }
+}
+
+const beginTexts = {
+  "read only": {
+    "read committed": "begin isolation level read committed read only",
+    "repeatable read": "begin isolation level repeatable read read only",
+    "serializable": "begin isolation level serializable read only",
+  },
+  "read write": {
+    "read committed": "begin isolation level read committed read write",
+    "repeatable read": "begin isolation level repeatable read read write",
+    "serializable": "begin isolation level serializable read write",
+  },
+} as const;
+
+/** The statement that begins a batch's transaction. */
+export function begin({ access, isolation }: Batch): Statement {
+  return { text: beginTexts[access][isolation], params: [], use: "none" };
+}
+
+const endings: Readonly<Record<Ending, Statement>> = {
+  commit: { text: "commit", params: [], use: "none" },
+  rollback: { text: "rollback", params: [], use: "none" },
+};
+
+/** The statement that ends a transaction. */
+export function ending(end: Ending): Statement {
+  return endings[end];
+}
+
+/** Reads an ErrorResponse. */
+export function readFailure(payload: Uint8Array): DatabaseFailure {
+  const fields = readFields(payload);
+  return {
+    sqlstate: fields.get("C") ?? "XX000",
+    message: fields.get("M") ?? "",
+    detail: fields.get("D") ?? null,
+    hint: fields.get("H") ?? null,
+  };
+}

@@ -1,0 +1,29 @@
+/**
+ * A request's parts as they were received.
+ *
+ * @module
+ */
+import { type HeaderRecords, readHeaders } from "./headers.ts";
+
+/** What every stage starts from. */
+export interface RequestPieces extends HeaderRecords {
+  readonly method: string;
+  readonly path: string;
+  /** Without the question mark; empty when there is none. */
+  readonly query: string;
+}
+
+/** Takes a request apart. */
+export function requestPieces(request: Request): RequestPieces {
+  return { method: request.method, ...splitUrl(request.url), ...readHeaders(request.headers) };
+}
+
+/** Cuts path and query string out of an absolute URL, without normalising them. */
+export function splitUrl(url: string): Pick<RequestPieces, "path" | "query"> {
+  const start = url.indexOf("/", url.indexOf("//") + 2);
+  const hash = url.indexOf("#");
+  const target = url.slice(start < 0 ? url.length : start, hash < 0 ? url.length : hash);
+  const mark = target.indexOf("?");
+  if (mark < 0) return { path: target || "/", query: "" };
+  return { path: target.slice(0, mark), query: target.slice(mark + 1) };
+}

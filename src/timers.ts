@@ -1,0 +1,23 @@
+/**
+ * Doing something later.
+ *
+ * @module
+ */
+
+/** Runs a function after so many milliseconds; returns what takes that back. */
+export type Schedule = (run: () => void, milliseconds: number) => () => void;
+
+/** By the runtime's clock. A process may end although something is scheduled. */
+export const schedule: Schedule = (run, milliseconds) => {
+  const timer = setTimeout(run, milliseconds);
+  (timer as { unref?: () => void }).unref?.();
+  return () => clearTimeout(timer);
+};
+
+/** Seconds of the longest pause between two attempts. */
+const longestPause = 32;
+
+/** The pause after one of so many seconds: pauses double from 1 to 32 seconds. */
+export function nextPause(seconds: number): number {
+  return Math.min(seconds * 2, longestPause);
+}

@@ -1,0 +1,36 @@
+import { deepStrictEqual, strictEqual } from "node:assert/strict";
+import { Pace, RoundTrip } from "../../../src/database/pace.ts";
+
+const rows: [string, readonly number[], boolean][] = [
+  ["nothing is known", [], false],
+  ["one measurement says little", [0.1], false],
+  ["short twice", [0.1, 0.2], true],
+  ["long", [5, 6, 7], false],
+  ["short, and once late", [0.1, 0.1, 15], true],
+  ["short, and once very long", [0.1, 0.1, 25], false],
+  ["short again after that", [0.1, 0.1, 25, 0.1], true],
+  ["longer for good", [0.1, ...Array.from({ length: 100 }, () => 3)], false],
+];
+
+Deno.test("Pace.isQuick", async (t) => {
+  for (const [name, measured, expected] of rows) {
+    await t.step(name, () => {
+      const pace = new Pace();
+      for (const ms of measured) pace.note(ms);
+      strictEqual(pace.isQuick, expected);
+    });
+  }
+});
+
+Deno.test("Pace.refuse makes a kind of batch show anew that it is quick", () => {
+  const pace = new Pace();
+  pace.note(0.1);
+  pace.note(0.1);
+  pace.refuse();
+  strictEqual(pace.isQuick, false);
+});
+
+Deno.test("RoundTrip takes the time of the way off", () => {
+  const way = new RoundTrip();
+  deepStrictEqual([way.without(2), way.without(5), way.without(1)], [0, 5 - 2 * 1.001, 0]);
+});

@@ -1,0 +1,252 @@
+import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
+import type { Batch } from "../../../src/database/database.ts";
+import { Pace } from "../../../src/database/pace.ts";
+import { createPool, type PoolOptions } from "../../../src/database/pool.ts";
+import { ServiceError } from "../../../src/errors/service_error.ts";
+import {
+  failure,
+  FakeTransport,
+  join,
+  ready,
+  row,
+  wellBehaved,
+} from "../../support/fake_backend.ts";
+
+/** A kind of batch that is known to be short. */
+function quick(): Pace {
+  const pace = new Pace();
+  pace.note(0.01);
+  pace.note(0.01);
+  return pace;
+}
+
+const plain: Batch = {
+  access: "read only",
+  isolation: "read committed",
+  statements: [{ text: "select main", params: [], use: "answer" }],
+  end: "commit",
+  stream: true,
+  block: "implicit",
+};
+
+/** A pool whose connections answer one batch at a time when the test says so. */
+function open(options: Partial<PoolOptions> = {}) {
+  const transports: FakeTransport[] = [];
+  const replies: (() => void)[] = [];
+  const pool = createPool({
+    max: 1,
+    acquisitionTimeout: 1000,
+    maxIdleTime: Infinity,
+    maxLifetime: Infinity,
+    prepare: true,
+    preparedLimit: 10,
+    now: () => 0,
+    connect: () => {
+      const transport = new FakeTransport();
+      const behaved = wellBehaved(row("1", "x"), (sql) => sql === "select main");
+      transport.reply = (sent) => {
+        let batch: (typeof sent[number])[] = [];
+        for (const message of sent) {
+          batch.push(message);
+          if (message.type !== "S") continue;
+          const reply = behaved(batch);
+          replies.push(() => transport.tell(reply));
+          batch = [];
+        }
+        return null;
+      };
+      transports.push(transport);
+      return Promise.resolve(transport);
+    },
+    ...options,
+  });
+  /** How many batches each write of the first connection had. */
+  const writes = () =>
+    transports.map((transport) =>
+      transport.writes.map((bytes) => bytes.filter((_, at) => isSync(bytes, at)).length)
+    );
+  return { pool, transports, replies, serve: () => replies.shift()?.(), writes };
+}
+
+function isSync(bytes: Uint8Array, at: number): boolean {
+  return bytes[at] === 0x53 && bytes[at + 4] === 4 && bytes[at + 1] === 0 && bytes[at + 2] === 0;
+}
+
+function settle(ms = 0): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+async function serveAll({ serve, replies }: ReturnType<typeof open>): Promise<void> {
+  await settle();
+  while (replies.length > 0) {
+    serve();
+    await settle();
+  }
+}
+
+async function close(opened: ReturnType<typeof open>): Promise<void> {
+  const closed = opened.pool.close();
+  await serveAll(opened);
+  await closed;
+}
+
+Deno.test("short reads that wait are sent in one write, and answered in order", async () => {
+  const opened = open();
+  const { pool, writes } = opened;
+  const pace = quick();
+  const order: number[] = [];
+  const all = [0, 1, 2, 3].map((number) =>
+    pool.transaction({ ...plain, pace }).then(() => void order.push(number))
+  );
+  await serveAll(opened);
+  await Promise.all(all);
+  deepStrictEqual(order, [0, 1, 2, 3]);
+  strictEqual(writes()[0]!.reduce((sum, batches) => sum + batches), 4);
+  ok(writes()[0]!.length < 4, "some shared a write");
+  await close(opened);
+});
+
+const alone: [string, () => Partial<Batch>][] = [
+  ["of kinds that nothing is known of", () => ({ pace: new Pace() })],
+  ["that must not be repeated", () => ({})],
+];
+for (const [name, more] of alone) {
+  Deno.test(`batches ${name} share no write`, async () => {
+    const opened = open();
+    const all = [0, 1, 2, 3].map(() => opened.pool.transaction({ ...plain, ...more() }));
+    await serveAll(opened);
+    await Promise.all(all);
+    deepStrictEqual(opened.writes(), [[1, 1, 1, 1]]);
+    await close(opened);
+  });
+}
+
+Deno.test("a batch that may not share waits for no lane while a connection is free", async () => {
+  const opened = open({ max: 6 });
+  const { pool, transports } = opened;
+  const six = Array.from({ length: 6 }, () => pool.transaction(plain));
+  await serveAll(opened);
+  await Promise.all(six);
+  strictEqual(transports.length, 6);
+  const pace = quick();
+  const short = Array.from({ length: 5 }, () => pool.transaction({ ...plain, pace }));
+  strictEqual(pool.counts().inUse, 4);
+  strictEqual(pool.counts().waiting, 1);
+  const other = pool.transaction(plain);
+  strictEqual(pool.counts().inUse, 5);
+  await serveAll(opened);
+  await Promise.all([...short, other]);
+  await close(opened);
+});
+
+Deno.test("what is sent behind one that takes long is run again elsewhere, and alone", async () => {
+  const opened = open({ max: 2 });
+  const { pool, replies, writes } = opened;
+  const pace = quick();
+  const first = pool.transaction(plain);
+  const second = pool.transaction(plain);
+  await settle();
+  const short = [0, 1, 2, 3].map(() => pool.transaction({ ...plain, pace }));
+  // The first connection takes some of those that wait; its answer does not come.
+  replies.shift()?.();
+  await first;
+  await settle();
+  const shared = writes()[0]!.at(-1)!;
+  ok(shared > 1, "some share a write");
+  const held = replies.splice(1, shared);
+  await settle(60);
+  // The second connection serves all the others.
+  for (let round = 0; round < 10; round++) {
+    replies.shift()?.();
+    await settle();
+  }
+  await second;
+  const answered = await Promise.all(
+    short.map((promise) => Promise.race([promise.then(() => true), settle(20).then(() => false)])),
+  );
+  deepStrictEqual(answered, [false, true, true, true]);
+  for (const reply of held) reply();
+  await Promise.all(short);
+  await close(opened);
+});
+
+Deno.test("what is sent behind one whose connection is lost is run on another", async () => {
+  const opened = open();
+  const { pool, transports, replies } = opened;
+  const pace = quick();
+  const first = pool.transaction(plain);
+  await settle();
+  const short = [0, 1, 2].map(() => pool.transaction({ ...plain, pace }));
+  replies.shift()?.();
+  await first;
+  await settle();
+  replies.splice(0);
+  transports[0]!.lose("reset");
+  const outcomes = Promise.allSettled(short);
+  await serveAll(opened);
+  const [head, ...rest] = await outcomes;
+  ok(head?.status === "rejected" && head.reason instanceof ServiceError);
+  strictEqual(head.reason.facts.code, "001");
+  deepStrictEqual(rest.map(({ status }) => status), ["fulfilled", "fulfilled"]);
+  strictEqual(transports.length, 2);
+  await close(opened);
+});
+
+Deno.test("one that fails among several that share a write fails alone", async () => {
+  const opened = open();
+  const { pool, transports, replies } = opened;
+  const pace = quick();
+  const first = pool.transaction(plain);
+  await settle();
+  const short = [0, 1, 2].map(() => pool.transaction({ ...plain, pace }));
+  replies.shift()?.();
+  await first;
+  await settle();
+  const outcomes = Promise.allSettled(short);
+  replies.shift();
+  transports[0]!.tell(join(failure("22P02", "no number"), ready("I")));
+  await serveAll(opened);
+  deepStrictEqual((await outcomes).map(({ status }) => status), [
+    "rejected",
+    "fulfilled",
+    "fulfilled",
+  ]);
+  await close(opened);
+});
+
+Deno.test("who leaves while waiting for a lane is not served", async () => {
+  const opened = open();
+  const { pool, replies, writes } = opened;
+  const pace = quick();
+  const first = pool.transaction(plain);
+  await settle();
+  const client = new AbortController();
+  const left = pool.transaction({ ...plain, pace, signal: client.signal });
+  const stays = pool.transaction({ ...plain, pace });
+  client.abort(new Error("left"));
+  const outcome = left.then(() => "served", (error: Error) => error.message);
+  replies.shift()?.();
+  await first;
+  await serveAll(opened);
+  await stays;
+  strictEqual(await outcome, "left");
+  deepStrictEqual(writes(), [[1, 1]]);
+  await close(opened);
+});
+
+Deno.test("a short read that takes long after all is cancelled when its client leaves", async () => {
+  const opened = open();
+  const { pool, transports } = opened;
+  const first = pool.transaction(plain);
+  await serveAll(opened);
+  await first;
+  const client = new AbortController();
+  const slow = pool.transaction({ ...plain, pace: quick(), signal: client.signal });
+  await settle(40);
+  client.abort();
+  deepStrictEqual(transports[0]!.log, ["cancel"]);
+  await serveAll(opened);
+  await slow;
+  deepStrictEqual(transports[0]!.log, ["cancel", "end"]);
+  await close(opened);
+});

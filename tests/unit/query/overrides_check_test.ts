@@ -1,0 +1,17 @@
+import { strictEqual } from "node:assert/strict";
+import { badOverride } from "../../../src/query/overrides_check.ts";
+
+const cases: readonly (readonly [sqlstate: string, bad: ReturnType<typeof badOverride>])[] = [
+  ["2201F", "status"],
+  ["22012", "headers"],
+  ["22P02", "headers"],
+  ["54001", "headers"],
+  ["57P01", null],
+  ["57014", null],
+  ["53200", null],
+];
+
+for (const [sqlstate, bad] of cases) {
+  Deno.test(`badOverride says of ${sqlstate}: ${bad}`, () =>
+    strictEqual(badOverride(sqlstate), bad));
+}

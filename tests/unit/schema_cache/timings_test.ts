@@ -1,0 +1,48 @@
+import { deepStrictEqual, strictEqual } from "node:assert/strict";
+import { type QueryName, type SchemaCacheQuery } from "../../../src/schema_cache/load.ts";
+import { loadAnswers, loadStatements } from "../../../src/schema_cache/timings.ts";
+
+const names: readonly QueryName[] = [
+  "settings",
+  "view rules",
+  "relations",
+  "keys",
+  "routines",
+  "computed relationships",
+  "representations",
+  "media handlers",
+];
+const queries: readonly SchemaCacheQuery[] = names.map((name) => ({
+  name,
+  text: `select '${name}'`,
+  params: [],
+}));
+
+Deno.test("loadStatements asks for nothing else unless the load is timed", () => {
+  const statements = loadStatements(queries, { timed: false });
+  deepStrictEqual(statements.map(({ text }) => text), queries.map(({ text }) => text));
+  deepStrictEqual(loadAnswers(names, queries), { answers: names, timings: null });
+});
+
+Deno.test("loadAnswers gives what passed between two looks at the clock", () => {
+  const statements = loadStatements(queries, { timed: true });
+  strictEqual(statements.length, 2 * queries.length + 1);
+  let time = 1000;
+  const values = statements.map(({ text }, at) => {
+    if (!text.includes("clock_timestamp")) return names[(at - 1) / 2]!;
+    // The first query takes 0 ms, the second 1, the third 2, …
+    time += Math.max(0, at / 2 - 1);
+    return String(time);
+  });
+  const { answers, timings } = loadAnswers(values, queries);
+  deepStrictEqual(answers, names);
+  deepStrictEqual(timings?.map(({ name, ms }) => [name, ms]), [
+    ["tables", 2],
+    ["keydeps", 1],
+    ["rels", 3],
+    ["funcs", 4],
+    ["comprels", 5],
+    ["dreps", 6],
+    ["mhandlers", 7],
+  ]);
+});
