@@ -7,6 +7,8 @@
 import { createHandler, type Handler, type Observation } from "../../mod.ts";
 import { type PostgresClient, withClient } from "../support/postgres_client.ts";
 import { startPostgres } from "../support/postgres_server.ts";
+import { tablesSql } from "./fixture.ts";
+import { markdownTable, shown } from "./table.ts";
 
 const rows = `
   create role anon nologin;
@@ -69,28 +71,20 @@ async function page(handler: Handler, offset: number): Promise<void> {
 async function benchPages(uri: string, client: PostgresClient): Promise<void> {
   const handler = createHandler({ dbUri: uri, dbSchemas: ["api"], dbAnonRole: "anon" });
   await handler.ready();
-  console.log("| page of 10 with two levels of embeds | service ms | plain SQL ms | ratio |");
-  console.log("| --- | --- | --- | --- |");
   const first = await fastest(() => page(handler, 0));
+  const lines: string[][] = [];
   for (const offset of [0, 100, 4000, 40_000]) {
     const service = await fastest(() => page(handler, offset));
     const plain = await fastest(() => client.query(plainSql, [offset]).then(() => {}));
-    console.log(
-      `| offset ${offset} | ${service.toFixed(2)} | ${plain.toFixed(2)} | ` +
-        `${(service / first).toFixed(2)} of offset 0 |`,
-    );
+    lines.push([`offset ${offset}`, ...[service, plain, service / first].map(shown)]);
   }
+  const heads = ["page of 10 with two levels of embeds", "service ms", "plain SQL ms"];
+  console.log(markdownTable([...heads, "service, by offset 0"], lines));
   await handler.close();
 }
 
-const bigSchema = `
-  create schema big;
+const bigFunctions = `
   do $$ begin
-    for n in 1..5000 loop
-      execute format('create table big.t%s (id int primary key, name text, a int, b int, c date,
-        parent int %s)', n, case when n = 1 then '' else format('references big.t%s', n - 1) end);
-      if n % 500 = 0 then raise notice '%', n; end if;
-    end loop;
     for n in 1..2000 loop
       execute format('create function big.f%s(a int, b text default null) returns setof big.t%s
         language sql stable as ''select * from big.t%s''', n, n, n);
@@ -120,14 +114,16 @@ async function benchSchema(uri: string): Promise<void> {
 
 if (import.meta.main) {
   console.error("Starting PostgreSQL...");
-  await using server = await startPostgres({ settings: { max_locks_per_transaction: "20000" } });
+  await using server = await startPostgres();
   const uri = server.uri({ user: "authenticator", password: "p" });
   await withClient(server.uri(), async (client) => {
     console.error("Writing 100,000 rows and their parts...");
     await client.query(rows);
     await benchPages(uri, client);
     console.error("Making 5,000 tables and 2,000 functions...");
-    await client.query(bigSchema);
+    await client.query("create schema big");
+    await client.query(tablesSql("big", 5000));
+    await client.query(bigFunctions);
   });
   await benchSchema(uri);
 }

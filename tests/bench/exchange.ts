@@ -1,0 +1,104 @@
+/**
+ * Sends one large request, or gets one large answer, and times it; nothing is kept of the bytes.
+ *
+ * @module
+ */
+
+/** A request whose head and body are written as they are. */
+export interface RawRequest {
+  /** `POST /bulk` */
+  readonly line: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: Uint8Array;
+}
+
+/** What came of it; times in milliseconds since it was sent. */
+export interface Exchange {
+  readonly status: number;
+  /** Until the first byte of the body, or the end if there is none. */
+  readonly firstByte: number;
+  readonly total: number;
+  /** Length of the body as it was sent, chunk marks included. */
+  readonly bytes: number;
+}
+
+/** Sends a request over a connection of its own and reads the answer to its end. */
+export async function exchange(origin: string, request: RawRequest): Promise<Exchange> {
+  const { hostname, port } = new URL(origin);
+  using connection = await Deno.connect({ hostname, port: Number(port) });
+  const began = performance.now();
+  const sent = send(connection, request, hostname);
+  const answer = new AnswerReader(began);
+  const buffer = new Uint8Array(256 * 1024);
+  for (let count; (count = await connection.read(buffer)) !== null;) {
+    answer.push(buffer.subarray(0, count));
+  }
+  await sent;
+  return answer.end();
+}
+
+async function send(
+  connection: Deno.Conn,
+  { line, headers = {}, body = new Uint8Array() }: RawRequest,
+  host: string,
+): Promise<void> {
+  const length = body.length === 0 ? {} : { "Content-Length": String(body.length) };
+  const all = { Host: host, Connection: "close", ...length, ...headers };
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
+  const head = new TextEncoder().encode(`${line} HTTP/1.1\r\n${lines.join("")}\r\n`);
+  for (const part of [head, body]) {
+    for (let at = 0; at < part.length;) at += await connection.write(part.subarray(at));
+  }
+}
+
+/** Counts the bytes of an answer, whose head comes before its body. */
+export class AnswerReader {
+  readonly #began: number;
+  readonly #now: () => number;
+  #head = "";
+  #isInBody = false;
+  #bytes = 0;
+  #firstByte: number | null = null;
+
+  /** `began` is the time that is counted from. */
+  constructor(began: number, now: () => number = () => performance.now()) {
+    this.#began = began;
+    this.#now = now;
+  }
+
+  push(chunk: Uint8Array): void {
+    this.#count(this.#isInBody ? chunk.length : this.#pushHead(chunk));
+  }
+
+  /** Raises an `Error` when the answer broke off. */
+  end(): Exchange {
+    const total = this.#now() - this.#began;
+    const promised = /\r\ncontent-length: (\d+)\r\n/i.exec(this.#head)?.[1];
+    if (!this.#isInBody) throw new Error(`no answer: ${this.#head}`);
+    if (promised !== undefined && Number(promised) !== this.#bytes) {
+      throw new Error(`${this.#bytes} of ${promised} bytes came`);
+    }
+    const status = Number(this.#head.split(" ")[1]);
+    return { status, firstByte: this.#firstByte ?? total, total, bytes: this.#bytes };
+  }
+
+  /** Gives how many bytes of the chunk belong to the body. */
+  #pushHead(chunk: Uint8Array): number {
+    this.#head += String.fromCharCode(...chunk.subarray(0, longestHead));
+    const end = this.#head.indexOf("\r\n\r\n");
+    if (end < 0) return 0;
+    this.#isInBody = true;
+    const extra = this.#head.length - end - 4 + Math.max(0, chunk.length - longestHead);
+    this.#head = this.#head.slice(0, end + 2);
+    return extra;
+  }
+
+  #count(bytes: number): void {
+    if (bytes === 0) return;
+    this.#firstByte ??= this.#now() - this.#began;
+    this.#bytes += bytes;
+  }
+}
+
+/** Heads are not longer than this. */
+const longestHead = 16 * 1024;

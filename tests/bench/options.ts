@@ -1,0 +1,78 @@
+/**
+ * What the benchmark is asked to do, out of its arguments.
+ *
+ * @module
+ */
+import { parseArgs } from "node:util";
+
+/** What is to be measured, and how. */
+export interface BenchOptions {
+  readonly help: boolean;
+  /** Measures how costs grow, in place of the cases. */
+  readonly growth: boolean;
+  /** Seconds of each measured run. */
+  readonly seconds: number;
+  /** Measured runs of each case and server; 3 beside a peer, else 1. */
+  readonly rounds: number;
+  readonly connections: number;
+  /** Texts of which a measured case's name contains one; all cases when empty. */
+  readonly cases: readonly string[];
+  /** Command of another server, in which `{conf}` stands for the path of its configuration file. */
+  readonly peer: string | null;
+  readonly json: boolean;
+}
+
+/** Shown for `--help`. */
+export const usage = `Usage: deno task bench [options]
+
+  --seconds N       seconds of each measured run (default 5)
+  --connections N   connections of the load (default 20)
+  --case NAME       only cases whose name contains NAME; may be repeated
+  --rounds N        runs of each case (default 1; 3 with --peer); medians are shown
+  --peer COMMAND    another server of the same interface to run in turn with this one;
+                    {conf} in it stands for its configuration file
+  --growth          how costs grow with connections, rows, tables and bodies
+  --json            results as JSON
+  --help            this text
+
+The load is made by wrk; processor time and memory are read from Linux's /proc.
+SVC_TEST_POSTGRES_BIN chooses another PostgreSQL.`;
+
+/** Reads the arguments. Raises an `Error` of one line for what cannot be used. */
+export function parseOptions(args: readonly string[]): BenchOptions {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      help: { type: "boolean", default: false },
+      growth: { type: "boolean", default: false },
+      seconds: { type: "string", default: "5" },
+      rounds: { type: "string" },
+      connections: { type: "string", default: "20" },
+      case: { type: "string", multiple: true, default: [] },
+      peer: { type: "string" },
+      json: { type: "boolean", default: false },
+    },
+  });
+  const peer = values.peer ?? null;
+  if (peer !== null && !peer.includes("{conf}")) throw new Error("--peer needs {conf} in it");
+  return {
+    help: values.help,
+    growth: values.growth,
+    seconds: count("seconds", values.seconds),
+    rounds: count("rounds", values.rounds ?? (peer === null ? "1" : "3")),
+    connections: count("connections", values.connections),
+    cases: values.case,
+    peer,
+    json: values.json,
+  };
+}
+
+function count(name: string, text: string): number {
+  if (!/^[1-9]\d*$/.test(text)) throw new Error(`--${name} takes a number from 1 on`);
+  return Number(text);
+}
+
+/** Whether a case is among those asked for. */
+export function isWanted({ cases }: Pick<BenchOptions, "cases">, name: string): boolean {
+  return cases.length === 0 || cases.some((part) => name.includes(part));
+}

@@ -1,0 +1,52 @@
+/**
+ * Measures the service, beside another server of the same interface if there is one. Run:
+ * `deno task bench --help`.
+ *
+ * @module
+ */
+import { type Bench, progress, runSql, startBench } from "./bench.ts";
+import { fixture } from "./fixture.ts";
+import { growths, type GrowthTable, growthText, prepareGrowth } from "./growth.ts";
+import { contestLarge } from "./large_contest.ts";
+import { contestLoads } from "./load_contest.ts";
+import { isWanted, parseOptions, usage } from "./options.ts";
+import { isFlawless, resultJson, resultTables } from "./report.ts";
+import { needWrk } from "./wrk.ts";
+
+/** Gives the exit code. */
+async function main(args: readonly string[]): Promise<number> {
+  const options = parseOptions(args);
+  if (options.help) {
+    console.log(usage);
+    return 0;
+  }
+  await needWrk();
+  await using bench = await startBench(options);
+  return options.growth ? await measureGrowth(bench) : await measureCases(bench);
+}
+
+async function measureGrowth(bench: Bench): Promise<number> {
+  await prepareGrowth(bench);
+  const wanted = Object.entries(growths).filter(([name]) => isWanted(bench.options, name));
+  const tables: GrowthTable[] = [];
+  for (const [, measure] of wanted) tables.push(await measure(bench));
+  console.log(bench.options.json ? JSON.stringify(tables) : growthText(tables));
+  return 0;
+}
+
+async function measureCases(bench: Bench): Promise<number> {
+  progress(`Filling PostgreSQL ${bench.postgres.version}...`);
+  await runSql(bench, fixture);
+  await runSql(bench, "vacuum analyze");
+  const results = { loads: await contestLoads(bench), large: await contestLarge(bench) };
+  console.log(bench.options.json ? resultJson(results) : resultTables(results));
+  return isFlawless(results) ? 0 : 1;
+}
+
+if (import.meta.main) {
+  const code = await main(Deno.args).catch((error: unknown) => {
+    console.error(error instanceof Error ? error.message : error);
+    return 2;
+  });
+  Deno.exit(code);
+}

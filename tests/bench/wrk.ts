@@ -1,0 +1,149 @@
+/**
+ * Makes load with wrk: writes its script, runs it, reads what it says.
+ *
+ * @module
+ */
+import { join } from "node:path";
+
+/** A request that is sent again and again. */
+export interface LoadRequest {
+  /** `GET /items?id=eq.{1..100}`: a number between the two is drawn for each request. */
+  readonly line: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+  /** Of which one is drawn for each request, as bearer. */
+  readonly tokens?: readonly string[];
+}
+
+/** How a load is made. */
+export interface Load {
+  /** `http://127.0.0.1:3000` */
+  readonly origin: string;
+  readonly connections: number;
+  readonly seconds: number;
+}
+
+/** What came of a load. Times in milliseconds. */
+export interface LoadResult {
+  readonly requests: number;
+  readonly perSecond: number;
+  readonly p50: number;
+  readonly p99: number;
+  /** Answers with a status of 400 and up. */
+  readonly refused: number;
+  /** Connections that failed, and answers that did not come. */
+  readonly broken: number;
+}
+
+const install = "wrk is missing: apt-get install wrk (Debian, Ubuntu), brew install wrk (macOS)";
+
+/** Raises an `Error` with the command that installs wrk if it cannot be run. */
+export async function needWrk(): Promise<void> {
+  try {
+    await new Deno.Command("wrk", { args: ["-v"], stdout: "null", stderr: "null" }).output();
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) throw new Error(install);
+    throw error;
+  }
+}
+
+/** Runs a load to its end. */
+export async function runWrk(
+  request: LoadRequest,
+  { origin, connections, seconds }: Load,
+): Promise<LoadResult> {
+  const folder = await Deno.makeTempDir({ prefix: "svc_wrk_" });
+  try {
+    const script = join(folder, "load.lua");
+    await Deno.writeTextFile(script, wrkScript(request, origin));
+    const { success, stdout, stderr } = await new Deno.Command("wrk", {
+      args: ["-t1", `-c${connections}`, `-d${seconds}s`, "--timeout", "120s", "-s", script, origin],
+    }).output();
+    const text = new TextDecoder().decode(stdout);
+    if (!success) throw new Error(`wrk failed:\n${text}${new TextDecoder().decode(stderr)}`);
+    return parseWrk(text);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+/** What the script writes when all is over. */
+const report = `
+done = function(summary, latency)
+  local errors = summary.errors
+  io.write(string.format(
+    '\\n{"requests":%d,"microseconds":%d,"p50":%d,"p99":%d,"refused":%d,"broken":%d}\\n',
+    summary.requests, summary.duration, latency:percentile(50), latency:percentile(99),
+    errors.status, errors.connect + errors.read + errors.write + errors.timeout))
+end
+`;
+
+/** A number that is drawn for each request. */
+const range = /\{(\d+)\.\.(\d+)\}/;
+
+/** Stands where a token is drawn for each request. */
+const tokenMark = "{token}";
+
+/** A request's line with a number of its range; `chance` is from 0 to 1, without 1. */
+export function drawnLine({ line }: LoadRequest, chance: number): string {
+  return line.replace(range, (_, first, last) => {
+    return String(Number(first) + Math.floor(chance * (Number(last) - Number(first) + 1)));
+  });
+}
+
+/** A request's headers, with one of its tokens if it has some. */
+export function headersOf(
+  { tokens, body, headers }: LoadRequest,
+  token: string,
+): Readonly<Record<string, string>> {
+  return Object.fromEntries([
+    ...(tokens === undefined ? [] : [["Authorization", `Bearer ${token}`]]),
+    ...(body === undefined ? [] : [["Content-Type", "application/json"]]),
+    ...Object.entries(headers ?? {}),
+  ]);
+}
+
+/** Writes the script: a request is its constant parts and what is drawn between them. */
+export function wrkScript(request: LoadRequest, origin: string): string {
+  const text = requestText(request, new URL(origin).host);
+  const [mark, first, last] = range.exec(text) ?? [tokenMark];
+  const at = text.indexOf(mark!);
+  const drawn = first === undefined
+    ? "tokens[math.random(#tokens)]"
+    : `math.random(${first}, ${last})`;
+  const parts = at < 0 ? [text] : [text.slice(0, at), text.slice(at + mark!.length)];
+  return [
+    `local tokens = {${(request.tokens ?? []).map(luaText).join(",")}}`,
+    ...parts.map((part, index) => `local part${index} = ${luaText(part)}`),
+    `request = function() return part0${at < 0 ? "" : ` .. ${drawn} .. part1`} end`,
+    report,
+  ].join("\n");
+}
+
+function requestText(request: LoadRequest, host: string): string {
+  const { line, body = "" } = request;
+  const length = body === "" ? {} : { "Content-Length": new TextEncoder().encode(body).length };
+  const headers = { Host: host, ...headersOf(request, tokenMark), ...length };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  return `${line} HTTP/1.1\r\n${lines.join("")}\r\n${body}`;
+}
+
+/** Lua knows the escapes that JSON uses for ASCII. */
+function luaText(text: string): string {
+  return JSON.stringify(text);
+}
+
+/** Reads the line that the script wrote. Raises an `Error` with the whole text if there is none. */
+export function parseWrk(text: string): LoadResult {
+  const line = text.split("\n").findLast((each) => each.startsWith("{"));
+  if (line === undefined) throw new Error(`wrk said nothing of its requests:\n${text}`);
+  const { requests, microseconds, p50, p99, refused, broken } = JSON.parse(line);
+  return {
+    requests,
+    perSecond: requests / microseconds * 1_000_000,
+    p50: p50 / 1000,
+    p99: p99 / 1000,
+    refused,
+    broken,
+  };
+}
