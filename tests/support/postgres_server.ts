@@ -35,6 +35,8 @@ export interface PostgresServer extends AsyncDisposable {
   halt(mode: StopMode): Promise<void>;
   /** Starts the server again after {@linkcode halt}. */
   resume(): Promise<void>;
+  /** Makes a standby a server of its own; resolves when it takes writes. */
+  promote(): Promise<void>;
   /** Stops the server for good and removes its folder. */
   stop(): Promise<void>;
 }
@@ -42,6 +44,11 @@ export interface PostgresServer extends AsyncDisposable {
 export interface PostgresOptions {
   /** Server settings beside the defaults here, for example `{ max_connections: "20" }`. */
   readonly settings?: Readonly<Record<string, string>>;
+  /**
+   * Makes the server a standby of this one, which it copies and follows from then on. The other one
+   * is halted meanwhile.
+   */
+  readonly standbyOf?: PostgresServer;
 }
 
 /** What was committed survives the death of the server, but not a power cut. */
@@ -66,7 +73,7 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
   try {
     if (Deno.uid() === 0) await Deno.chown(folder.path, nobody.uid, nobody.gid);
     const run = runIn(folder.path, await postgresBinaries(folder.path), user);
-    return await bootServer(folder, run, options.settings ?? {});
+    return await bootServer(folder, run, options);
   } catch (error) {
     await folder.remove();
     throw error;
@@ -76,10 +83,13 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
 async function bootServer(
   { path: folder, remove: stop }: GuardedFolder,
   run: Run,
-  settings: Readonly<Record<string, string>>,
+  { settings, standbyOf }: PostgresOptions,
 ): Promise<PostgresServer> {
-  const superuserPassword = crypto.randomUUID();
-  await initCluster(folder, run, superuserPassword);
+  const superuserPassword = standbyOf === undefined
+    ? crypto.randomUUID()
+    : new URL(standbyOf.uri()).password;
+  if (standbyOf === undefined) await initCluster(folder, run, superuserPassword);
+  else await copyCluster(standbyOf, folder);
   const port = freePort();
   await writeSettings(folder, { ...testSettings, port: String(port), ...settings });
   const control = ["-D", join(folder, "data"), "-w", "-t", "60"];
@@ -99,6 +109,9 @@ async function bootServer(
       await run("pg_ctl", [...control, "-m", mode, "stop"]);
     },
     resume,
+    promote: async () => {
+      await run("pg_ctl", [...control, "promote"]);
+    },
     stop,
     [Symbol.asyncDispose]: stop,
   };
@@ -110,6 +123,18 @@ async function initCluster(folder: string, run: Run, password: string): Promise<
   const locale = ["--encoding=UTF8", "--locale=C", "--lc-ctype=C.UTF-8"];
   const login = ["--username=postgres", "--auth=scram-sha-256", `--pwfile=${passwordFile}`];
   await run("initdb", ["-D", join(folder, "data"), "--no-sync", ...locale, ...login]);
+}
+
+/** Copies the data of a server, with owners and modes, and what makes the copy follow it. */
+async function copyCluster(primary: PostgresServer, folder: string): Promise<void> {
+  const data = join(folder, "data");
+  await primary.halt("fast");
+  const copy = new Deno.Command("cp", { args: ["-a", join(primary.folder, "data"), data] });
+  const { success, stderr } = await copy.output();
+  if (!success) throw new Error(`no copy of the primary: ${new TextDecoder().decode(stderr)}`);
+  await Deno.writeTextFile(join(data, "standby.signal"), "");
+  await writeSettings(folder, { primary_conninfo: primary.uri() });
+  await primary.resume();
 }
 
 async function writeSettings(

@@ -21,6 +21,8 @@ export type FileConfig = Readonly<Record<string, string | number | boolean>>;
 export interface ServiceOptions {
   /** Environment beside the caller's. */
   readonly env?: Readonly<Record<string, string>>;
+  /** What the process may do, as Deno's arguments; everything unless told. */
+  readonly permissions?: readonly string[];
   /** Arguments before the path of the configuration file. */
   readonly args?: readonly string[];
   /** Whole text of the configuration file, in place of one made of the configuration. */
@@ -88,9 +90,12 @@ type Spawned =
   & Pick<ServiceProcess, "pid" | "stdout" | "stderr" | "status" | "signal" | "stop">
   & AsyncDisposable;
 
-function spawn(configPath: string, { args = [], env = {} }: ServiceOptions): Spawned {
+function spawn(
+  configPath: string,
+  { args = [], env = {}, permissions = ["-A"] }: ServiceOptions,
+): Spawned {
   const child = new Deno.Command(Deno.execPath(), {
-    args: ["run", "-A", main, ...args, configPath],
+    args: ["run", ...permissions, main, ...args, configPath],
     env: { ...env },
     stdin: "null",
     stdout: "piped",

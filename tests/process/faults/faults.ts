@@ -1,0 +1,30 @@
+/**
+ * All faults by name.
+ *
+ * @module
+ */
+import { connectionShortage } from "./connection_shortage.ts";
+import { fullDisk } from "./full_disk.ts";
+import { idleConnections } from "./idle_connections.ts";
+import { manyClients } from "./many_clients.ts";
+import { promoteStandby } from "./promotion.ts";
+import { reloadUnderLoad } from "./reloads.ts";
+import type { Fault } from "./report.ts";
+import { restartUnderLoad } from "./restart.ts";
+import { shutDownUnderLoad } from "./shutdown.ts";
+import { slowReaders } from "./slow_reader.ts";
+import { terminateConnections } from "./termination.ts";
+
+/** Each puts up a database and a service of its own. */
+export const faults: Readonly<Record<string, Fault>> = {
+  "database restarts": restartUnderLoad,
+  "terminated connections": terminateConnections,
+  "promoted standby": promoteStandby,
+  "full disk": fullDisk,
+  "connection shortage": connectionShortage,
+  "slow readers": slowReaders,
+  "idle connections": idleConnections,
+  "many clients": manyClients,
+  "reloads": reloadUnderLoad,
+  "shutdown": shutDownUnderLoad,
+};

@@ -1,0 +1,20 @@
+/** Every fault, shortened; `deno task faults` runs them at full length. */
+import { deepStrictEqual, ok } from "node:assert/strict";
+import { faults } from "./faults.ts";
+import { describeReport } from "./report.ts";
+
+/** They read `/proc`. */
+const onLinux: ReadonlySet<string> = new Set(["slow readers", "idle connections"]);
+
+for (const [name, fault] of Object.entries(faults)) {
+  Deno.test({
+    name: `nothing is lost, doubled or broken: ${name}`,
+    ignore: Deno.build.os !== "linux" && onLinux.has(name),
+    async fn() {
+      const report = await fault("short");
+      deepStrictEqual(report.problems, [], describeReport(report));
+      ok(report.requests.sent > 0);
+      deepStrictEqual(report.requests.answered, report.requests.sent);
+    },
+  });
+}
