@@ -9,22 +9,32 @@ export const stages = ["jwt", "parse", "plan", "transaction", "response"] as con
 
 export type Stage = typeof stages[number];
 
-/** Measures laps in milliseconds; does nothing when it is switched off. */
+/** Is told of a stage that has ended; times are milliseconds since 1970. */
+export type TraceStage = (
+  stage: Stage,
+  times: { readonly start: number; readonly end: number },
+) => void;
+
+/** Measures laps in milliseconds; does nothing when it is switched off and nobody is told. */
 export class Stopwatch {
   readonly #laps: Map<Stage, number> | null;
+  readonly #trace: TraceStage | null;
   #last: number;
 
-  constructor(on: boolean) {
+  constructor(on: boolean, trace: TraceStage | null = null) {
     this.#laps = on ? new Map() : null;
-    this.#last = on ? performance.now() : 0;
+    this.#trace = trace;
+    this.#last = on || trace !== null ? performance.now() : 0;
   }
 
   /** Ends a stage. */
   lap(stage: Stage): void {
-    if (this.#laps === null) return;
-    const now = performance.now();
-    this.#laps.set(stage, now - this.#last);
-    this.#last = now;
+    if (this.#laps === null && this.#trace === null) return;
+    const [start, end] = [this.#last, performance.now()];
+    this.#laps?.set(stage, end - start);
+    const { timeOrigin } = performance;
+    this.#trace?.(stage, { start: timeOrigin + start, end: timeOrigin + end });
+    this.#last = end;
   }
 
   /** Milliseconds of all stages; those that did not take place took none. Null when switched off. */

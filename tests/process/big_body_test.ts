@@ -2,17 +2,12 @@
 import { ok, strictEqual } from "node:assert/strict";
 import { engines } from "../support/engines.ts";
 import { startService } from "../support/process.ts";
+import { memoryOf, resetPeak } from "../support/process_memory.ts";
 
 /** Sizes of bodies in megabytes, and how often each is asked for. */
 const bodies: readonly (readonly [megabytes: number, turns: number])[] = [[10, 20], [200, 1]];
 /** What the runtime keeps of pieces that have passed, until it cleans up. */
 const allowed = 150_000_000;
-
-/** A number of `/proc/<pid>/status`, in bytes. */
-async function memoryOf(pid: number, name: "VmRSS" | "VmHWM"): Promise<number> {
-  const status = await Deno.readTextFile(`/proc/${pid}/status`);
-  return Number(new RegExp(`^${name}:\\s+(\\d+) kB$`, "m").exec(status)?.[1]) * 1024;
-}
 
 async function countBytes(body: ReadableStream<Uint8Array>): Promise<number> {
   let bytes = 0;
@@ -45,8 +40,7 @@ Deno.test({
     for (let turn = 0; turn < 20; turn++) await get(200_000);
     const before = await memoryOf(service.pid, "VmRSS");
     for (const [megabytes, turns] of bodies) {
-      // Memory at its highest from now on is what VmHWM tells.
-      await Deno.writeTextFile(`/proc/${service.pid}/clear_refs`, "5");
+      await resetPeak(service.pid);
       for (let turn = 0; turn < turns; turn++) await get(megabytes * 1_000_000);
       const grown = await memoryOf(service.pid, "VmHWM") - before;
       ok(grown < allowed, `${megabytes} MB: ${grown} bytes more`);

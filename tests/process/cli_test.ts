@@ -197,3 +197,44 @@ Deno.test("--dump-config of the examples is the defaults and what they say", asy
     deepStrictEqual(dump.stdout.split("\n").filter((line) => !known.has(line)), expected);
   }
 });
+
+Deno.test("--dump-config of what --example prints is the defaults", async () => {
+  const example = await svc(["--example"]);
+  const env = { SVC_DB_CONFIG: "false" };
+  const dump = await svc(["--dump-config", "a.conf"], { env, files: { "a.conf": example.stdout } });
+  const needed = 'db-uri = "postgresql://"\ndb-schemas = "public"\n';
+  deepStrictEqual(
+    dump,
+    await svc(["--dump-config", "a.conf"], { env, files: { "a.conf": needed } }),
+  );
+  match(dump.stdout, /^admin-server-host = "\*4"\n/);
+});
+
+/** A role's path as it stands in the file, and in the dump. */
+const rolePaths: readonly (readonly [given: string, dumped: string])[] = [
+  ["$$.role", "$$.role"],
+  ["$$['https://x/y'][0].v", "$$['https://x/y'][0].v"],
+  ['$$[\\"https://x/y\\"][0].v', "$$['https://x/y'][0].v"],
+  ['$$.roles[?(@ == \\"a\\")]', "$$.roles[?@ == 'a']"],
+  ["$$.roles[1:3]", "$$.roles[1:3:1]"],
+  ["$$.roles[5:]", "$$.roles[5::1]"],
+  ["$$[?@.level > 20].name", "$$[?@.level > 20.0].name"],
+  ['$$.roles[?search( @,\\"^a\\")]', "$$.roles[?search(@, '^a')]"],
+  ["$$.roles[?@ == 'a' && !($$.b || $$.c)]", "$$.roles[?@ == 'a' && !($$.b || $$.c)]"],
+  ['.roles[?(@ ^== \\"r\\")]', '.\\"roles\\"[?(@ ^== \\"r\\")]'],
+  [".a.b[1]", '.\\"a\\".\\"b\\"[1]'],
+];
+
+Deno.test("--dump-config shows role paths in one way, and its dump is itself", async () => {
+  const needed = 'db-uri = "postgresql://"\ndb-schemas = "public"\ndb-config = false\n';
+  for (const dialect of ["svc", "pgrst"]) {
+    for (const [given, dumped] of rolePaths) {
+      const text = `dialect = "${dialect}"\n${needed}jwt-role-claim-key = "${given}"\n`;
+      const first = await svc(["--dump-config", "a.conf"], { files: { "a.conf": text } });
+      const line = first.stdout.match(/^jwt-role-claim-key = .*$/m)?.[0];
+      strictEqual(line, `jwt-role-claim-key = "${dumped}"`);
+      const second = await svc(["--dump-config", "a.conf"], { files: { "a.conf": first.stdout } });
+      deepStrictEqual({ ...second, stderr: "" }, { ...first, stderr: "" });
+    }
+  }
+});

@@ -27,8 +27,8 @@ Deno.test("a database that is not there is waited for", async () => {
   strictEqual(response.status, 503);
   match(response.headers.get("Retry-After")!, /^[1-4]$/);
   const body = await response.json();
-  strictEqual(body.code, "SVC000");
-  strictEqual(body.message, "Database connection error.");
+  strictEqual(body.code, "SVC002");
+  strictEqual(body.message, "Could not query the database for the schema cache. Retrying.");
   const ready = await service.fetchAdmin("GET /ready");
   strictEqual(ready.status, 503);
   const live = await service.fetchAdmin("GET /live");

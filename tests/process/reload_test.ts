@@ -31,8 +31,9 @@ Deno.test("SIGUSR2 reads the file and the files that it names again", async (t) 
     await t.step("a new value is in force", async () => {
       strictEqual(await rows(), 2);
       await write("db-max-rows = 1\n");
+      const after = service.stderr.all.length;
       service.signal("SIGUSR2");
-      await service.stderr.waitFor(/Config reloaded$/);
+      await service.stderr.waitFor(/Config reloaded$/, { after });
       strictEqual(await rows(), 1);
     });
 

@@ -44,9 +44,15 @@ Deno.test("the process serves, logs, reloads and stops", async (t) => {
   });
 
   await t.step("answers on the admin port", async () => {
-    for (const [path, status] of [["/live", 200], ["/ready", 200], ["/nothing", 404]] as const) {
+    for (
+      const [path, status] of [["/live", 200], ["/ready", 200], ["/nothing", 404], [
+        "/config",
+        404,
+      ]] as const
+    ) {
       const response = await service.fetchAdmin(`GET ${path}`);
       strictEqual(response.status, status);
+      match(response.headers.get("Server")!, /^svc\/\d/);
       strictEqual(await response.text(), "");
     }
   });

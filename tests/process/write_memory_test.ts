@@ -3,10 +3,12 @@
  * the promise is about.
  */
 import { ok, strictEqual } from "node:assert/strict";
+import { bulkRows, bulkTable } from "../support/bulk_rows.ts";
 import { prepared, serverVariable } from "../support/environment.ts";
 import { engines } from "../support/engines.ts";
 import { withClient } from "../support/postgres_client.ts";
 import { startService } from "../support/process.ts";
+import { memoryOf, resetPeak } from "../support/process_memory.ts";
 
 const megabytes = Number(Deno.env.get("SVC_TEST_BODY_MB") ?? 16);
 /** Growth of resident memory since nothing large was sent: 150 MB for 50 MB. */
@@ -16,25 +18,8 @@ const allowedTime = 1.3;
 /** Milliseconds, with room for a machine that has more to do. */
 const allowedDelay = 250;
 
-/** An array of rows like people send them, of about so many bytes. */
-function makeRows(bytes: number): Uint8Array {
-  const rows: string[] = [];
-  for (let id = 1, length = 0; length < bytes; id++) {
-    const row = JSON.stringify({
-      id,
-      name: `the name of row ${id}`,
-      price: id / 8,
-      tags: ["a", "b"],
-      note: 'a longer text, with "quotes", é, and a few more words to make a line of it',
-    });
-    rows.push(row);
-    length += row.length + 1;
-  }
-  return new TextEncoder().encode(`[${rows.join(",")}]`);
-}
-
 const setup = `
-  create table api.bulk (id int primary key, name text, price numeric, tags text[], note text);
+  ${bulkTable};
   grant all on api.bulk to anon;
 `;
 
@@ -42,17 +27,6 @@ const insert = `
   insert into api.bulk (id, name, note, price, tags)
   select id, name, note, price, tags
   from json_to_recordset($1::json) as b(id int, name text, note text, price numeric, tags text[])`;
-
-/** A number of `/proc/<pid>/status`, in bytes. */
-async function memoryOf(pid: number, name: "VmRSS" | "VmHWM"): Promise<number> {
-  const status = await Deno.readTextFile(`/proc/${pid}/status`);
-  return Number(new RegExp(`^${name}:\\s+(\\d+) kB$`, "m").exec(status)?.[1]) * 1024;
-}
-
-/** Memory at its highest from now on is what `VmHWM` tells. */
-async function resetPeak(pid: number): Promise<void> {
-  await Deno.writeTextFile(`/proc/${pid}/clear_refs`, "5");
-}
 
 /** The longest that the service took to answer a request that asks nothing of the database. */
 async function watchDelay(origin: string, until: Promise<unknown>): Promise<number> {
@@ -77,7 +51,7 @@ Deno.test({
     const owner = new URL(prepared(serverVariable));
     owner.pathname = new URL(database.uri).pathname;
     await withClient(owner.href, (client) => client.query(setup));
-    const body = makeRows(megabytes * 1_000_000);
+    const body = bulkRows(megabytes * 1_000_000);
     const truncate = () => withClient(owner.href, (client) => client.query("truncate api.bulk"));
     let direct = Infinity;
     for (let run = 0; run < 2; run++) {

@@ -1,0 +1,204 @@
+/**
+ * Listens on a TCP address or a Unix socket and hands requests on.
+ *
+ * @module
+ */
+import { lookup } from "node:dns/promises";
+import { dirname, join } from "node:path";
+import { isHostHeader } from "../http/host.ts";
+import type { Observation } from "../observe/observation.ts";
+import { addressesOf, addressText, type Binding } from "./binding.ts";
+import { Gate } from "./gate.ts";
+import { textOf } from "./output.ts";
+import { wait } from "./patience.ts";
+
+/** Answers a request of a client: its address without port, or null when it came by a Unix socket. */
+export type ServeRequest = (request: Request, client: string | null) => Promise<Response>;
+
+/** What listening needs beside the place. */
+export interface ListenOptions {
+  readonly what: "api" | "admin";
+  /** The value of the `Server` header of answers that `serve` does not make. */
+  readonly server: string;
+  readonly serve: ServeRequest;
+  readonly observe: (event: Observation) => void;
+}
+
+/** A server that listens. */
+export interface Listening {
+  /** False when it was shut down, when it failed, or when the file of its Unix socket is gone. */
+  isOpen(): boolean;
+  /** Accepts nothing any more, answers what has come, and resolves when that is done. */
+  shutdown(): Promise<void>;
+}
+
+/** Begins to listen. Rejects with an `Error` that names the address when that is not possible. */
+export async function listen(binding: Binding, options: ListenOptions): Promise<Listening> {
+  const { what, observe } = options;
+  const gate = new Gate(wait);
+  const serving = { handler: gatedHandler(gate, options), onError: errorResponder(options) };
+  const bound = binding.kind === "unix"
+    ? bindUnix(binding, serving)
+    : await bindTcp(binding, serving);
+  observe({ kind: "listening", what, address: bound.address });
+  return keepListening(bound, { gate, observe });
+}
+
+type Serving = Pick<Deno.ServeOptions, "onError"> & { readonly handler: Deno.ServeHandler };
+
+type Server = Pick<Deno.HttpServer, "finished" | "shutdown">;
+
+/** A server, and how to start its like when it fails. */
+interface Bound {
+  readonly address: string;
+  readonly server: Server;
+  /** Begins to listen at the very same place. */
+  readonly again: () => Server;
+  /** Whether new connections find the socket. */
+  readonly isReachable: () => boolean;
+}
+
+/**
+ * Deno's server ends when it cannot accept a connection, as when there are no file descriptors left:
+ * then it is started anew until that works.
+ */
+function keepListening(
+  bound: Bound,
+  { gate, observe }: { readonly gate: Gate } & Pick<ListenOptions, "observe">,
+): Listening {
+  let server: Server | null = bound.server;
+  let stopping = false;
+  const restart = async () => {
+    while (!stopping && server === null) {
+      await wait(retryAfter);
+      if (!stopping) server = attempt(bound.again);
+    }
+    if (server !== null) watch(server);
+  };
+  const watch = (watched: Server) => {
+    watched.finished.catch((error) => {
+      observe({ kind: "unexpected-error", error });
+      server = null;
+      if (!stopping) restart();
+    });
+  };
+  watch(bound.server);
+  return {
+    isOpen: () => !stopping && server !== null && bound.isReachable(),
+    shutdown: async () => {
+      stopping = true;
+      await gate.close();
+      const closed = server?.shutdown();
+      gate.open();
+      await closed;
+    },
+  };
+}
+
+/** Milliseconds between attempts to listen again. */
+const retryAfter = 100;
+
+function attempt(start: () => Server): Server | null {
+  try {
+    return start();
+  } catch {
+    return null;
+  }
+}
+
+function gatedHandler(gate: Gate, { serve, server }: ListenOptions): Deno.ServeHandler {
+  return async function handle(request, { remoteAddr }) {
+    gate.arrived();
+    const client = "hostname" in remoteAddr ? remoteAddr.hostname : null;
+    const response = isHostHeader(request.headers.get("host"))
+      ? await serve(request, client)
+      : new Response("Bad Request", { status: 400, headers: { "Server": server } });
+    return gate.isClosing ? await gate.pass(response) : response;
+  };
+}
+
+function errorResponder({ observe, server }: ListenOptions) {
+  return (error: unknown) => {
+    observe({ kind: "unexpected-error", error });
+    const headers = { "Server": server };
+    return new Response("Something went wrong", { status: 500, headers });
+  };
+}
+
+const quietly = { onListen() {} };
+
+/** Listens at the first address that can be bound; a port that is taken is a failure at once. */
+async function bindTcp(
+  { host, port, reusePort }: Extract<Binding, { kind: "tcp" }>,
+  serving: Serving,
+): Promise<Bound> {
+  const at = (options: { readonly hostname: string; readonly port: number }) =>
+    Deno.serve({ ...quietly, ...serving, ...options, reusePort });
+  let failure: unknown = new Error("the name has no address");
+  for (const hostname of await addressesOf(host, resolve).catch(refuse(host, port))) {
+    try {
+      const server = at({ hostname, port });
+      const { addr } = server;
+      const again = () => at({ hostname, port: addr.port });
+      return { address: addressText(addr), server, again, isReachable: () => true };
+    } catch (error) {
+      failure = error;
+      if (error instanceof Deno.errors.AddrInUse) break;
+    }
+  }
+  return refuse(host, port)(failure);
+}
+
+async function resolve(name: string): Promise<readonly string[]> {
+  return (await lookup(name, { all: true })).map(({ address }) => address);
+}
+
+function refuse(host: string, port: number): (cause: unknown) => never {
+  return (cause) => {
+    const address = addressText({ hostname: host, port });
+    throw new Error(`cannot listen on ${address}: ${textOf(cause)}`, { cause });
+  };
+}
+
+/**
+ * Listens at a name beside the path, gives the file its mode and moves it there, so that the path
+ * never leads to a socket that is not ready. A server that ends removes the file that it listened
+ * at, which is not there any more: the one at the path stays, or is that of a successor.
+ */
+function bindUnix({ path, mode }: Extract<Binding, { kind: "unix" }>, serving: Serving): Bound {
+  let own: number | null = null;
+  const start = () => {
+    refuseOtherFile(path);
+    const beside = join(dirname(path), `.${Deno.pid}`);
+    const server = Deno.serve({ ...quietly, ...serving, path: beside });
+    Deno.chmodSync(beside, mode);
+    own = inodeOf(beside);
+    Deno.renameSync(beside, path);
+    return server;
+  };
+  try {
+    const server = start();
+    return { address: path, server, again: start, isReachable: () => inodeOf(path) === own };
+  } catch (cause) {
+    throw new Error(`cannot listen on ${path}: ${textOf(cause)}`, { cause });
+  }
+}
+
+/** A socket that is left over may go, any other file may not. */
+function refuseOtherFile(path: string): void {
+  const found = statOf(path);
+  if (found !== null && !found.isSocket) throw new Error("the file exists and is no socket");
+}
+
+function inodeOf(path: string): number | null {
+  return statOf(path)?.ino ?? null;
+}
+
+function statOf(path: string): Deno.FileInfo | null {
+  try {
+    return Deno.lstatSync(path);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return null;
+    throw error;
+  }
+}

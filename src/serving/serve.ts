@@ -1,0 +1,123 @@
+/**
+ * Serves from the first signal to the last: start, admin server, first load, API, end.
+ *
+ * @module
+ */
+import { adminHandler } from "../admin.ts";
+import type { Config } from "../config/options.ts";
+import { isEmbedded } from "../database/open.ts";
+import { hasBody } from "../errors/http_text.ts";
+import { serviceHandler } from "../handler.ts";
+import type { Observation } from "../observe/observation.ts";
+import { assetReader } from "../page_assets.ts";
+import { Service } from "../service.ts";
+import { version } from "../version.ts";
+import { adminBinding, apiBinding } from "./binding.ts";
+import { embeddedFolder, openFor, sourceOf } from "./files.ts";
+import { listen, type Listening } from "./listen.ts";
+import type { Log } from "./log.ts";
+import { atMost } from "./patience.ts";
+import { stopSignal, watchSignals } from "./signals.ts";
+import { stageTracer } from "./tracing.ts";
+
+/**
+ * Resolves when the service was asked to end and has ended. Rejects with an `Error` of one line when
+ * it cannot begin.
+ */
+export async function serve(file: string | null, config: Config, log: Log): Promise<void> {
+  const loaded = observing(log.observe, "schema-cache-loaded");
+  const { observe } = loaded;
+  observe({ kind: "starting", name: config.dialect.displayName, version });
+  const began = Date.now();
+  const embedded = isEmbedded(config.dbUri);
+  if (embedded) observe({ kind: "embedded-starting", folder: embeddedFolder(config) });
+  const service = await startService(file, config, { ...log, observe });
+  let api: Listening | null = null;
+  const admin = await serveAdmin(service, config, () => api?.isOpen() ?? false);
+  const stopped = stopSignal(observe);
+  const unwatch = watchSignals(service);
+  service.listen();
+  const firstLoad = service.reloadSchema();
+  const goesOn = await Promise.race([
+    (config.serverReuseport ? loaded.seen : firstLoad).then(() => !service.isEnding),
+    stopped.then(() => false),
+  ]);
+  if (embedded && goesOn) observe({ kind: "embedded-ready", ms: Date.now() - began });
+  if (goesOn) api = await serveApi(service, config);
+  await stopped;
+  unwatch();
+  await Promise.all([api?.shutdown(), admin?.shutdown()]);
+  // Data in this process must be on disk; a server manages without a farewell.
+  await (embedded ? service.close() : atMost(farewell, service.close()));
+}
+
+/** Milliseconds for closing connections, of which one may still be waiting for its server. */
+const farewell = 500;
+
+async function startService(
+  file: string | null,
+  config: Config,
+  { observe, flush, follow }: Log,
+): Promise<Service> {
+  const service = await Service.create({
+    source: () => sourceOf(file),
+    database: await openFor(config, file),
+    now: Date.now,
+    observe,
+    onFatal: () => void flush().finally(() => Deno.exit(1)),
+    traceStage: await stageTracer(),
+    unloaded: "that",
+  });
+  follow(() => service.snapshot.config.logLevel);
+  return service;
+}
+
+function serveApi(service: Service, config: Config): Promise<Listening> {
+  const handle = serviceHandler(service);
+  return listen(apiBinding(config), {
+    what: "api",
+    server: `${service.dialect.productToken}/${version}`,
+    observe: service.observe,
+    serve: async (request, client) => sendable(request, await handle(request, { client })),
+  });
+}
+
+/**
+ * Makes of an answer one that Deno can send. Deno leaves out the length of a 205, for which clients
+ * then wait; and it gives an answer to HEAD a length of 0 unless its body is a stream.
+ */
+function sendable(request: Request, response: Response): Response {
+  const { status, headers } = response;
+  if (status === 205) return new Response(null, { status: 204, headers });
+  if (request.method !== "HEAD" || headers.has("Content-Length") || !hasBody(status)) {
+    return response;
+  }
+  return new Response(new ReadableStream({ start: (controller) => controller.close() }), response);
+}
+
+async function serveAdmin(
+  service: Service,
+  config: Config,
+  isLive: () => boolean,
+): Promise<Listening | null> {
+  const binding = adminBinding(config);
+  if (binding === null) return null;
+  return await listen(binding, {
+    what: "admin",
+    server: `${service.dialect.productToken}/${version}`,
+    observe: service.observe,
+    serve: adminHandler(service, { isLive, readAsset: assetReader() }),
+  });
+}
+
+/** Lets events through, and tells when the first of a kind was seen. */
+function observing(observe: (event: Observation) => void, kind: Observation["kind"]) {
+  const { promise: seen, resolve } = Promise.withResolvers<void>();
+  return {
+    seen,
+    observe: (event: Observation) => {
+      observe(event);
+      if (event.kind === kind) resolve();
+    },
+  };
+}

@@ -1,0 +1,55 @@
+import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
+import { engines } from "../support/engines.ts";
+import { HttpConnection, requestBytes } from "../support/http_connection.ts";
+import { startService } from "../support/process.ts";
+
+const fixture = { name: "serving", roles: ["web_anon"] };
+
+/** The arguments of `deno task compile`. */
+async function compileArguments(): Promise<readonly string[]> {
+  const text = await Deno.readTextFile(new URL("../../deno.json", import.meta.url));
+  return JSON.parse(text).tasks.compile.command.split(" ");
+}
+
+async function pinned(): Promise<string | undefined> {
+  const file = new URL("../../src/page_assets.ts", import.meta.url);
+  return /"(npm:[^"]+)"/.exec(await Deno.readTextFile(file))?.[1];
+}
+
+Deno.test("the executable has the files of the API page", async () => {
+  const compiled = await compileArguments();
+  strictEqual(compiled[compiled.indexOf("--include") + 1], await pinned());
+});
+
+Deno.test("the executable's permissions suffice to serve, reload and end", async () => {
+  const permissions = (await compileArguments())
+    .filter((argument) => /^--(allow-|no-prompt)/.test(argument));
+  ok(permissions.length > 0);
+  const database = await engines.pg(fixture);
+  const folder = await Deno.makeTempDir({ prefix: "svc_compile_" });
+  try {
+    await using service = await startService({
+      "db-uri": database.uri,
+      "db-schemas": "api",
+      "db-anon-role": "web_anon",
+      "server-unix-socket": `${folder}/api.sock`,
+    }, { permissions });
+    await service.listening();
+    using connection = await HttpConnection.connect(`${folder}/api.sock`);
+    const answer = await connection.exchange(requestBytes("GET /items?id=eq.1"), "GET");
+    deepStrictEqual([answer.status, answer.body], [200, '[{"id":1}]']);
+    strictEqual((await service.fetchAdmin("GET /ready")).status, 200);
+    for (
+      const [signal, line] of [["SIGUSR1", /cache loaded in/], ["SIGUSR2", /reloaded/]] as const
+    ) {
+      const after = service.stderr.all.length;
+      service.signal(signal);
+      await service.stderr.waitFor(line, { after });
+    }
+    strictEqual((await service.stop()).code, 0);
+    ok(!/Requires .* access/.test(service.stderr.all.join("\n")));
+  } finally {
+    await database.remove();
+    await Deno.remove(folder, { recursive: true });
+  }
+});
