@@ -5,33 +5,45 @@
  * @module
  */
 
-/** A statement that took so many milliseconds once has to show anew that it is quick. */
+/** A batch that took so many milliseconds once has to show anew that it is quick. */
 const slow = 20;
 /** What takes less than so many milliseconds is quick. */
 const quick = 1;
 /** Measurements before the first verdict. */
 const needed = 2;
 
-/** Milliseconds of batches of one kind: the least that was measured lately. */
+/** Milliseconds that the server spends on batches of one kind: the least that was measured lately. */
 export class Pace {
   #ms = Infinity;
   #measured = 0;
+  #isExact = false;
 
   /** Whether a batch of this kind may be expected to be over soon. */
   get isQuick(): boolean {
     return this.#measured >= needed && this.#ms < quick;
   }
 
-  /** What a batch took on the server, as far as is known. */
-  note(ms: number): void {
+  /** Milliseconds of a batch; null until several of a write have shown them. */
+  get cost(): number | null {
+    return this.#isExact ? this.#ms : null;
+  }
+
+  /**
+   * What a batch took on the server, as far as is known: by itself, when the time of the way is not
+   * quite known, or as one of several.
+   */
+  note(ms: number, as: "alone" | "shared"): void {
     this.#measured++;
-    // The least, as the service itself may have been late to look; growing, as data do.
-    this.#ms = ms > slow ? ms : Math.min(this.#ms * 1.05 + 0.001, ms);
+    const isExact = as === "shared";
+    if (ms > slow || (isExact && !this.#isExact)) this.#ms = ms;
+    else if (isExact || !this.#isExact) this.#ms = Math.min(this.#ms * 1.05 + 0.001, ms);
+    this.#isExact ||= isExact;
   }
 
   /** Something about a batch shows that it is none for sharing. */
   refuse(): void {
-    this.note(2 * slow);
+    this.note(2 * slow, "alone");
+    this.#isExact = false;
   }
 }
 
@@ -39,9 +51,14 @@ export class Pace {
 export class RoundTrip {
   #ms = Infinity;
 
-  /** Notes what a batch took whose write began a round trip; returns what is left for the server. */
+  /** Notes what a single batch took; returns what is left for the server. */
   without(ms: number): number {
     this.#ms = Math.min(this.#ms * 1.001, ms);
     return ms - this.#ms;
+  }
+
+  /** What each of several batches took that were sent together and were over after so long. */
+  share(ms: number, batches: number): number {
+    return Math.max(0, ms - Math.min(this.#ms, ms / batches)) / (batches - 1);
   }
 }

@@ -14,7 +14,7 @@ import {
   type PoolCounts,
   versionBatch,
 } from "./database.ts";
-import { RoundTrip } from "./pace.ts";
+import { type Pace, RoundTrip } from "./pace.ts";
 import { type Asked, mayShare, PoolQueue } from "./pool_queue.ts";
 import { type Named, traceConnection, traceUse } from "./pool_trace.ts";
 import type { Task } from "./run.ts";
@@ -39,13 +39,17 @@ const watchPeriod = 1000;
 const longestStallWhileOthersWait = 3000;
 const longestStall = 30_000;
 
-/** So many batches share a write at most. */
+/** So many batches share a write at most, and so many milliseconds of the server's time. */
 const mostShared = 16;
+const longestShared = 2;
 /**
- * So many connections carry short reads. When they are busy, those that come wait and share a write,
- * although other connections may be free: one write for several spares both sides work.
+ * So many connections at least carry short reads. While they are busy, those that come wait and share
+ * a write, although other connections may be free: one write for several spares both sides work. What
+ * keeps the server busy for longer gets a connection more for each so many milliseconds, as then it is
+ * the server that has to work at several things at a time.
  */
-const mostLanes = 4;
+const fewestLanes = 2;
+const laneStep = 0.05;
 /** What shares a write is expected to be over within so many milliseconds. */
 const pulsePeriod = 10;
 
@@ -96,14 +100,10 @@ class Pool implements Database {
   /** The pool itself knows transports alone. */
   readonly subscribe = null;
 
-  /** How many may have. */
-  readonly #mostLanes: number;
-
   constructor(options: PoolOptions) {
-    this.#mostLanes = Math.min(mostLanes, options.max);
     this.#options = {
       ...options,
-      onTook: (pace, ms, first) => pace.note(first ? this.#roundTrip.without(ms) : ms),
+      onTook: (paces, ms) => this.#took(paces, ms),
     };
   }
 
@@ -154,7 +154,7 @@ class Pool implements Database {
   #ask(asked: Asked): void {
     const shares = mayShare(asked);
     // While somebody waits although a connection is free, it is for a lane.
-    if (this.#idle.length > 0 && !(shares && this.#lanes >= this.#mostLanes)) {
+    if (this.#idle.length > 0 && !(shares && this.#lanes >= this.#lanesFor(asked))) {
       return this.#lend(this.#idle.pop()!, [asked]);
     }
     this.#wait(asked, shares);
@@ -225,14 +225,32 @@ class Pool implements Database {
   /** Lends a free session to who is next; false when nobody waits. */
   #lendNext(member: Member): boolean {
     while (this.#queue.size > 0) {
-      const free = Math.max(1, this.#mostLanes - this.#lanes);
-      const share = Math.ceil(this.#queue.size / free);
-      const asked = this.#queue.take(Math.min(mostShared, share)).filter(isWanted);
+      const asked = this.#queue.take((first) => this.#shareOf(first)).filter(isWanted);
       if (asked.length === 0) continue;
       this.#lend(member, asked);
       return true;
     }
     return false;
+  }
+
+  /** How many connections may carry short reads of this kind. */
+  #lanesFor({ batch: { pace } }: Asked): number {
+    const more = Math.floor((pace?.cost ?? 0) / laneStep);
+    return Math.min(this.#options.max, fewestLanes + more);
+  }
+
+  /** How many of those that wait, from this one on, are to share a write. */
+  #shareOf(asked: Asked): number {
+    const free = Math.max(1, this.#lanesFor(asked) - this.#lanes);
+    const few = Math.ceil(longestShared / (asked.batch.pace?.cost ?? laneStep));
+    return Math.min(mostShared, few, Math.ceil(this.#queue.size / free));
+  }
+
+  /** Notes how long batches took that were sent in one write. */
+  #took(paces: readonly Pace[], ms: number): void {
+    if (paces.length === 1) return paces[0]!.note(this.#roundTrip.without(ms), "alone");
+    const each = this.#roundTrip.share(ms, paces.length);
+    for (const pace of new Set(paces)) pace.note(each, "shared");
   }
 
   /**

@@ -53,16 +53,19 @@ export class PoolQueue {
 
   /**
    * Takes out the next one and, when it may share its write, those behind it who may as well, at most
-   * `limit` in all.
+   * as many in all as `limit` says of the first.
    */
-  take(limit: number): readonly Asked[] {
+  take(limit: (first: Asked) => number): readonly Asked[] {
     const taken: Asked[] = [];
+    let most = 1;
     for (const asked of this) {
-      if (taken.length > 0 && (taken.length >= limit || !mayShare(asked))) break;
-      this.remove(asked);
+      const shares = mayShare(asked);
+      if (taken.length === 0) most = shares ? limit(asked) : 1;
+      else if (!shares) break;
       taken.push(asked);
-      if (!mayShare(asked)) break;
+      if (taken.length >= most) break;
     }
+    for (const asked of taken) this.remove(asked);
     return taken;
   }
 }

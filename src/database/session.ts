@@ -36,8 +36,8 @@ export interface SessionOptions {
   readonly setup?: string;
   /** Told when the server does not know a statement that was prepared. */
   readonly onForgotten?: () => void;
-  /** Told the milliseconds that a batch took; `first`: those of a round trip are among them. */
-  readonly onTook?: (pace: Pace, ms: number, first: boolean) => void;
+  /** Told the milliseconds that batches took which were sent in one write and ended well. */
+  readonly onTook?: (paces: readonly Pace[], ms: number) => void;
   /** Epoch milliseconds. */
   readonly now: () => number;
 }
@@ -89,8 +89,8 @@ export class Session {
   #setup: string | null;
   /** Names that the server is to forget with the next batch. */
   #forgotten: readonly string[] = [];
-  /** When the server began with what it is at, as far as is known. */
-  #mark = 0;
+  /** When the last write was made. */
+  #began = 0;
 
   /** `onClosed` is told when the connection is lost or destroyed, once. */
   constructor(transport: Transport, options: SessionOptions, onClosed: (reason: string) => void) {
@@ -190,7 +190,7 @@ export class Session {
   #start(runs: readonly Run[]): void {
     this.#runs = runs;
     this.#position = 0;
-    this.#mark = performance.now();
+    this.#began = performance.now();
     this.#begin();
     const fresh = new Map<string, string>();
     for (const run of runs) this.#encodeRun(run, statementsOf(run), fresh);
@@ -350,18 +350,22 @@ export class Session {
   }
 
   /** The server goes on with the next run, or has nothing left to do. */
-  #finished({ task: { batch: { pace } }, failure, body }: Run): void {
-    const first = this.#position++ === 0;
-    if (pace !== undefined && failure === null) {
-      const now = performance.now();
-      if ((body.length ?? 0) > largestShared) pace.refuse();
-      else this.#options.onTook?.(pace, now - this.#mark, first);
-      this.#mark = now;
-    }
-    if (this.#position < this.#runs.length) return;
+  #finished({ task: { batch: { pace } }, body }: Run): void {
+    if ((body.length ?? 0) > largestShared) pace?.refuse();
+    if (++this.#position < this.#runs.length) return;
+    this.#measure();
     this.#runs = [];
     if (this.#again.length > 0) return this.#startAgain();
     this.#free();
+  }
+
+  #measure(): void {
+    const paces: Pace[] = [];
+    for (const { task: { batch: { pace } }, failure } of this.#runs) {
+      if (pace === undefined || failure !== null) return;
+      paces.push(pace);
+    }
+    this.#options.onTook?.(paces, performance.now() - this.#began);
   }
 
   /** One at a time, as the next one may be no implicit transaction. */

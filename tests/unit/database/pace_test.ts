@@ -1,4 +1,4 @@
-import { deepStrictEqual, strictEqual } from "node:assert/strict";
+import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
 import { Pace, RoundTrip } from "../../../src/database/pace.ts";
 
 const rows: [string, readonly number[], boolean][] = [
@@ -16,7 +16,7 @@ Deno.test("Pace.isQuick", async (t) => {
   for (const [name, measured, expected] of rows) {
     await t.step(name, () => {
       const pace = new Pace();
-      for (const ms of measured) pace.note(ms);
+      for (const ms of measured) pace.note(ms, "alone");
       strictEqual(pace.isQuick, expected);
     });
   }
@@ -24,13 +24,31 @@ Deno.test("Pace.isQuick", async (t) => {
 
 Deno.test("Pace.refuse makes a kind of batch show anew that it is quick", () => {
   const pace = new Pace();
-  pace.note(0.1);
-  pace.note(0.1);
+  pace.note(0.1, "alone");
+  pace.note(0.1, "shared");
   pace.refuse();
   strictEqual(pace.isQuick, false);
+  strictEqual(pace.cost, null);
+});
+
+Deno.test("Pace.cost is what batches took that were sent together", () => {
+  const pace = new Pace();
+  pace.note(0, "alone");
+  pace.note(0, "alone");
+  strictEqual(pace.cost, null);
+  pace.note(0.5, "shared");
+  strictEqual(pace.cost, 0.5);
+  pace.note(0, "alone");
+  strictEqual(pace.cost, 0.5);
+  pace.note(0.4, "shared");
+  strictEqual(pace.cost, 0.4);
+  pace.note(0.9, "shared");
+  ok(pace.cost! > 0.4 && pace.cost! < 0.5);
 });
 
 Deno.test("RoundTrip takes the time of the way off", () => {
   const way = new RoundTrip();
   deepStrictEqual([way.without(2), way.without(5), way.without(1)], [0, 5 - 2 * 1.001, 0]);
+  // The first of them took the time of the way, or is as quick as the others.
+  deepStrictEqual([way.share(3, 2), way.share(5, 5), way.share(0.5, 5)], [2, 1, 0.1]);
 });
