@@ -3,13 +3,18 @@
  *
  * @module
  */
+import { BodyStream } from "./body_stream.ts";
 import type { Body } from "./database.ts";
 import type { Transport } from "./transport.ts";
 
-/** Bytes that may wait in a stream before the connection is paused. */
-const waitingBytes = 256 * 1024;
 /** A body that was abandoned with less than this to come is read to its end. */
 const drainedBytes = 1024 * 1024;
+
+/**
+ * Bodies of more bytes than this may be handed out while they arrive; for smaller ones a stream would
+ * cost more than waiting for their end.
+ */
+export const largestHeld = 128 * 1024;
 
 const nothing = new Uint8Array(0);
 
@@ -18,6 +23,8 @@ export interface AnswerBodyOptions {
   readonly transport: Transport;
   /** Whether bytes may be handed out before all have come. */
   readonly mayStream: boolean;
+  /** Whether its readers keep no piece of it, so that a piece's memory can be used again. */
+  readonly releases: boolean;
   /** Epoch milliseconds. */
   readonly now: () => number;
 }
@@ -25,14 +32,16 @@ export interface AnswerBodyOptions {
 /** One body. Bytes that came before {@linkcode take} are collected, later ones are streamed. */
 export class AnswerBody {
   readonly #transport: Transport;
-  #mayStream: boolean;
+  readonly #mayStream: boolean;
   readonly #now: () => number;
   #length: number | null = null;
   #received = 0;
   #first: Uint8Array | null = null;
   /** All bytes, when they came in several pieces and are held. */
   #held: Uint8Array | null = null;
-  #controller: ReadableStreamDefaultController<Uint8Array> | null = null;
+  readonly #releases: boolean;
+  /** What was handed out, until all bytes have come. */
+  #handedOut: BodyStream | null = null;
   /** Since when the connection is paused because nobody reads. */
   #pausedAt: number | null = null;
   /** Milliseconds of pauses that are over. */
@@ -42,15 +51,11 @@ export class AnswerBody {
   /** The row's length is known. */
   started = false;
 
-  constructor({ transport, mayStream, now }: AnswerBodyOptions) {
+  constructor({ transport, mayStream, releases, now }: AnswerBodyOptions) {
+    this.#releases = releases;
     this.#transport = transport;
     this.#mayStream = mayStream;
     this.#now = now;
-  }
-
-  /** From now on bytes may be handed out before all have come. */
-  allowStreaming(): void {
-    this.#mayStream = true;
   }
 
   /** Milliseconds for which nobody has read although bytes were there. */
@@ -65,7 +70,7 @@ export class AnswerBody {
 
   /** Whether a stream was handed out that is not at its end. */
   get streaming(): boolean {
-    return this.#controller !== null;
+    return this.#handedOut !== null;
   }
 
   /** Bytes of the whole body, once they are known; null for SQL NULL. */
@@ -78,31 +83,37 @@ export class AnswerBody {
     this.#length = length;
   }
 
+  /** Takes the next bytes, which may change afterwards. */
   push(bytes: Uint8Array): void {
     const at = this.#received;
     this.#received += bytes.length;
     if (this.#abandoned) return;
-    if (this.#controller !== null) return this.#enqueue(this.#controller, bytes);
-    if (at === 0 && (this.#mayStream || bytes.length === this.#length)) {
-      this.#first = bytes;
+    if (this.#handedOut !== null) return this.#handedOut.add(bytes.slice());
+    if (at === 0 && (bytes.length === this.#length || this.#isStreamed)) {
+      this.#first = bytes.slice();
       return;
     }
     this.#held ??= this.#allocate();
     this.#held.set(bytes, at);
   }
 
+  /** Most of the body will be handed on as it comes. */
+  get #isStreamed(): boolean {
+    return this.#mayStream && (this.#length ?? 0) > largestHeld;
+  }
+
   end(): void {
-    const controller = this.#controller;
-    this.#controller = null;
-    controller?.close();
+    const handedOut = this.#handedOut;
+    this.#handedOut = null;
+    handedOut?.end();
     this.#resume();
   }
 
   /** Breaks a stream that was handed out. */
   fail(error: unknown): void {
-    const controller = this.#controller;
-    this.#controller = null;
-    controller?.error(error);
+    const handedOut = this.#handedOut;
+    this.#handedOut = null;
+    handedOut?.fail(error);
   }
 
   /** The body as it stands: bytes when all have come, else a stream of them and the rest. */
@@ -125,22 +136,19 @@ export class AnswerBody {
     const first = this.#first ?? this.#held?.subarray(0, this.#received);
     this.#first = null;
     this.#held = null;
-    return new ReadableStream<Uint8Array>(
-      {
-        start: (controller) => {
-          this.#controller = controller;
-          if (first !== undefined && first.length > 0) this.#enqueue(controller, first);
-        },
-        pull: () => this.#resume(),
-        cancel: () => this.#abandon(),
-      },
-      { highWaterMark: waitingBytes, size: (chunk) => chunk.byteLength },
-    );
+    const handedOut = new BodyStream({
+      releases: this.#releases,
+      onFull: () => this.#pause(),
+      onRoom: () => this.#resume(),
+      onCancelled: () => this.#abandon(),
+    });
+    this.#handedOut = handedOut;
+    if (first !== undefined && first.length > 0) handedOut.add(first);
+    return handedOut.stream;
   }
 
-  #enqueue(controller: ReadableStreamDefaultController<Uint8Array>, bytes: Uint8Array): void {
-    controller.enqueue(bytes);
-    if ((controller.desiredSize ?? 0) > 0 || this.#pausedAt !== null) return;
+  #pause(): void {
+    if (this.#pausedAt !== null || this.#handedOut === null) return;
     this.#pausedAt = this.#now();
     this.#transport.pause();
   }
@@ -153,7 +161,7 @@ export class AnswerBody {
   }
 
   #abandon(): void {
-    this.#controller = null;
+    this.#handedOut = null;
     this.#abandoned = true;
     if ((this.#length ?? 0) - this.#received > drainedBytes) return this.#transport.destroy();
     this.#resume();

@@ -27,6 +27,8 @@ export interface DatabaseSurroundings {
   /** SQL text that is applied when an embedded database is created. */
   readonly embeddedInit: string | null;
   readonly applicationName: string;
+  /** Whether readers of bodies keep no piece of them; false unless told. */
+  readonly releases?: boolean;
   /** A pool unless told. */
   readonly connections?: Connections;
   /** Epoch milliseconds. */
@@ -41,7 +43,8 @@ export function isEmbedded(uri: string): boolean {
 /** Opens a database; connections are made when they are needed. */
 export async function openDatabase(
   config: DatabaseConfig,
-  { embeddedInit, applicationName, connections = "pooled", now }: DatabaseSurroundings,
+  { embeddedInit, applicationName, releases = false, connections = "pooled", now }:
+    DatabaseSurroundings,
 ): Promise<Database> {
   const common = {
     uri: config.dbUri,
@@ -57,6 +60,7 @@ export async function openDatabase(
   return openPostgres({
     ...common,
     applicationName,
+    releases,
     namesKeywords: config.dialect.namesKeywordConnections,
     connections,
     poolSize: config.dbPool,

@@ -41,7 +41,7 @@ const longestStall = 30_000;
 
 /** So many batches share a write at most, and so many milliseconds of the server's time. */
 const mostShared = 16;
-const longestShared = 2;
+const longestShared = 1;
 /**
  * So many connections at least carry short reads. While they are busy, those that come wait and share
  * a write, although other connections may be free: one write for several spares both sides work. What
@@ -49,9 +49,9 @@ const longestShared = 2;
  * the server that has to work at several things at a time.
  */
 const fewestLanes = 2;
-const laneStep = 0.05;
+const laneStep = 0.2;
 /** What shares a write is expected to be over within so many milliseconds. */
-const pulsePeriod = 10;
+const pulsePeriod = 50;
 
 interface Member extends Named {
   readonly session: Session;

@@ -11,6 +11,7 @@ import { connectionSetup, type Database } from "./database.ts";
 import { connectToFirst } from "./hosts.ts";
 import { ownStatements } from "./failure.ts";
 import { createPool } from "./pool.ts";
+import { canReadInto, isReadingSocket, plainSocket, readingSocket } from "./reading_socket.ts";
 import { isPooled, subscribe } from "./subscribe.ts";
 import {
   type ConnectionEnvironment,
@@ -37,6 +38,8 @@ export interface PostgresOptions {
   readonly maxIdleTime: number;
   readonly maxLifetime: number;
   readonly prepare: boolean;
+  /** Whether readers of bodies keep no piece of them. */
+  readonly releases: boolean;
   /** `per-request` keeps no connection for later. */
   readonly connections: Connections;
   /** Epoch milliseconds. */
@@ -59,6 +62,7 @@ export function openPostgres(options: PostgresOptions): Database {
     prepare: options.prepare,
     preparedLimit,
     setup: connectionSetup,
+    releases: options.releases,
     now: options.now,
     connect: () => connect(targets),
     statementPrefix,
@@ -125,6 +129,7 @@ function targetsOf(options: PostgresOptions): Targets {
   const named = isConnectionUri(options.uri) || options.namesKeywords;
   const { servers, session } = connectionTargets(options.uri, environment());
   const common = {
+    ...(canReadInto() ? { stream: streamFor } : {}),
     keepAlive: true,
     keepAliveInitialDelayMillis: 30_000,
     enableChannelBinding: true,
@@ -132,6 +137,11 @@ function targetsOf(options: PostgresOptions): Targets {
     ...(named ? { fallback_application_name: `${options.applicationName} ${version}` } : {}),
   };
   return { servers: servers.map((settings) => ({ ...common, ...settings })), session };
+}
+
+/** What `pg` connects with: encryption needs a socket of the usual kind. */
+function streamFor({ ssl }: { readonly ssl?: unknown }): Socket {
+  return ssl ? plainSocket() : readingSocket();
 }
 
 function environment(): ConnectionEnvironment {
@@ -162,7 +172,8 @@ class SocketTransport implements Transport {
       this.#closed = null;
       events.closed(text);
     };
-    socket.on("data", (chunk) => events.data(chunk));
+    if (isReadingSocket(socket)) socket.readInto((chunk) => events.data(chunk));
+    else socket.on("data", (chunk) => events.data(chunk));
     socket.on("error", (error) => this.#closed?.(error.message));
     socket.on("close", () => this.#closed?.("connection closed by the server"));
   }

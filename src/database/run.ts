@@ -120,7 +120,7 @@ export class Run {
 
   rowBytes(bytes: Uint8Array): void {
     if (this.#row === null) this.body.push(bytes);
-    else this.#lastColumn?.push(bytes);
+    else this.#lastColumn?.push(bytes.slice());
   }
 
   rowEnd(): void {

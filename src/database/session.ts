@@ -6,7 +6,7 @@
  */
 import { errors } from "../errors/catalogue.ts";
 import { DatabaseError, type DatabaseFailure } from "../errors/service_error.ts";
-import type { AnswerBodyOptions } from "./answer_body.ts";
+import { type AnswerBodyOptions, largestHeld } from "./answer_body.ts";
 import type { AnswerHead, Batch, BatchReply, Ending, Statement } from "./database.ts";
 import type { Pace } from "./pace.ts";
 import { PreparedStatements } from "./prepared.ts";
@@ -34,6 +34,8 @@ export interface SessionOptions {
    * Only where the session is one with a server's: with `prepare`.
    */
   readonly setup?: string;
+  /** Whether readers of bodies keep no piece of them; false unless told. */
+  readonly releases?: boolean;
   /** Told when the server does not know a statement that was prepared. */
   readonly onForgotten?: () => void;
   /** Told the milliseconds that batches took which were sent in one write and ended well. */
@@ -47,9 +49,6 @@ export interface SessionOptions {
  * and clients could make it hold many.
  */
 const longestPrepared = 8192;
-/** Batches that wait behind a body of more bytes than this are handed back. */
-const largestShared = 64 * 1024;
-
 /** A batch in progress. */
 export interface Running {
   /** Settles when the answer can be given. */
@@ -134,11 +133,10 @@ export class Session {
     }
     this.#events = events;
     this.#start(
-      tasks.map((task, index) => {
-        const { batch } = task;
-        const isBlock = !this.#options.prepare || batch.block !== "implicit";
-        const isLast = index === tasks.length - 1;
-        return new Run(task, isBlock, this.#bodyOptions(batch.stream && isLast));
+      tasks.map((task) => {
+        const { stream, block } = task.batch;
+        const isBlock = !this.#options.prepare || block !== "implicit";
+        return new Run(task, isBlock, this.#bodyOptions(stream));
       }),
     );
   }
@@ -184,7 +182,8 @@ export class Session {
   }
 
   #bodyOptions(mayStream: boolean): AnswerBodyOptions {
-    return { transport: this.#transport, mayStream, now: this.#options.now };
+    const { now, releases = false } = this.#options;
+    return { transport: this.#transport, mayStream, releases, now };
   }
 
   #start(runs: readonly Run[]): void {
@@ -244,16 +243,14 @@ export class Session {
     const current = this.#current;
     if (current === undefined || current.settled || current.phase !== "running") return;
     if (current.task.batch.stream && current.body.started && current.endsByItself) {
-      if (this.#isAlone(current)) current.answer();
+      if (this.#isStreamed(current)) current.answer();
     }
   }
 
-  /** Whether nothing waits behind a run; what waits behind a large body is handed back. */
-  #isAlone({ body }: Run): boolean {
-    if (this.#position === this.#runs.length - 1) return true;
-    if ((body.length ?? 0) <= largestShared) return false;
+  /** Whether a body is to be handed out while it arrives; what waits behind it is handed back then. */
+  #isStreamed({ body }: Run): boolean {
+    if ((body.length ?? 0) <= largestHeld) return false;
     this.handBackRest();
-    body.allowStreaming();
     return true;
   }
 
@@ -351,7 +348,7 @@ export class Session {
 
   /** The server goes on with the next run, or has nothing left to do. */
   #finished({ task: { batch: { pace } }, body }: Run): void {
-    if ((body.length ?? 0) > largestShared) pace?.refuse();
+    if ((body.length ?? 0) > largestHeld) pace?.refuse();
     if (++this.#position < this.#runs.length) return;
     this.#measure();
     this.#runs = [];

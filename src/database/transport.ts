@@ -6,6 +6,7 @@
 
 /** What a transport tells. */
 export interface TransportEvents {
+  /** The chunk is valid during the call only. */
   data(chunk: Uint8Array): void;
   /** The way is closed for good; `reason` is for people. Told once. */
   closed(reason: string): void;

@@ -302,7 +302,10 @@ export class FrameDecoder {
     this.#sink = sink;
   }
 
-  /** Takes the next bytes. Raises {@linkcode ProtocolError}. */
+  /**
+   * Takes the next bytes, which may change afterwards: what is told of them is valid during the call
+   * only. Raises {@linkcode ProtocolError}.
+   */
   push(chunk: Uint8Array): void {
     let bytes = chunk;
     if (this.#bodyLeft > 0) {
@@ -310,9 +313,9 @@ export class FrameDecoder {
       if (this.#bodyLeft > 0) return;
     }
     if (this.#collected > 0) {
-      this.#pieces.push(bytes);
       this.#collected += bytes.length;
-      if (this.#collected < this.#wanted) return;
+      if (this.#collected < this.#wanted) return void this.#pieces.push(bytes.slice());
+      this.#pieces.push(bytes);
       bytes = concat(this.#pieces, this.#collected);
       this.#pieces = [];
       this.#collected = 0;
@@ -360,7 +363,7 @@ export class FrameDecoder {
    * the copying linear in the message's length.
    */
   #collect(piece: Uint8Array, wholeLength: number): void {
-    this.#pieces = [piece];
+    this.#pieces = [piece.slice()];
     this.#collected = piece.length;
     this.#wanted = Math.max(piece.length + 1, Math.min(wholeLength, piece.length * 2));
   }

@@ -19,7 +19,8 @@ const growth = 16;
 export async function readBody(request: Request): Promise<Uint8Array> {
   const length = Number(request.headers.get("content-length") ?? NaN);
   try {
-    if (request.body === null || length <= smallLength) {
+    // Asking for the stream makes one, which small bodies do without.
+    if (length <= smallLength || request.body === null) {
       return new Uint8Array(await request.arrayBuffer());
     }
     return await collect(request.body, Number.isSafeInteger(length) ? length : Infinity);

@@ -34,6 +34,8 @@ export function openFor(config: Config, file: string | null): Promise<Database> 
   return openDatabase(config, {
     embeddedInit: readInit(config, file),
     applicationName: config.dialect.displayName,
+    // Bodies are read by the server alone, which has sent a piece on before it asks for the next.
+    releases: true,
     now: Date.now,
   });
 }

@@ -13,6 +13,7 @@ const adapters: ReadonlySet<string> = new Set([
   "src/database/pglite.ts",
   "src/database/connect.ts",
   "src/database/postgres.ts",
+  "src/database/reading_socket.ts",
   "src/page_assets.ts",
   "src/serving/files.ts",
   "src/serving/listen.ts",

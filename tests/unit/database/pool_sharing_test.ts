@@ -154,7 +154,7 @@ Deno.test("what is sent behind one that takes long is run again elsewhere, and a
   const shared = writes()[0]!.at(-1)!;
   ok(shared > 1, "some share a write");
   const held = replies.splice(1, shared);
-  await settle(60);
+  await settle(150);
   // The second connection serves all the others.
   for (let round = 0; round < 10; round++) {
     replies.shift()?.();
@@ -242,7 +242,7 @@ Deno.test("a short read that takes long after all is cancelled when its client l
   await first;
   const client = new AbortController();
   const slow = pool.transaction({ ...plain, pace: quick(), signal: client.signal });
-  await settle(40);
+  await settle(150);
   client.abort();
   deepStrictEqual(transports[0]!.log, ["cancel"]);
   await serveAll(opened);

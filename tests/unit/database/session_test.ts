@@ -247,7 +247,10 @@ Deno.test("Session.run breaks a body whose connection is lost", async () => {
   const { reply, done } = session.run(reading);
   const step = join(parseComplete, bindComplete);
   const begin = [step, complete("BEGIN"), step, complete("SELECT 1"), step];
-  transport.tell(join(...begin, new Uint8Array([0x44, ...int32(110), 0, 1, ...int32(100), 1])));
+  const size = 200_000;
+  transport.tell(
+    join(...begin, new Uint8Array([0x44, ...int32(10 + size), 0, 1, ...int32(size), 1])),
+  );
   const { body } = await reply;
   transport.lose("gone");
   await done;
