@@ -11,7 +11,7 @@ import { connectionSetup, type Database } from "./database.ts";
 import { connectToFirst } from "./hosts.ts";
 import { ownStatements } from "./failure.ts";
 import { createPool } from "./pool.ts";
-import { canReadInto, isReadingSocket, plainSocket, readingSocket } from "./reading_socket.ts";
+import { isReadingSocket, socketsOfRuntime } from "./reading_socket.ts";
 import { isPooled, subscribe } from "./subscribe.ts";
 import {
   type ConnectionEnvironment,
@@ -128,8 +128,11 @@ interface Connection {
 function targetsOf(options: PostgresOptions): Targets {
   const named = isConnectionUri(options.uri) || options.namesKeywords;
   const { servers, session } = connectionTargets(options.uri, environment());
+  const sockets = socketsOfRuntime();
   const common = {
-    ...(canReadInto() ? { stream: streamFor } : {}),
+    ...(sockets === null ? {} : {
+      stream: ({ ssl }: { readonly ssl?: unknown }) => ssl ? sockets.plain() : sockets.reading(),
+    }),
     keepAlive: true,
     keepAliveInitialDelayMillis: 30_000,
     enableChannelBinding: true,
@@ -137,11 +140,6 @@ function targetsOf(options: PostgresOptions): Targets {
     ...(named ? { fallback_application_name: `${options.applicationName} ${version}` } : {}),
   };
   return { servers: servers.map((settings) => ({ ...common, ...settings })), session };
-}
-
-/** What `pg` connects with: encryption needs a socket of the usual kind. */
-function streamFor({ ssl }: { readonly ssl?: unknown }): Socket {
-  return ssl ? plainSocket() : readingSocket();
 }
 
 function environment(): ConnectionEnvironment {

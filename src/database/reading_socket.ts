@@ -3,8 +3,6 @@
  *
  * @module
  */
-import { Buffer } from "node:buffer";
-import net from "node:net";
 import type { Socket } from "./connect.ts";
 
 const bufferSize = 64 * 1024;
@@ -15,35 +13,54 @@ export interface ReadingSocket extends Socket {
   readInto(take: (chunk: Uint8Array) => void): void;
 }
 
-/** Whether sockets of this runtime can read into a given buffer. */
-export function canReadInto(): boolean {
-  const { Deno, process, Bun } = globalThis as {
-    Deno?: unknown;
+/** Makes the sockets that `pg` connects with. */
+export interface Sockets {
+  reading(): ReadingSocket;
+  /** One of the usual kind, which encryption needs. */
+  plain(): Socket;
+}
+
+/** The modules of Node that sockets are made of. They are not imported, as browsers have none. */
+interface NodeModules {
+  readonly net: typeof import("node:net");
+  readonly buffer: typeof import("node:buffer");
+}
+
+/** Null where sockets cannot read into a given buffer. */
+export function socketsOfRuntime(): Sockets | null {
+  const modules = nodeModules();
+  if (modules === null) return null;
+  const { net, buffer: { Buffer } } = modules;
+  return {
+    reading: () => {
+      let take: ((chunk: Uint8Array) => void) | null = null;
+      const callback = (length: number, bytes: Uint8Array) => {
+        const chunk = bytes.subarray(0, length);
+        // Until somebody takes them, copies are told as `pg` expects them.
+        if (take === null) socket.emit("data", Buffer.from(chunk));
+        else take(chunk);
+        return true;
+      };
+      const socket = new net.Socket({ onread: { buffer: new Uint8Array(bufferSize), callback } });
+      return Object.assign(socket, {
+        readInto: (taker: (chunk: Uint8Array) => void) => void (take = taker),
+      }) as unknown as ReadingSocket;
+    },
+    plain: () => new net.Socket() as unknown as Socket,
+  };
+}
+
+/** Node and Deno have what is needed; Bun and Workers only look as if they had. */
+function nodeModules(): NodeModules | null {
+  const { Bun, WebSocketPair, process } = globalThis as {
     Bun?: unknown;
-    process?: { versions?: { node?: string } };
+    WebSocketPair?: unknown;
+    process?: { getBuiltinModule?(name: string): unknown };
   };
-  return Bun === undefined && (Deno !== undefined || process?.versions?.node !== undefined) &&
-    (globalThis as { WebSocketPair?: unknown }).WebSocketPair === undefined;
-}
-
-/** Makes one, not connected yet. Until somebody takes its bytes, copies of them are told as `data`. */
-export function readingSocket(): ReadingSocket {
-  let take: ((chunk: Uint8Array) => void) | null = null;
-  const callback = (length: number, bytes: Uint8Array) => {
-    const chunk = bytes.subarray(0, length);
-    if (take !== null) take(chunk);
-    else socket.emit("data", Buffer.from(chunk));
-    return true;
-  };
-  const socket = new net.Socket({ onread: { buffer: new Uint8Array(bufferSize), callback } });
-  return Object.assign(socket, {
-    readInto: (taker: (chunk: Uint8Array) => void) => void (take = taker),
-  }) as unknown as ReadingSocket;
-}
-
-/** A socket of the usual kind. */
-export function plainSocket(): Socket {
-  return new net.Socket() as unknown as Socket;
+  if (Bun !== undefined || WebSocketPair !== undefined) return null;
+  const get = process?.getBuiltinModule;
+  if (get === undefined) return null;
+  return { net: get("node:net"), buffer: get("node:buffer") } as NodeModules;
 }
 
 /** Whether a socket is one. */
