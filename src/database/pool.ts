@@ -14,7 +14,8 @@ import {
   type PoolCounts,
   versionBatch,
 } from "./database.ts";
-import { type Pace, RoundTrip } from "./pace.ts";
+import { Alarm } from "./alarm.ts";
+import { Lanes } from "./lanes.ts";
 import { type Asked, mayShare, PoolQueue } from "./pool_queue.ts";
 import { type Named, traceConnection, traceUse } from "./pool_trace.ts";
 import type { Task } from "./run.ts";
@@ -39,17 +40,6 @@ const watchPeriod = 1000;
 const longestStallWhileOthersWait = 3000;
 const longestStall = 30_000;
 
-/** So many batches share a write at most, and so many milliseconds of the server's time. */
-const mostShared = 16;
-const longestShared = 1;
-/**
- * So many connections at least carry short reads. While they are busy, those that come wait and share
- * a write, although other connections may be free: one write for several spares both sides work. What
- * keeps the server busy for longer gets a connection more for each so many milliseconds, as then it is
- * the server that has to work at several things at a time.
- */
-const fewestLanes = 2;
-const laneStep = 0.2;
 /** What shares a write is expected to be over within so many milliseconds. */
 const pulsePeriod = 50;
 
@@ -82,17 +72,15 @@ class Pool implements Database {
   /** Used last is taken first, so that the others can age. */
   readonly #idle: Member[] = [];
   readonly #queue = new PoolQueue();
-  readonly #roundTrip = new RoundTrip();
-  /** How many members have a lane that is not empty. */
-  #lanes = 0;
+  readonly #lanes: Lanes;
   #opening = 0;
   #refusedAt = -Infinity;
   #timeouts = 0;
   #generation = 0;
-  #reaper: ReturnType<typeof setTimeout> | null = null;
-  #watch: ReturnType<typeof setTimeout> | null = null;
-  #pulse: ReturnType<typeof setTimeout> | null = null;
-  #deadline: ReturnType<typeof setTimeout> | null = null;
+  readonly #reaper = new Alarm(() => this.#reap());
+  readonly #watch = new Alarm(() => this.#endStalls());
+  readonly #pulse = new Alarm(() => this.#freeLanes());
+  readonly #deadline = new Alarm(() => this.#refuseOverdue(), "awaited");
   #closing: (() => void) | null = null;
   #closed = false;
   /** Whom the steps of the pool are told; null in all but the most talkative log. */
@@ -101,9 +89,11 @@ class Pool implements Database {
   readonly subscribe = null;
 
   constructor(options: PoolOptions) {
+    const lanes = new Lanes(options.max);
+    this.#lanes = lanes;
     this.#options = {
       ...options,
-      onTook: (paces, ms) => this.#took(paces, ms),
+      onTook: (paces, ms) => lanes.took(paces, ms),
     };
   }
 
@@ -144,7 +134,7 @@ class Pool implements Database {
 
   async close(): Promise<void> {
     this.#closed = true;
-    this.#stopReaper();
+    this.#reaper.clear();
     this.#refuseAll(errors.cannotConnect("the database was closed"));
     this.flush();
     if (this.#members.size + this.#opening === 0) return this.#stopTimers();
@@ -154,11 +144,11 @@ class Pool implements Database {
   #ask(asked: Asked): void {
     const shares = mayShare(asked);
     // While somebody waits although a connection is free, it is for a lane.
-    if (this.#idle.length > 0 && !(shares && this.#lanes >= this.#lanesFor(asked))) {
+    if (this.#idle.length > 0 && !(shares && this.#lanes.areFullFor(asked))) {
       return this.#lend(this.#idle.pop()!, [asked]);
     }
     this.#wait(asked, shares);
-    if (this.#idle.length > 0) this.#startPulse();
+    if (this.#idle.length > 0) this.#pulse.set(pulsePeriod);
     else this.#grow();
   }
 
@@ -175,7 +165,7 @@ class Pool implements Database {
     }
     asked.deadline = performance.now() + this.#options.acquisitionTimeout;
     this.#queue.add(asked);
-    this.#startDeadline(asked.deadline);
+    this.#deadline.set(this.#options.acquisitionTimeout);
   }
 
   #lend(member: Member, asked: readonly Asked[]): void {
@@ -183,17 +173,17 @@ class Pool implements Database {
     if (shares) {
       member.lane = asked;
       member.began = Date.now();
-      this.#lanes++;
-      this.#startPulse();
+      this.#lanes.taken++;
+      this.#pulse.set(pulsePeriod);
     } else {
       member.stopListening = cancelWith(member, asked[0]!);
     }
-    this.#startWatch();
+    this.#watch.set(watchPeriod);
     const use = this.#trace === null ? null : traceUse(this.#trace, member, asked);
     member.session.runAll(use?.tasks ?? asked, {
       handedBack: (tasks) => this.#handedBack(tasks as readonly Asked[]),
       free: () => {
-        if (member.lane.length > 0) this.#lanes--;
+        if (member.lane.length > 0) this.#lanes.taken--;
         member.lane = [];
         use?.ended();
         const cancelled = member.stopListening?.() ?? false;
@@ -225,32 +215,14 @@ class Pool implements Database {
   /** Lends a free session to who is next; false when nobody waits. */
   #lendNext(member: Member): boolean {
     while (this.#queue.size > 0) {
-      const asked = this.#queue.take((first) => this.#shareOf(first)).filter(isWanted);
+      const asked = this.#queue.take((first) => this.#lanes.share(first, this.#queue.size)).filter(
+        isWanted,
+      );
       if (asked.length === 0) continue;
       this.#lend(member, asked);
       return true;
     }
     return false;
-  }
-
-  /** How many connections may carry short reads of this kind. */
-  #lanesFor({ batch: { pace } }: Asked): number {
-    const more = Math.floor((pace?.cost ?? 0) / laneStep);
-    return Math.min(this.#options.max, fewestLanes + more);
-  }
-
-  /** How many of those that wait, from this one on, are to share a write. */
-  #shareOf(asked: Asked): number {
-    const free = Math.max(1, this.#lanesFor(asked) - this.#lanes);
-    const few = Math.ceil(longestShared / (asked.batch.pace?.cost ?? laneStep));
-    return Math.min(mostShared, few, Math.ceil(this.#queue.size / free));
-  }
-
-  /** Notes how long batches took that were sent in one write. */
-  #took(paces: readonly Pace[], ms: number): void {
-    if (paces.length === 1) return paces[0]!.note(this.#roundTrip.without(ms), "alone");
-    const each = this.#roundTrip.share(ms, paces.length);
-    for (const pace of new Set(paces)) pace.note(each, "shared");
   }
 
   /**
@@ -351,22 +323,12 @@ class Pool implements Database {
     member.session.end();
   }
 
-  #startWatch(): void {
-    if (this.#watch !== null) return;
-    this.#watch = setTimeout(() => {
-      this.#watch = null;
-      this.#endStalls();
-      this.#grow();
-      if (this.#members.size > this.#idle.length) this.#startWatch();
-    }, watchPeriod);
-    unref(this.#watch);
-  }
-
   /**
    * Breaks bodies that are not read, which would keep their connections for ever; and, while somebody
    * has waited for long, the one that is read most slowly.
    */
   #endStalls(): void {
+    if (this.#members.size > this.#idle.length) this.#watch.set(watchPeriod);
     const wanted = this.#queue.size > 0 || this.#closed;
     const longest = wanted ? longestStallWhileOthersWait : longestStall;
     for (const { session } of [...this.#members]) {
@@ -389,16 +351,6 @@ class Pool implements Database {
     return false;
   }
 
-  #startPulse(): void {
-    if (this.#pulse !== null) return;
-    this.#pulse = setTimeout(() => {
-      this.#pulse = null;
-      this.#freeLanes();
-      if (this.#lanes > 0 || (this.#idle.length > 0 && this.#queue.size > 0)) this.#startPulse();
-    }, pulsePeriod);
-    unref(this.#pulse);
-  }
-
   /** Short reads that take long after all hold nobody up. */
   #freeLanes(): void {
     const overdue = Date.now() - pulsePeriod;
@@ -406,35 +358,27 @@ class Pool implements Database {
       if (member.lane.length > 0 && member.began < overdue) this.#freeLane(member);
     }
     if (this.#idle.length > 0 && this.#queue.size > 0) this.#serve();
+    const someWait = this.#idle.length > 0 && this.#queue.size > 0;
+    if (this.#lanes.taken > 0 || someWait) this.#pulse.set(pulsePeriod);
   }
 
   #freeLane(member: Member): void {
     member.lane = [];
-    this.#lanes--;
+    this.#lanes.taken--;
     const slow = member.session.handBackRest();
     if (slow === null) return;
     slow.batch.pace?.refuse();
     member.stopListening = cancelWith(member, slow);
   }
 
-  #startDeadline(at: number): void {
-    if (this.#deadline !== null) return;
-    this.#deadline = setTimeout(() => {
-      this.#deadline = null;
-      const next = this.#refuseOverdue();
-      if (next !== null) this.#startDeadline(next);
-    }, Math.max(0, at - performance.now()));
-  }
-
-  /** Tells those who have waited too long; returns when the next one will have. */
-  #refuseOverdue(): number | null {
+  /** Tells those who have waited too long. */
+  #refuseOverdue(): void {
     const now = performance.now();
     for (const asked of [...this.#queue]) {
-      if (asked.deadline > now) return asked.deadline;
+      if (asked.deadline > now) return this.#deadline.set(asked.deadline - now);
       this.#timeouts++;
       this.#refuse(asked, errors.acquisitionTimeout());
     }
-    return null;
   }
 
   /** A session was closed, by either side. */
@@ -456,24 +400,14 @@ class Pool implements Database {
   }
 
   #stopTimers(): void {
-    for (const timer of [this.#watch, this.#pulse]) if (timer !== null) clearTimeout(timer);
-    this.#watch = null;
-    this.#pulse = null;
-    if (this.#queue.size > 0 || this.#deadline === null) return;
-    clearTimeout(this.#deadline);
-    this.#deadline = null;
+    for (const alarm of [this.#watch, this.#pulse]) alarm.clear();
+    if (this.#queue.size === 0) this.#deadline.clear();
   }
 
   #startReaper(): void {
     const { maxIdleTime, maxLifetime } = this.#options;
     const period = Math.min(maxIdleTime, maxLifetime) / 2;
-    if (this.#reaper !== null || period === Infinity) return;
-    this.#reaper = setTimeout(() => {
-      this.#reaper = null;
-      this.#reap();
-      if (this.#idle.length > 0) this.#startReaper();
-    }, Math.max(period, 100));
-    unref(this.#reaper);
+    if (period !== Infinity) this.#reaper.set(Math.max(period, 100));
   }
 
   #reap(): void {
@@ -486,11 +420,7 @@ class Pool implements Database {
     for (const member of ended) {
       this.#retire(member, isOld(member) ? "max lifetime" : "max idletime");
     }
-  }
-
-  #stopReaper(): void {
-    if (this.#reaper !== null) clearTimeout(this.#reaper);
-    this.#reaper = null;
+    if (this.#idle.length > 0) this.#startReaper();
   }
 }
 
@@ -519,9 +449,4 @@ function isWanted({ batch: { signal }, reject }: Asked): boolean {
   if (signal?.aborted !== true) return true;
   reject(signal.reason);
   return false;
-}
-
-/** Lets the process end although the timer is set, where the runtime has such a thing. */
-function unref(timer: unknown): void {
-  (timer as { unref?: () => void }).unref?.();
 }
