@@ -34,6 +34,8 @@ export interface PoolOptions extends SessionOptions {
   readonly now: () => number;
 }
 
+/** Connections that are being opened are waited for so long when the pool closes. */
+const longestFarewell = 500;
 /** How often it is looked whether bodies are read, and whether more connections can be had. */
 const watchPeriod = 1000;
 /** A body that nobody reads for so long gives way to those who wait for a connection. */
@@ -81,6 +83,7 @@ class Pool implements Database {
   readonly #watch = new Alarm(() => this.#endStalls());
   readonly #pulse = new Alarm(() => this.#freeLanes());
   readonly #deadline = new Alarm(() => this.#refuseOverdue(), "awaited");
+  readonly #farewell = new Alarm(() => this.#closing?.(), "awaited");
   #closing: (() => void) | null = null;
   #closed = false;
   /** Whom the steps of the pool are told; null in all but the most talkative log. */
@@ -138,7 +141,12 @@ class Pool implements Database {
     this.#refuseAll(errors.cannotConnect("the database was closed"));
     this.flush();
     if (this.#members.size + this.#opening === 0) return this.#stopTimers();
-    await new Promise<void>((resolve) => this.#closing = resolve);
+    await new Promise<void>((resolve) => {
+      this.#closing = resolve;
+      // A server that does not answer keeps nobody from ending.
+      if (this.#members.size === 0) this.#farewell.set(longestFarewell);
+    });
+    this.#farewell.clear();
   }
 
   #ask(asked: Asked): void {

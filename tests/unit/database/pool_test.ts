@@ -265,6 +265,16 @@ Deno.test("a pool closes connections that are idle or old", async () => {
   await closeNow(pool, serve);
 });
 
+Deno.test("close does not wait for a server that never answers", async () => {
+  const { pool } = open({ connect: () => new Promise(() => {}) });
+  const code = codeOf(pool.transaction(batch));
+  await settle();
+  const began = performance.now();
+  await pool.close();
+  ok(performance.now() - began < 2000);
+  strictEqual(await code, "000");
+});
+
 Deno.test("a body that is read in drips gives way to who has waited for long", async () => {
   let now = 0;
   const transports: FakeTransport[] = [];
