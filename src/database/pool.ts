@@ -147,6 +147,7 @@ class Pool implements Database {
       if (this.#members.size === 0) this.#farewell.set(longestFarewell);
     });
     this.#farewell.clear();
+    this.#stopTimers();
   }
 
   #ask(asked: Asked): void {
