@@ -60,7 +60,9 @@ async function once(
     const database = await openFor(config, file);
     const { observe } = log;
     const source = () => sourceOf(file);
-    const service = await Service.create({ source, database, now: Date.now, observe });
+    // What ends a service makes the work reject.
+    const onFatal = () => {};
+    const service = await Service.create({ source, database, now: Date.now, observe, onFatal });
     await work(service);
     await service.close();
   } catch (error) {

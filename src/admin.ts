@@ -33,7 +33,7 @@ export function adminHandler(
     new Map([
       ["/metrics", {
         type: "text/plain; charset=utf-8",
-        body: () => prometheusText(service.figures(), service.dialect.productToken),
+        body: () => prometheusText(service.figures(), service.dialect.settingPrefix),
       }],
       ["/schema_cache", {
         type: "application/json; charset=utf-8",

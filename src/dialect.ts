@@ -29,7 +29,7 @@ export interface Dialect {
   readonly vendor: string;
   /** Prefix of environment variables, without the underscore. */
   readonly environmentPrefix: string;
-  /** Prefix of in-database settings, without the dot. */
+  /** Prefix of in-database settings, without the dot, and of metrics, without the underscore. */
   readonly settingPrefix: string;
   /** Where the interface is documented for those who use it; null where it is nowhere but here. */
   readonly documentation: string | null;

@@ -55,6 +55,11 @@ export class Failures {
     }
   }
 
+  /** Whether the login was refused, and that is the end; nothing else is judged. */
+  isRefusal(thrown: unknown): boolean {
+    return fatalFailure(thrown)?.kind === "login" && this.isEnd(thrown);
+  }
+
   /** The listener's connection failed, for this reason: whether the service is at its end. */
   isListenerEnd(reason: string): boolean {
     return (isLoginRefused(reason) && this.isEnd(errors.cannotConnect(reason))) ||

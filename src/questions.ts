@@ -34,11 +34,19 @@ export class Questions {
   readonly #database: Database;
   readonly #dialect: Dialect;
   readonly #observe: (event: Observation) => void;
+  readonly #isEnd: (thrown: unknown) => boolean;
 
-  constructor(database: Database, dialect: Dialect, observe: (event: Observation) => void) {
+  /** What `isEnd` says yes to is not lived with: the question rejects. */
+  constructor(
+    database: Database,
+    dialect: Dialect,
+    observe: (event: Observation) => void,
+    isEnd: (thrown: unknown) => boolean,
+  ) {
     this.#database = database;
     this.#dialect = dialect;
     this.#observe = observe;
+    this.#isEnd = isEnd;
   }
 
   /** The configuration in the database; none when it cannot be asked for, which is reported. */
@@ -100,6 +108,7 @@ export class Questions {
   }
 
   #failed(what: "configuration" | "roles", thrown: unknown): void {
+    if (this.#isEnd(thrown)) throw thrown;
     const error = errorFacts(thrown, this.#dialect);
     this.#observe({ kind: "database-config-failed", what, error });
   }

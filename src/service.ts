@@ -94,13 +94,14 @@ export class Service {
     this.traceStage = options.traceStage ?? null;
     this.#snapshot = snapshot;
     this.#unloaded = options.unloaded ?? "why";
-    this.#questions = new Questions(this.database, this.dialect, this.observe);
     this.#failures = new Failures({
       dialect: this.dialect,
       observe: this.observe,
       recovers: () => this.#snapshot.config.dbPoolAutomaticRecovery,
       onFatal: options.onFatal ?? null,
     });
+    const isEnd = (thrown: unknown) => this.#failures.isRefusal(thrown);
+    this.#questions = new Questions(this.database, this.dialect, this.observe, isEnd);
     const load = () => this.#loadSchema();
     this.#schema = options.loading === "unshared" ? unsharedLoading(load) : new Reloader({
       load,
@@ -182,7 +183,8 @@ export class Service {
 
   /**
    * Reads the configuration once, without serving, with the role's path as it is shown; rejects when
-   * it cannot be used. That the database cannot be asked is reported.
+   * it cannot be used, and when the database refuses the login. That the database cannot be asked
+   * for other reasons is reported.
    */
   async readConfig(): Promise<Config> {
     const { config, auth } = await this.#readConfig();
@@ -269,8 +271,11 @@ export class Service {
     try {
       version = await this.database.version();
     } catch (thrown) {
-      if (this.#failures.isEnd(thrown)) throw thrown;
-      this.observe({ kind: "version-failed", error: errorFacts(thrown, this.dialect) });
+      const isTold = this.#failures.isRefusal(thrown) || this.#failures.isEnding;
+      if (!isTold) {
+        this.observe({ kind: "version-failed", error: errorFacts(thrown, this.dialect) });
+      }
+      this.#failures.isEnd(thrown);
       throw thrown;
     }
     this.observe({ kind: "connected", version });
@@ -287,7 +292,7 @@ export class Service {
       return await this.#readConfig(version);
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);
-      this.observe({ kind: "config-reload-failed", message });
+      if (!this.isEnding) this.observe({ kind: "config-reload-failed", message });
       return null;
     }
   }
@@ -323,13 +328,16 @@ export class Service {
   #schemaFailed(thrown: unknown, config: Config): void {
     const isTold = thrown instanceof ServiceError && this.#unloaded === "why";
     this.#snapshot = { ...this.#snapshot, cacheError: isTold ? thrown : null };
-    if (this.#failures.isEnd(thrown) || this.#failures.isOwnMistake(thrown)) return;
+    if (this.isEnding || this.#failures.isRefusal(thrown) || this.#failures.isOwnMistake(thrown)) {
+      return;
+    }
     this.observe({
       kind: "schema-cache-failed",
       schemas: config.dbSchemas,
       extraSearchPath: config.dbExtraSearchPath,
       error: errorFacts(thrown, this.dialect),
     });
+    this.#failures.isEnd(thrown);
   }
 
   #makeListener(): Listener | null {

@@ -109,7 +109,7 @@ export function requestTransaction(
     // What was only read can be shown before the end; what is written only when it is certain.
     stream: access === "read only" && isolation !== "serializable",
     ...(isImplicit ? { block: "implicit" } : {}),
-    ...(isImplicit && pace !== undefined && access === "read only" ? { pace } : {}),
+    ...(isImplicit && pace !== undefined && mayRunTwice(plan, config) ? { pace } : {}),
   };
   return { batch, estimate, overrides, explained: explained ? before.length : null };
 }
@@ -193,6 +193,15 @@ export function queryOf(plan: DataPlan): Query {
     default:
       return plan satisfies never;
   }
+}
+
+/**
+ * Whether nobody notices when the transaction is run a second time. One that only reads may notify,
+ * lock or call other servers all the same, in functions that do not say that they do nothing of it.
+ */
+function mayRunTwice(plan: DataPlan, { dbPreRequest }: TransactionConfig): boolean {
+  if (accessOf(plan) !== "read only" || dbPreRequest !== null) return false;
+  return plan.kind !== "call" || plan.call.routine.volatility !== "volatile";
 }
 
 function accessOf(plan: DataPlan): Batch["access"] {

@@ -51,13 +51,14 @@ export interface Batch {
   readonly signal?: AbortSignal;
   /**
    * `implicit` leaves BEGIN and COMMIT out: the statements are one transaction because they are sent
-   * together, of the isolation level `read committed`, whose access mode they set themselves. Only
-   * where `end` is `commit`. Where connections are not prepared for it, it is a block all the same.
+   * together, of the isolation level `read committed`. The first of them sets isolation level and
+   * access mode, which fails with 25001 where the connection's defaults are others. Only where `end`
+   * is `commit`. Where connections are not prepared for it, it is a block all the same.
    */
   readonly block?: "explicit" | "implicit";
   /**
    * How long batches like this one take. Those that have it may share a write with others, and may be
-   * run a second time: they only read, and are `implicit`.
+   * run a second time: nobody notices it, and they are `implicit`.
    */
   readonly pace?: Pace;
 }

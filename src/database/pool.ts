@@ -213,6 +213,7 @@ class Pool implements Database {
     for (const each of asked) each.alone = true;
     this.#queue.putBack(asked);
     this.#serve();
+    this.#refuseOverdue();
   }
 
   /** Gives free connections to those who wait, or opens more. */

@@ -40,7 +40,7 @@ export class Run {
   at = 0;
   /** "ending" once COMMIT or ROLLBACK is on its way in a write of its own. */
   phase: "running" | "ending" | "cleaning" = "running";
-  /** The batch ran before, with a prepared statement that had become stale. */
+  /** The batch ran before, and failed of the state of the connection alone. */
   retried = false;
   /** Nobody waits for the answer any more. */
   settled = false;
@@ -58,9 +58,19 @@ export class Run {
     this.#rows = task.batch.statements.map(() => noRows);
   }
 
-  /** The same batch, to be run once more. */
+  /**
+   * Whether a transaction without BEGIN was not what it should have been: the connection's defaults
+   * were changed, and its first statement, which looks at that, was refused.
+   */
+  get metOtherDefaults(): boolean {
+    const { failure } = this;
+    return !this.isBlock && failure instanceof DatabaseError && failure.statement === 0 &&
+      failure.failure.sqlstate === activeTransaction;
+  }
+
+  /** The same batch, to be run once more; with a BEGIN when it did not go well without one. */
   again(body: AnswerBodyOptions): Run {
-    const next = new Run(this.task, this.isBlock, body);
+    const next = new Run(this.task, this.isBlock || this.metOtherDefaults, body);
     next.retried = true;
     return next;
   }
@@ -133,6 +143,9 @@ export class Run {
     this.#lastColumn = null;
   }
 }
+
+/** What a transaction's mode cannot be changed with any more. */
+const activeTransaction = "25001";
 
 const beginTexts = {
   "read only": {

@@ -79,7 +79,7 @@ export class Session {
   /** What was sent together, and which of it the server is at. */
   #runs: readonly Run[] = [];
   #position = 0;
-  /** Runs that met a stale statement, and are sent once more when the others are over. */
+  /** Runs that failed of the connection's state, and are sent once more when the others are over. */
   #again: Run[] = [];
   #events: RunEvents | null = null;
   #closed = false;
@@ -320,6 +320,7 @@ export class Session {
   }
 
   #failed(current: Run, status: number): void {
+    if (current.metOtherDefaults) this.#setup = this.#options.setup ?? null;
     const again = mayRetry(current);
     if (!again) current.reject(current.failure);
     if (status === idleStatus) {
@@ -414,10 +415,13 @@ function statementsOf({ task: { batch }, isBlock }: Run): readonly Statement[] {
 
 const idleStatus = 0x49;
 
-/** Nothing was done by a batch that met a stale statement; a new try prepares it anew. */
-function mayRetry({ failure, retried, settled }: Run): boolean {
+/**
+ * Nothing was done by a batch that met a stale statement, which a new try prepares anew, or defaults
+ * that were not those of the setup.
+ */
+function mayRetry({ failure, retried, settled, metOtherDefaults }: Run): boolean {
   return !retried && !settled && failure instanceof DatabaseError &&
-    isStaleStatement(failure.failure);
+    (metOtherDefaults || isStaleStatement(failure.failure));
 }
 
 const unknownStatement = "26000";

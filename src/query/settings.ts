@@ -96,14 +96,19 @@ function plainRest([role, claims, method, path, headers, cookies]: readonly Para
 const clean =
   sql`, set_config('response.headers', '', true), set_config('response.status', '', true)`;
 
+/** Fails unless the transaction is of that level from its beginning, whose default a function may change. */
+const committed = sql`, set_config('transaction_isolation', 'read committed', true)`;
+
 /**
  * Statements as short as these are run rather than compiled to machine code, unless the role or the
  * function wants it so.
  */
 const cleaning: Readonly<Record<SettingsExtent, Sql>> = {
   block: sql`${clean}, set_config('jit', 'off', true)`,
-  reading: sql`${clean}, set_config('transaction_read_only', 'on', true)`,
-  writing: clean,
+  reading: sql`${clean}${committed}, set_config('transaction_read_only', 'on', true)`,
+  // Fails, too, unless the transaction may write from its beginning, which it never may on a standby.
+  writing:
+    sql`${clean}${committed}, set_config('transaction_read_only', pg_is_in_recovery()::text, true)`,
 };
 
 function plainParams(settings: TransactionSettings): readonly ParamValue[] {

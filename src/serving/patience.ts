@@ -19,3 +19,24 @@ export async function atMost(milliseconds: number, work: Promise<unknown>): Prom
     clearTimeout(timer);
   }
 }
+
+/** When waiting is in vain. */
+export interface Stillness {
+  readonly isBusy: () => boolean;
+  /** Milliseconds between looks. */
+  readonly period: number;
+  /** So many looks one after the other at which nothing is busy are enough. */
+  readonly looks: number;
+}
+
+/** Resolves when the work is done, or when nothing has been busy with it for long; rejects with it. */
+export async function whileBusy(
+  work: Promise<unknown>,
+  { isBusy, period, looks }: Stillness,
+): Promise<void> {
+  let done = false;
+  const ended = work.then(() => void (done = true));
+  for (let still = 0; !done && still < looks; still = isBusy() ? 0 : still + 1) {
+    await atMost(period, ended);
+  }
+}

@@ -5,6 +5,7 @@
  */
 import { adminHandler } from "../admin.ts";
 import type { Config } from "../config/options.ts";
+import type { PoolCounts } from "../database/database.ts";
 import { isEmbedded } from "../database/open.ts";
 import { hasBody } from "../errors/http_text.ts";
 import { serviceHandler } from "../handler.ts";
@@ -16,7 +17,7 @@ import { adminBinding, apiBinding } from "./binding.ts";
 import { embeddedFolder, openFor, sourceOf } from "./files.ts";
 import { listen, type Listening } from "./listen.ts";
 import type { Log } from "./log.ts";
-import { atMost } from "./patience.ts";
+import { atMost, whileBusy } from "./patience.ts";
 import { stopSignal, watchSignals } from "./signals.ts";
 import { stageTracer } from "./tracing.ts";
 
@@ -46,9 +47,23 @@ export async function serve(file: string | null, config: Config, log: Log): Prom
   if (goesOn) api = await serveApi(service, config);
   await stopped;
   unwatch();
-  await Promise.all([api?.shutdown(), admin?.shutdown()]);
+  await whileBusy(Promise.all([api?.shutdown(), admin?.shutdown()]), {
+    isBusy: () => isAtWork(service.database.counts()),
+    period: 1000,
+    looks: patience,
+  });
   // Data in this process must be on disk; a server manages without a farewell.
   await (embedded ? service.close() : atMost(farewell, service.close()));
+}
+
+/**
+ * Seconds without work for the database after which the end comes, whoever has sent half a request:
+ * the other half may never come.
+ */
+const patience = 20;
+
+function isAtWork({ inUse, waiting }: PoolCounts): boolean {
+  return inUse > 0 || waiting > 0;
 }
 
 /** Milliseconds for closing connections, of which one may still be waiting for its server. */

@@ -23,8 +23,11 @@ export interface Shape {
   readonly hasBody: boolean;
 }
 
-/** Longer ones are planned each time, so that clients cannot make much be remembered. */
-const longestQuery = 2048;
+/**
+ * Query strings of more characters are planned each time, and so are requests whose other parts that
+ * shape them, or the keys of whose payload, have more: clients cannot make much be remembered.
+ */
+const longest = 2048;
 
 /** Headers that what is done depends on, beside the token. */
 const readingHeaders = ["accept", "prefer", "range", "accept-profile"] as const;
@@ -44,12 +47,13 @@ export function readShape({ method, path, query, headers }: RequestPieces): Shap
   const shaping = shapingHeaders.get(method);
   if (shaping === undefined) return null;
   // No other text has NUL, which parts the key's pieces; this one is to be refused.
-  if (query.length > longestQuery || query.includes("%00") || path.includes("%00")) return null;
+  if (query.length > longest || query.includes("%00") || path.includes("%00")) return null;
   let key = `${method}\0${path}`;
   for (const name of shaping) {
     const value = headers[name];
     key += value === undefined ? "\0" : `\0=${value}`;
   }
+  if (key.length > longest) return null;
   const reads = shaping === readingHeaders;
   const calls = reads && path.startsWith("/rpc/");
   const values: string[] = [];
@@ -76,7 +80,7 @@ export function payloadKey(payload: Payload | null): string | null {
   if (payload.kind !== "json" || payload.keys?.length === 0) return null;
   const keys = payload.keys === null ? "" : `\0${payload.keys.join("\0")}`;
   const isPlain = payload.keys === null || !payload.keys.some((key) => key.includes("\0"));
-  return isPlain ? `\0b${payload.shape}\0${payload.source}${keys}` : null;
+  return isPlain && keys.length <= longest ? `\0b${payload.shape}\0${payload.source}${keys}` : null;
 }
 
 /** The query string in the form that stands for all equivalent ones. */

@@ -43,6 +43,7 @@ interface Filling {
 }
 
 interface Known {
+  /** Without headers and cookies. */
   readonly request: ApiRequest;
   readonly plan: DataPlan;
   readonly main: Template;
@@ -145,7 +146,9 @@ export class ShapeCache {
       ? null
       : templateOf(again.estimate, query.estimate, marks);
     if (main === null || (again.estimate === null) !== (estimate === null)) return null;
-    return { request: head.request, plan: planned, main, estimate, pace: new Pace() };
+    // What a client sent is not kept: others come with headers of their own.
+    const bare = { ...head.request, headers: {}, cookies: {} };
+    return { request: bare, plan: planned, main, estimate, pace: new Pace() };
   }
 }
 

@@ -263,3 +263,27 @@ Deno.test("what was learnt in one schema is found by the search path of each req
       "create function other.here() returns text stable language sql as 'select current_schema()'; " +
       "create function api.here() returns text stable language sql as 'select current_schema()'",
   }));
+
+Deno.test("a function that changes what a connection's transactions begin as changes its own alone", () =>
+  withOwn(async ({ ask }) => {
+    const modes = (access: string) => [200, { access, isolation: "read committed" }];
+    for (let round = 0; round < 3; round++) {
+      deepStrictEqual(await ask("/rpc/spoil", { method: "POST" }), [200, "spoilt"]);
+      deepStrictEqual(await ask("/rpc/modes", { method: "POST" }), modes("read write"));
+      deepStrictEqual(await ask("/rpc/spoil", { method: "POST" }), [200, "spoilt"]);
+      deepStrictEqual(await ask("/rpc/modes"), modes("read only"));
+      deepStrictEqual(await ask("/rpc/modes", { method: "POST" }), modes("read write"));
+      deepStrictEqual(await ask("/rpc/spoil"), [200, "spoilt"]);
+      const answers = await Promise.all(Array.from({ length: 20 }, () => ask("/rpc/modes")));
+      for (const answer of answers) deepStrictEqual(answer, modes("read only"));
+    }
+  }, {
+    before:
+      "create function api.spoil() returns text stable language sql as $$ select 'spoilt' from " +
+      "set_config('default_transaction_isolation', 'serializable', false) isolation, " +
+      "set_config('default_transaction_read_only', 'on', false) access $$; " +
+      "create function api.modes() returns json language sql volatile as $$ " +
+      "select json_build_object('access', case current_setting('transaction_read_only') " +
+      "when 'on' then 'read only' else 'read write' end, " +
+      "'isolation', current_setting('transaction_isolation')) $$",
+  }));

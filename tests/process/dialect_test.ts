@@ -37,4 +37,6 @@ app { settings { region = "eu" } }
   const missing = await service.fetch("GET /todo");
   strictEqual(missing.headers.get("Proxy-Status"), "PostgREST; error=PGRST205");
   await missing.body?.cancel();
+  const metrics = await service.fetchAdmin("GET /metrics");
+  match(await metrics.text(), /^pgrst_db_pool_max 1\.0$/m);
 });

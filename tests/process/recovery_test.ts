@@ -87,6 +87,34 @@ for (const [title, change, last] of ends) {
   });
 }
 
+for (const option of ["--dump-config", "--dump-schema", "--types"]) {
+  Deno.test(`${option} with a wrong password prints nothing, says why and ends with 1`, async () => {
+    const wrong = { ...config, "db-uri": uriOf("postgres", "wrong") };
+    await using service = await startService(wrong, { args: [option] });
+    strictEqual((await service.status).code, 1);
+    await Promise.all([service.stdout.ended, service.stderr.ended]);
+    deepStrictEqual(service.stdout.all, []);
+    match(
+      texts(service)[0]!,
+      /^Failed to establish a connection\. .*password authentication failed/,
+    );
+    strictEqual(service.stderr.all.length, 2);
+  });
+}
+
+Deno.test("without recovery the process says what it could not recover from", async () => {
+  const unknown = { ...config, "db-uri": uriOf("nothing", "p"), "db-channel-enabled": false };
+  const lonely = { ...unknown, "db-pool-automatic-recovery": false };
+  await using service = await startService(lonely);
+  await service.status;
+  await service.stderr.ended;
+  match(texts(service).at(-2)!, /^Failed to query the PostgreSQL version\. .*does not exist/);
+  await using dump = await startService(lonely, { args: ["--dump-schema"] });
+  strictEqual((await dump.status).code, 1);
+  await dump.stderr.ended;
+  match(texts(dump).join("\n"), /^Failed to load the schema cache using .*does not exist/m);
+});
+
 Deno.test("the process ends with 1 on a server that is too old", async () => {
   await withClient(server.uri(), async (client) => {
     await client.query(`

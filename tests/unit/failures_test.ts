@@ -41,6 +41,14 @@ type Row = readonly [
 
 const rows: readonly Row[] = [
   ["a refused login", {}, (f) => f.isEnd(login), ["connect-failed", "end"]],
+  ["a refused login, asked for alone", {}, (f) => f.isRefusal(login), ["connect-failed", "end"]],
+  ["a pooler, asked for refusal", {}, (f) => f.isRefusal(statementMode), []],
+  [
+    "a server that is not there without recovery, asked for refusal",
+    { recovers: false },
+    (f) => f.isRefusal(unreachable),
+    [],
+  ],
   ["a pooler in statement mode", {}, (f) => f.isEnd(statementMode), ["pooler-found", "end"]],
   ["a pooler in transaction mode", {}, (f) => f.poolerFound(), ["pooler-found", "end"]],
   ["an old version", {}, (f) => f.versionUnsupported("13.1"), ["version-unsupported", "end"]],

@@ -250,3 +250,34 @@ Deno.test("a short read that takes long after all is cancelled when its client l
   deepStrictEqual(transports[0]!.log, ["cancel", "end"]);
   await close(opened);
 });
+
+Deno.test("what is handed back waits no longer than others, although nobody waited meanwhile", async () => {
+  const acquisitionTimeout = 200;
+  const opened = open({ acquisitionTimeout });
+  const { pool, serve } = opened;
+  const pace = quick();
+  const first = pool.transaction(plain);
+  await settle();
+  const began = performance.now();
+  const slow = pool.transaction({ ...plain, pace });
+  await settle(acquisitionTimeout / 2);
+  const behind = [0, 1].map(() => pool.transaction({ ...plain, pace }));
+  // They are sent just before it is looked who has waited too long, which finds nobody.
+  busyUntil(began + acquisitionTimeout - 5);
+  serve();
+  busyUntil(began + acquisitionTimeout + 50);
+  for (const each of behind) {
+    await each.then(
+      () => ok(false, "nobody answered it"),
+      (error) => strictEqual(error instanceof ServiceError && error.facts.status, 504),
+    );
+  }
+  await first;
+  const closed = close(opened);
+  await slow;
+  await closed;
+});
+
+function busyUntil(time: number): void {
+  while (performance.now() < time);
+}

@@ -37,12 +37,18 @@ Deno.test("settingsStatement sets everything in one statement, values as paramet
 
 Deno.test("settingsStatement says what a transaction without BEGIN does not say", () => {
   const jit = ", set_config('jit', 'off', true)";
-  const readOnly = ", set_config('transaction_read_only', 'on', true)";
-  strictEqual(
-    settingsStatement({ ...plain, extent: "reading" }).text,
-    text.replace(jit, readOnly),
-  );
-  strictEqual(settingsStatement({ ...plain, extent: "writing" }).text, text.replace(jit, ""));
+  const begin = (readOnly: string) =>
+    ", set_config('transaction_isolation', 'read committed', true)" +
+    `, set_config('transaction_read_only', ${readOnly}, true)`;
+  for (
+    const [extent, readOnly] of [
+      ["reading", "'on'"],
+      ["writing", "pg_is_in_recovery()::text"],
+    ] as const
+  ) {
+    const said = settingsStatement({ ...plain, extent });
+    strictEqual(said.text, text.replace(jit, begin(readOnly)));
+  }
 });
 
 Deno.test("settingsStatement gives one text for requests of one shape", () => {

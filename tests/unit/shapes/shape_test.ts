@@ -102,6 +102,9 @@ const shapeless: [string, Partial<RequestPieces>][] = [
   ["/t?n=eq.%00", {}],
   ["/t%00?n=eq.1", {}],
   [`/t?n=eq.${"x".repeat(2100)}`, {}],
+  [`/${"x".repeat(2100)}`, {}],
+  ["/t?n=eq.1", { headers: { accept: "x".repeat(2100) } }],
+  ["/t?n=eq.1", { method: "PATCH", headers: { prefer: "x".repeat(2100) } }],
   ["/t?offset=1&offset=2", {}],
   ["/t?offset=1", { headers: { range: "0-4" } }],
 ];
@@ -123,6 +126,7 @@ const payloads: [string, Payload | null, string | null][] = [
   ["lines", { ...rows, source: "csv", keys: ["a"] }, "\0bobject\0csv\0a"],
   ["keys that columns name", { ...rows, keys: null }, "\0bobject\0json"],
   ["no keys", { ...rows, keys: [] }, null],
+  ["long keys", { ...rows, keys: ["a", "x".repeat(2100)] }, null],
   ["a key with NUL", { ...rows, keys: ["a", "b\0c"] }, null],
   ["a form", { kind: "form", fields: [] }, null],
   ["text", { kind: "raw", type: "text", bytes: noBytes }, null],
