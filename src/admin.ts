@@ -4,6 +4,7 @@
  * @module
  */
 import { apiPage } from "./api_page.ts";
+import { shownConfig } from "./config/print.ts";
 import { prometheusText } from "./observe/metrics.ts";
 import type { ReadAsset } from "./page_assets.ts";
 import { dumpSchemaCache } from "./schema_cache/dump.ts";
@@ -29,8 +30,12 @@ export function adminHandler(
     ["/live", () => Promise.resolve(serving())],
     ["/ready", async () => await service.isReady() ? serving() : 503],
   ]);
+  const config = () => shownConfig(service.snapshot.config);
   const texts: ReadonlyMap<string, { readonly type: string; readonly body: () => string }> =
     new Map([
+      ...(service.dialect.configPage === "shown"
+        ? [["/config", { type: "text/plain; charset=utf-8", body: config }] as const]
+        : []),
       ["/metrics", {
         type: "text/plain; charset=utf-8",
         body: () => prometheusText(service.figures(), service.dialect.settingPrefix),

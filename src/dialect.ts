@@ -58,6 +58,8 @@ export interface Dialect {
   readonly missingTrace: "nothing" | "empty";
   /** Status of the admin server's checks while the API is not served. */
   readonly notServingStatus: 500 | 503;
+  /** Whether the admin server shows the configuration. */
+  readonly configPage: "shown" | "absent";
 
   /** `limit` and `offset` of PATCH and DELETE: they limit what is changed, or are ignored. */
   readonly limitedChanges: "limited" | "ignored";
@@ -95,6 +97,7 @@ export const svcDialect: Dialect = {
   retryAfter: "seconds",
   missingTrace: "nothing",
   notServingStatus: 503,
+  configPage: "shown",
   limitedChanges: "limited",
   embedFilters: "refused",
   toManySpreads: "refused",
@@ -138,6 +141,7 @@ export const pgrstDialect: Dialect = {
   retryAfter: "zero",
   missingTrace: "empty",
   notServingStatus: 500,
+  configPage: "absent",
   limitedChanges: "ignored",
   embedFilters: "column",
   toManySpreads: "arrays",

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { redact } from "../observe/redact.ts";
 import { svcDialect } from "../dialect.ts";
 import { quote } from "./codecs.ts";
 import { camelCase, environmentName } from "./names.ts";
@@ -29,6 +30,12 @@ export function dumpConfig(config: Config): string {
     return `${key} = ${value === null ? '""' : codec.print(value, context)}`;
   });
   return [...lines, ...settings].toSorted(byCodePoint).join("\n") + "\n";
+}
+
+/** The same to be shown to people: without passwords, secrets and what applications were told. */
+export function shownConfig(config: Config): string {
+  const shown = dumpConfig({ ...config, dbUri: redact(config.dbUri) });
+  return shown.replace(/^(jwt-secret|app\.settings\.[^=]*?) = (?!""$).*$/gm, '$1 = "***"');
 }
 
 function byCodePoint(a: string, b: string): number {

@@ -1,5 +1,6 @@
-import { deepStrictEqual } from "node:assert/strict";
+import { deepStrictEqual, match, strictEqual } from "node:assert/strict";
 import { adminHandler } from "../../src/admin.ts";
+import { configSource, noValues } from "../../src/config/source.ts";
 import { type Dialect, pgrstDialect, svcDialect } from "../../src/dialect.ts";
 
 interface State {
@@ -37,3 +38,33 @@ for (const [state, svc, pgrst] of checks) {
     });
   }
 }
+
+const config = configSource({
+  file: {
+    path: "svc.conf",
+    text: 'db-uri = "postgres://user:hidden1@h/db?password=hidden2"\ndb-schemas = "api"\n' +
+      'jwt-secret = "hidden3 hidden3 hidden3 hidden3 hidden3"\n' +
+      '"app.settings.key" = "hidden4"\n',
+  },
+  environment: {},
+  readFile: () => new Uint8Array(),
+}).configure(noValues);
+
+Deno.test("adminHandler shows the configuration without what is secret, where the dialect has it", async () => {
+  for (const [dialect, status] of [[svcDialect, 200], [pgrstDialect, 404]] as const) {
+    const service = { dialect, snapshot: { config } };
+    const handle = adminHandler(service as unknown as Asked, {
+      isLive: () => true,
+      readAsset: () => Promise.reject(new Error("not asked for")),
+    });
+    const response = await handle(new Request("http://admin/config"));
+    const text = await response.text();
+    strictEqual(response.status, status);
+    strictEqual(text.includes("hidden"), false, text);
+    if (status === 404) continue;
+    match(text, /^db-uri = "postgres:\/\/\*\*\*@h\/db\?password=\*\*\*"$/m);
+    match(text, /^jwt-secret = "\*\*\*"$/m);
+    match(text, /^app\.settings\.key = "\*\*\*"$/m);
+    match(text, /^db-pool = 10$/m);
+  }
+});
