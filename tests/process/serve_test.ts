@@ -44,12 +44,7 @@ Deno.test("the process serves, logs, reloads and stops", async (t) => {
   });
 
   await t.step("answers on the admin port", async () => {
-    for (
-      const [path, status] of [["/live", 200], ["/ready", 200], ["/nothing", 404], [
-        "/config",
-        404,
-      ]] as const
-    ) {
+    for (const [path, status] of [["/live", 200], ["/ready", 200], ["/nothing", 404]] as const) {
       const response = await service.fetchAdmin(`GET ${path}`);
       strictEqual(response.status, status);
       match(response.headers.get("Server")!, /^svc\/\d/);
@@ -57,7 +52,12 @@ Deno.test("the process serves, logs, reloads and stops", async (t) => {
     }
   });
 
-  await t.step("tells its figures and its schema cache", async () => {
+  await t.step("tells its configuration, figures and schema cache", async () => {
+    const config = await service.fetchAdmin("GET /config");
+    strictEqual(config.headers.get("Content-Type"), "text/plain; charset=utf-8");
+    const shown = await config.text();
+    match(shown, /^db-pool = \d+$/m);
+    match(shown, /^jwt-secret = "(\*\*\*)?"$/m);
     const metrics = await service.fetchAdmin("GET /metrics");
     strictEqual(metrics.headers.get("Content-Type"), "text/plain; charset=utf-8");
     const text = await metrics.text();
