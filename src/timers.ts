@@ -7,6 +7,12 @@
 /** Runs a function after so many milliseconds; returns what takes that back. */
 export type Schedule = (run: () => void, milliseconds: number) => () => void;
 
+/** By the runtime's clock. A process does not end while something is scheduled. */
+export const scheduleAwaited: Schedule = (run, milliseconds) => {
+  const timer = setTimeout(run, milliseconds);
+  return () => clearTimeout(timer);
+};
+
 /** By the runtime's clock. A process may end although something is scheduled. */
 export const schedule: Schedule = (run, milliseconds) => {
   const timer = setTimeout(run, milliseconds);

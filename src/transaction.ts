@@ -83,12 +83,12 @@ export function requestTransaction(
 ): RequestTransaction {
   const end = plannedEnding(request, config);
   const access = accessOf(plan);
-  const check = resultCheck(request, plan);
   const isolation = isolationOf(plan, owner);
   const explained = isExplained(plan);
   const kept = access === "read write" && !explained;
+  const check = kept ? resultCheck(request, plan) : null;
   const isImplicit = config.dbPreparedStatements && end === "commit" &&
-    isolation === "read committed" && !(kept && check !== null);
+    isolation === "read committed" && check === null;
   const extent = !isImplicit ? "block" : access === "read only" ? "reading" : "writing";
   const before = [
     settingsOf(request, plan, owner, { config, extent }),
@@ -105,7 +105,7 @@ export function requestTransaction(
     access,
     isolation,
     statements: [...before, query.main, ...after],
-    end: kept && check !== null ? (head) => (check(head), end) : end,
+    end: check === null ? end : (head) => (check(head), end),
     // What was only read can be shown before the end; what is written only when it is certain.
     stream: access === "read only" && isolation !== "serializable",
     ...(isImplicit ? { block: "implicit" } : {}),

@@ -14,8 +14,6 @@ export interface Socket {
   on(event: "close", listener: () => void): this;
   removeAllListeners(event?: string): this;
   write(chunk: Uint8Array): boolean;
-  cork?(): void;
-  uncork?(): void;
   pause(): void;
   resume(): void;
   end(chunk?: Uint8Array): void;

@@ -6,6 +6,7 @@
  */
 import { errors } from "../errors/catalogue.ts";
 import { ServiceError } from "../errors/service_error.ts";
+import { scheduleAwaited } from "../timers.ts";
 import {
   type Batch,
   type BatchReply,
@@ -82,8 +83,8 @@ class Pool implements Database {
   readonly #reaper = new Alarm(() => this.#reap());
   readonly #watch = new Alarm(() => this.#endStalls());
   readonly #pulse = new Alarm(() => this.#freeLanes());
-  readonly #deadline = new Alarm(() => this.#refuseOverdue(), "awaited");
-  readonly #farewell = new Alarm(() => this.#closing?.(), "awaited");
+  readonly #deadline = new Alarm(() => this.#refuseOverdue(), scheduleAwaited);
+  readonly #farewell = new Alarm(() => this.#closing?.(), scheduleAwaited);
   #closing: (() => void) | null = null;
   #closed = false;
   /** Whom the steps of the pool are told; null in all but the most talkative log. */

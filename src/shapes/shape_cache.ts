@@ -51,7 +51,7 @@ interface Known {
   readonly pace: Pace;
 }
 
-/** So many shapes are remembered; those that were not used longest go first. */
+/** So many shapes are remembered; those that were learnt first go first. */
 const mostShapes = 1000;
 /** Shapes that were met once are remembered up to so many, all of which are then forgotten. */
 const mostMet = 4096;

@@ -1,16 +1,10 @@
 import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
 import type { Batch } from "../../../src/database/database.ts";
 import { Pace } from "../../../src/database/pace.ts";
-import { createPool, type PoolOptions } from "../../../src/database/pool.ts";
+import type { PoolOptions } from "../../../src/database/pool.ts";
 import { ServiceError } from "../../../src/errors/service_error.ts";
-import {
-  failure,
-  FakeTransport,
-  join,
-  ready,
-  row,
-  wellBehaved,
-} from "../../support/fake_backend.ts";
+import { failure, join, ready } from "../../support/fake_backend.ts";
+import { openFakePool } from "../../support/fake_pool.ts";
 
 /** A kind of batch that is known to be short. */
 function quick(): Pace {
@@ -29,43 +23,14 @@ const plain: Batch = {
   block: "implicit",
 };
 
-/** A pool whose connections answer one batch at a time when the test says so. */
 function open(options: Partial<PoolOptions> = {}) {
-  const transports: FakeTransport[] = [];
-  const replies: (() => void)[] = [];
-  const pool = createPool({
-    max: 1,
-    acquisitionTimeout: 1000,
-    maxIdleTime: Infinity,
-    maxLifetime: Infinity,
-    prepare: true,
-    preparedLimit: 10,
-    now: () => 0,
-    connect: () => {
-      const transport = new FakeTransport();
-      const behaved = wellBehaved(row("1", "x"), (sql) => sql === "select main");
-      transport.reply = (sent) => {
-        let batch: (typeof sent[number])[] = [];
-        for (const message of sent) {
-          batch.push(message);
-          if (message.type !== "S") continue;
-          const reply = behaved(batch);
-          replies.push(() => transport.tell(reply));
-          batch = [];
-        }
-        return null;
-      };
-      transports.push(transport);
-      return Promise.resolve(transport);
-    },
-    ...options,
-  });
+  const opened = openFakePool(options);
   /** How many batches each write of the first connection had. */
   const writes = () =>
-    transports.map((transport) =>
+    opened.transports.map((transport) =>
       transport.writes.map((bytes) => bytes.filter((_, at) => isSync(bytes, at)).length)
     );
-  return { pool, transports, replies, serve: () => replies.shift()?.(), writes };
+  return { ...opened, writes };
 }
 
 function isSync(bytes: Uint8Array, at: number): boolean {
@@ -74,6 +39,18 @@ function isSync(bytes: Uint8Array, at: number): boolean {
 
 function settle(ms = 0): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+/** Sends three short reads in one write, which is not answered. */
+async function sendThreeTogether({ pool, replies }: ReturnType<typeof open>) {
+  const pace = quick();
+  const first = pool.transaction(plain);
+  await settle();
+  const short = [0, 1, 2].map(() => pool.transaction({ ...plain, pace }));
+  replies.shift()?.();
+  await first;
+  await settle();
+  return short;
 }
 
 async function serveAll({ serve, replies }: ReturnType<typeof open>): Promise<void> {
@@ -172,14 +149,8 @@ Deno.test("what is sent behind one that takes long is run again elsewhere, and a
 
 Deno.test("what is sent behind one whose connection is lost is run on another", async () => {
   const opened = open();
-  const { pool, transports, replies } = opened;
-  const pace = quick();
-  const first = pool.transaction(plain);
-  await settle();
-  const short = [0, 1, 2].map(() => pool.transaction({ ...plain, pace }));
-  replies.shift()?.();
-  await first;
-  await settle();
+  const { transports, replies } = opened;
+  const short = await sendThreeTogether(opened);
   replies.splice(0);
   transports[0]!.lose("reset");
   const outcomes = Promise.allSettled(short);
@@ -194,14 +165,8 @@ Deno.test("what is sent behind one whose connection is lost is run on another", 
 
 Deno.test("one that fails among several that share a write fails alone", async () => {
   const opened = open();
-  const { pool, transports, replies } = opened;
-  const pace = quick();
-  const first = pool.transaction(plain);
-  await settle();
-  const short = [0, 1, 2].map(() => pool.transaction({ ...plain, pace }));
-  replies.shift()?.();
-  await first;
-  await settle();
+  const { transports, replies } = opened;
+  const short = await sendThreeTogether(opened);
   const outcomes = Promise.allSettled(short);
   replies.shift();
   transports[0]!.tell(join(failure("22P02", "no number"), ready("I")));

@@ -1,6 +1,6 @@
 import { deepStrictEqual, ok, rejects, strictEqual } from "node:assert/strict";
 import type { Batch, BatchReply, Database } from "../../../src/database/database.ts";
-import { createPool, type PoolOptions } from "../../../src/database/pool.ts";
+import type { PoolOptions } from "../../../src/database/pool.ts";
 import { ServiceError } from "../../../src/errors/service_error.ts";
 import {
   bindComplete,
@@ -12,6 +12,7 @@ import {
   row,
   wellBehaved,
 } from "../../support/fake_backend.ts";
+import { openFakePool } from "../../support/fake_pool.ts";
 
 const batch: Batch = {
   access: "read only",
@@ -21,33 +22,8 @@ const batch: Batch = {
   stream: true,
 };
 
-/** A pool over transports that answer only when the test says so. */
 function open(options: Partial<PoolOptions> = {}) {
-  const transports: FakeTransport[] = [];
-  const waiting: (() => void)[] = [];
-  const pool = createPool({
-    max: 2,
-    acquisitionTimeout: 1000,
-    maxIdleTime: Infinity,
-    maxLifetime: Infinity,
-    prepare: true,
-    preparedLimit: 10,
-    now: () => 0,
-    connect: () => {
-      const transport = new FakeTransport();
-      const behaved = wellBehaved(row("1", "x"), (sql) => sql === "select main");
-      transport.reply = (sent) => {
-        const reply = behaved(sent);
-        waiting.push(() => transport.tell(reply));
-        return null;
-      };
-      transports.push(transport);
-      return Promise.resolve(transport);
-    },
-    ...options,
-  });
-  const serve = () => waiting.shift()?.();
-  return { pool, transports, serve, waiting };
+  return openFakePool({ max: 2, ...options });
 }
 
 /** Lets everything that is due happen. */
