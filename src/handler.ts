@@ -8,11 +8,12 @@ import type { Statement } from "./database/database.ts";
 import type { Dialect } from "./dialect.ts";
 import { errorFacts, errorResponse } from "./errors/error_response.ts";
 import type { ServiceError } from "./errors/service_error.ts";
-import { answer, isDatabaseFailure, type Outcome } from "./pipeline.ts";
+import { answer, isDatabaseFailure, type Outcome, type PipelineContext } from "./pipeline.ts";
 import type { FinishedRequest } from "./observe/observation.ts";
 import type { HeaderList } from "./response/overrides.ts";
 import type { Service, ServiceOptions } from "./service.ts";
 import { ShapeCache } from "./shapes/shape_cache.ts";
+import type { Snapshot } from "./snapshot.ts";
 import { version } from "./version.ts";
 
 /** What a server knows of a request beside the request. */
@@ -33,43 +34,51 @@ export function serviceHandler(
 ): (request: Request, info?: RequestInfo) => Promise<Response> {
   const serverHeader = `${service.dialect.productToken}/${version}`;
   const missingTrace = service.dialect.missingTrace === "empty" ? "" : null;
-  let shapes = new ShapeCache(service.snapshot);
+  const untraced: HeaderList = [["Server", serverHeader]];
+  const contextOf = contexts(service);
   return async function handle(request, info = {}) {
     const time = service.now();
     const { snapshot } = service;
-    if (!shapes.isOf(snapshot)) shapes = new ShapeCache(snapshot);
     const { serverTraceHeader, serverCorsAllowedOrigins } = snapshot.config;
     const trace = serverTraceHeader === null
       ? null
       : request.headers.get(serverTraceHeader) ?? missingTrace;
-    const own: HeaderList = [
-      ["Server", serverHeader],
-      ...(serverTraceHeader === null || trace === null
-        ? []
-        : [[serverTraceHeader, trace] as const]),
-    ];
+    const own = serverTraceHeader === null || trace === null
+      ? untraced
+      : [...untraced, [serverTraceHeader, trace] as const];
     const preflight = preflightHeaders(request, serverCorsAllowedOrigins);
     if (preflight !== null) {
       return new Response(null, { status: 200, headers: sentHeaders(own, preflight, []) });
     }
     const statements: Statement[] | null = snapshot.config.logQuery ? [] : null;
-    const outcome = await answer(request, {
-      snapshot,
-      shapes,
-      database: service.database,
-      dialect: service.dialect,
-      now: service.now,
-      retryAfter: () => service.retryAfter(),
-      traceStage: service.traceStage,
-      statements,
-    });
+    const outcome = await answer(request, contextOf(snapshot), statements);
     if (statements !== null) reportStatements(service, statements, outcome.reply.status);
     const cors = actualHeaders(request, serverCorsAllowedOrigins);
-    report(service, request, { outcome, time, client: info.client ?? null });
+    report(service, request, { outcome, time, info });
     const refreshing = service.refresh(outcome.error);
     if (refreshing !== null && info.waitUntil !== undefined) info.waitUntil(refreshing);
     else if (refreshing !== null && loading === "unshared") await refreshing;
     return respond(request, outcome, sentHeaders(own, outcome.reply.headers, cors));
+  };
+}
+
+/** Makes the function that gives what requests under a snapshot are answered from. */
+function contexts(service: Service): (snapshot: Snapshot) => PipelineContext {
+  const contextOf = (snapshot: Snapshot, shapes: ShapeCache): PipelineContext => ({
+    snapshot,
+    shapes,
+    database: service.database,
+    dialect: service.dialect,
+    now: service.now,
+    retryAfter: () => service.retryAfter(),
+    traceStage: service.traceStage,
+  });
+  let context = contextOf(service.snapshot, new ShapeCache(service.snapshot));
+  return (snapshot) => {
+    if (snapshot === context.snapshot) return context;
+    const { shapes } = context;
+    context = contextOf(snapshot, shapes.isOf(snapshot) ? shapes : new ShapeCache(snapshot));
+    return context;
   };
 }
 
@@ -116,10 +125,10 @@ function respond(request: Request, { reply }: Outcome, headers: SentHeaders): Re
 function report(
   service: Service,
   request: Request,
-  { outcome, time, client }: {
+  { outcome, time, info }: {
     readonly outcome: Outcome;
     readonly time: number;
-    readonly client: string | null;
+    readonly info: RequestInfo;
   },
 ): void {
   const { reply, thrown, error } = outcome;
@@ -131,7 +140,7 @@ function report(
   } else if (error?.facts.code === "X00" && !request.signal.aborted) {
     service.observe({ kind: "unexpected-error", error: thrown });
   }
-  service.observe(new Finished(request, outcome, { client, time }));
+  service.observe(new Finished(request, outcome, { info, time }));
 }
 
 /** The estimate of a count is the only statement whose rows are kept, and told last. */
@@ -153,20 +162,24 @@ class Finished implements FinishedRequest {
   readonly length: number | null;
   readonly role: string | null;
   readonly time: number;
-  readonly client: string | null;
   readonly #request: Request;
+  readonly #info: RequestInfo;
 
   constructor(
     request: Request,
     { reply: { status, length }, role }: Outcome,
-    { client, time }: { readonly client: string | null; readonly time: number },
+    { info, time }: { readonly info: RequestInfo; readonly time: number },
   ) {
     this.status = status;
     this.length = length;
     this.role = role;
     this.time = time;
-    this.client = client;
     this.#request = request;
+    this.#info = info;
+  }
+
+  get client(): string | null {
+    return this.#info.client ?? null;
   }
 
   get method(): string {

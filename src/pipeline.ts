@@ -48,6 +48,7 @@ import {
   rootFactsOf,
   rootTransaction,
   transactionError,
+  type TransactionOwner,
 } from "./transaction.ts";
 
 /** What a request is answered from: one snapshot, and where the data are. */
@@ -62,8 +63,6 @@ export interface PipelineContext {
   /** Whole seconds until the next attempt to connect. */
   readonly retryAfter: () => number;
   readonly traceStage: TraceStage | null;
-  /** Takes the statements of the request; null when nobody wants them. */
-  readonly statements: Statement[] | null;
 }
 
 /** An answer, and what the log wants to know beside it. */
@@ -77,8 +76,15 @@ export interface Outcome {
   readonly error: ServiceError | null;
 }
 
-/** Answers a request. Never rejects. */
-export async function answer(request: Request, context: PipelineContext): Promise<Outcome> {
+/**
+ * Answers a request. Never rejects. `statements` takes those of the request; null when nobody wants
+ * them.
+ */
+export async function answer(
+  request: Request,
+  context: PipelineContext,
+  statements: Statement[] | null,
+): Promise<Outcome> {
   const { serverTimingEnabled } = context.snapshot.config;
   const stopwatch = new Stopwatch(serverTimingEnabled, context.traceStage);
   let identity: Identity | null = null;
@@ -87,7 +93,7 @@ export async function answer(request: Request, context: PipelineContext): Promis
     const identified = identify(pieces, context);
     identity = identified instanceof Promise ? await identified : identified;
     stopwatch.lap("jwt");
-    const reply = await serve(request, { pieces, identity, context, stopwatch });
+    const reply = await serve(request, { pieces, identity, context, stopwatch, statements });
     stopwatch.lap("response");
     return { reply: timed(reply, stopwatch), role: identity.role, thrown: null, error: null };
   } catch (thrown) {
@@ -130,31 +136,50 @@ interface Serving {
   readonly identity: Identity;
   readonly context: PipelineContext;
   readonly stopwatch: Stopwatch;
+  readonly statements: Statement[] | null;
 }
 
-async function serve(request: Request, serving: Serving): Promise<Reply> {
-  const { pieces, context, stopwatch } = serving;
+function serve(request: Request, serving: Serving): Promise<Reply> {
+  const { cache, cacheError } = serving.context.snapshot;
+  if (cache === null) throw cacheError ?? errors.noSchemaCache();
+  const shape = readShape(serving.pieces);
+  const known = shape === null ? none : understand(request, shape, serving);
+  const goOn = ({ understood, payload }: Known) => {
+    if (understood === undefined) {
+      return serveUnknown(request, payload, { ...serving, shape, cache });
+    }
+    serving.stopwatch.lap("parse");
+    return run(request, understood, serving);
+  };
+  return known instanceof Promise ? known.then(goOn) : goOn(known);
+}
+
+/** What a request is served with whose shape is not known. */
+interface ServingUnknown extends Serving {
+  readonly shape: Shape | null;
+  readonly cache: SchemaCache;
+}
+
+/** Serves a request of which nothing is known but its body, if that was received. */
+async function serveUnknown(
+  request: Request,
+  received: Payload | null,
+  serving: ServingUnknown,
+): Promise<Reply> {
+  const { pieces, shape, cache, context, stopwatch } = serving;
   const { snapshot, shapes } = context;
-  if (snapshot.cache === null) throw snapshot.cacheError ?? errors.noSchemaCache();
-  const shape = readShape(pieces);
-  const looked = shape === null ? none : understand(request, shape, serving);
-  const known = looked instanceof Promise ? await looked : looked;
-  if (known.understood !== undefined) {
-    stopwatch.lap("parse");
-    return run(request, known.understood, serving);
-  }
   const head = parseHead(pieces, snapshot.config);
-  const payload = known.payload ??
+  const payload = received ??
     (head.read === null ? null : await receivePayload(request, head.read));
   const parsed = payload === null ? head.request : { ...head.request, payload };
   stopwatch.lap("parse");
-  const planned = plan(parsed, snapshot.cache, snapshot.config);
+  const planned = plan(parsed, cache, snapshot.config);
   stopwatch.lap("plan");
   switch (planned.kind) {
     case "options":
       return respondToOptions(planned.allow);
     case "root":
-      return describe(request, parsed, planned, { ...serving, cache: snapshot.cache });
+      return describe(request, parsed, planned, serving);
     case "read":
     case "mutate":
     case "call": {
@@ -198,13 +223,12 @@ async function describe(
   request: Request,
   parsed: ApiRequest,
   planned: RootPlan,
-  { identity, context, stopwatch, cache }: Serving & { readonly cache: SchemaCache },
+  { identity, context, stopwatch, statements, cache }: ServingUnknown,
 ): Promise<Reply> {
-  const { config, roles } = context.snapshot;
-  const owner = { identity, defaults: roles.get(identity.role) };
-  const batch = rootTransaction(parsed, planned, owner, config);
-  context.statements?.push(...batch.statements);
-  const reply = await context.database.transaction({ ...batch, signal: request.signal });
+  const { config } = context.snapshot;
+  const batch = rootTransaction(parsed, planned, ownerOf(request, identity, context), config);
+  statements?.push(...batch.statements);
+  const reply = await context.database.transaction(batch);
   stopwatch.lap("transaction");
   return respondToRoot(parsed, planned, { facts: rootFactsOf(reply), cache, config });
 }
@@ -212,34 +236,33 @@ async function describe(
 async function run(
   request: Request,
   { request: parsed, asked }: Understood,
-  { identity, context, stopwatch }: Serving,
+  { identity, context, stopwatch, statements }: Serving,
 ): Promise<Reply> {
-  const { config, roles } = context.snapshot;
-  const owner = { identity, defaults: roles.get(identity.role) };
+  const { config } = context.snapshot;
+  const owner = ownerOf(request, identity, context);
   const transaction = requestTransaction(parsed, asked, owner, config);
-  context.statements?.push(...transaction.batch.statements);
-  const reply = await transacted(transaction, request, context);
-  stopwatch.lap("transaction");
+  statements?.push(...transaction.batch.statements);
+  let reply: BatchReply | null = null;
   try {
+    reply = await context.database.transaction(transaction.batch);
+    stopwatch.lap("transaction");
     const answered = respond(parsed, asked.plan, { reply, transaction, context });
     if (answered.content !== reply.body.content) discardBody(reply.body);
     return answered;
   } catch (error) {
+    if (reply === null) throw transactionError(error, transaction);
     discardBody(reply.body);
     throw error;
   }
 }
 
-async function transacted(
-  transaction: RequestTransaction,
-  { signal }: Request,
-  { database }: PipelineContext,
-): Promise<BatchReply> {
-  try {
-    return await database.transaction({ ...transaction.batch, signal });
-  } catch (error) {
-    throw transactionError(error, transaction);
-  }
+function ownerOf(
+  request: Request,
+  identity: Identity,
+  { snapshot }: PipelineContext,
+): TransactionOwner {
+  const defaults = snapshot.roles.get(identity.role);
+  return { identity, defaults, signal: () => request.signal };
 }
 
 /** Makes the reply of a transaction that ended well. */

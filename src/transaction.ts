@@ -24,7 +24,12 @@ import type { RootPlan } from "./plan/root_plan.ts";
 import { callQuery, fact, mutateQuery, type Query, readQuery } from "./query/query.ts";
 import { badOverride, overridesCheck } from "./query/overrides_check.ts";
 import { schemaFactsQuery } from "./query/root.ts";
-import { claimSettings, type SettingsExtent, settingsStatement } from "./query/settings.ts";
+import {
+  claimSettings,
+  searchPathOf,
+  type SettingsExtent,
+  settingsStatement,
+} from "./query/settings.ts";
 import { compile, ident, sql } from "./sql/fragment.ts";
 import type { ApiRequest } from "./request/api_request.ts";
 
@@ -47,6 +52,8 @@ export interface TransactionOwner {
   readonly identity: Identity;
   /** Undefined when the role has nothing of its own. */
   readonly defaults: RoleDefaults | undefined;
+  /** Gives what is aborted when nobody waits for the answer any more. */
+  readonly signal?: () => AbortSignal;
 }
 
 /** Whether `Prefer: tx=` may choose how a transaction ends. */
@@ -108,6 +115,7 @@ export function requestTransaction(
     end: check === null ? end : (head) => (check(head), end),
     // What was only read can be shown before the end; what is written only when it is certain.
     stream: access === "read only" && isolation !== "serializable",
+    ...signalOf(owner),
     ...(isImplicit ? { block: "implicit" } : {}),
     ...(isImplicit && pace !== undefined && mayRunTwice(plan, config) ? { pace } : {}),
   };
@@ -129,7 +137,12 @@ export function rootTransaction(
     statements: plan.headersOnly ? before : [...before, schemaFactsQuery(plan)],
     end: "commit",
     stream: false,
+    ...signalOf(owner),
   };
+}
+
+function signalOf({ signal }: TransactionOwner): Pick<Batch, "signal"> {
+  return signal === undefined ? {} : { signal };
 }
 
 /** What {@linkcode rootTransaction} gave. */
@@ -242,7 +255,7 @@ function settingsOf(
 ): Statement {
   const ofFunction = plan.kind === "call" ? plan.call.routine.settings : [];
   return settingsStatement({
-    searchPath: [request.schema, ...config.dbExtraSearchPath],
+    searchPath: searchPathOf(request.schema, config.dbExtraSearchPath),
     role,
     roleSettings: defaults?.settings ?? [],
     claims,
@@ -267,16 +280,14 @@ type ResultCheck = (head: AnswerHead) => void;
 
 /** What the number of rows has to be, if anything. */
 function resultCheck(request: ApiRequest, plan: DataPlan): ResultCheck | null {
-  const checks = [
-    singularCheck(plan),
-    affectedCheck(request, plan),
-    limitCheck(plan),
-  ].filter((check) => check !== null);
-  if (checks.length === 0) return null;
+  const singular = singularCheck(plan);
+  const affecting = affectedCheck(request, plan);
+  const limited = limitCheck(plan);
+  if (singular === null && affecting === null && limited === null) return null;
   return (head) => {
     const rows = Number(head[fact.rows] ?? 0);
     const affected = Number(head[fact.affected] ?? rows);
-    for (const check of checks) check(rows, affected);
+    for (const check of [singular, affecting, limited]) check?.(rows, affected);
   };
 }
 

@@ -47,8 +47,11 @@ export interface Batch {
    * transaction is confirmed.
    */
   readonly stream: boolean;
-  /** Aborting it leaves the queue, or cancels the statement that runs. */
-  readonly signal?: AbortSignal;
+  /**
+   * Gives the signal whose aborting leaves the queue, or cancels the statement that runs. It is asked
+   * for when the batch takes its time only: making one costs runtimes more than many a batch.
+   */
+  readonly signal?: () => AbortSignal;
   /**
    * `implicit` leaves BEGIN and COMMIT out: the statements are one transaction because they are sent
    * together, of the isolation level `read committed`. The first of them sets isolation level and

@@ -35,7 +35,13 @@ export class Pace {
   note(ms: number, as: "alone" | "shared"): void {
     this.#measured++;
     const isExact = as === "shared";
-    if (ms > slow || (isExact && !this.#isExact)) this.#ms = ms;
+    if (ms > slow) {
+      // From now on it runs alone, and is to be measured so.
+      this.#ms = ms;
+      this.#isExact = false;
+      return;
+    }
+    if (isExact && !this.#isExact) this.#ms = ms;
     else if (isExact || !this.#isExact) this.#ms = Math.min(this.#ms * 1.05 + 0.001, ms);
     this.#isExact ||= isExact;
   }
@@ -43,7 +49,6 @@ export class Pace {
   /** Something about a batch shows that it is none for sharing. */
   refuse(): void {
     this.note(2 * slow, "alone");
-    this.#isExact = false;
   }
 }
 

@@ -43,7 +43,10 @@ const watchPeriod = 1000;
 const longestStallWhileOthersWait = 3000;
 const longestStall = 30_000;
 
-/** What shares a write is expected to be over within so many milliseconds. */
+/**
+ * What shares a write is expected to be over within so many milliseconds; for what takes longer, it is
+ * listened whether its client leaves.
+ */
 const pulsePeriod = 50;
 
 interface Member extends Named {
@@ -53,10 +56,12 @@ interface Member extends Named {
   idleSince: number;
   /** Why the pool closes it; null while it does not. */
   ending: "max lifetime" | "max idletime" | "release" | null;
-  /** What it runs that may share a write; empty while it runs nothing or something else. */
-  lane: readonly Asked[];
+  /** What it runs; empty while it is idle. */
+  running: readonly Task[];
   /** When that began, by `Date.now()`. */
   began: number;
+  /** What it runs may share a write. */
+  isLane: boolean;
   /** Ends listening for clients that leave; says whether what ran was cancelled. */
   stopListening: (() => boolean) | null;
 }
@@ -82,7 +87,7 @@ class Pool implements Database {
   #generation = 0;
   readonly #reaper = new Alarm(() => this.#reap());
   readonly #watch = new Alarm(() => this.#endStalls());
-  readonly #pulse = new Alarm(() => this.#freeLanes());
+  readonly #pulse = new Alarm(() => this.#lookAtLong());
   readonly #deadline = new Alarm(() => this.#refuseOverdue(), scheduleAwaited);
   readonly #farewell = new Alarm(() => this.#closing?.(), scheduleAwaited);
   #closing: (() => void) | null = null;
@@ -105,8 +110,8 @@ class Pool implements Database {
     return new Promise((resolve, reject) => {
       this.#trace?.({ kind: "pool-asked" });
       if (this.#closed) throw errors.cannotConnect("the database was closed");
-      batch.signal?.throwIfAborted();
-      this.#ask({ batch, resolve, reject, deadline: Infinity, alone: false, onLeft: null });
+      const waiting = { since: 0, alone: false, stopListening: null, place: null };
+      this.#ask({ batch, resolve, reject, ...waiting });
     });
   }
 
@@ -157,44 +162,26 @@ class Pool implements Database {
     if (this.#idle.length > 0 && !(shares && this.#lanes.areFullFor(asked))) {
       return this.#lend(this.#idle.pop()!, [asked]);
     }
-    this.#wait(asked, shares);
-    if (this.#idle.length > 0) this.#pulse.set(pulsePeriod);
-    else this.#grow();
-  }
-
-  #wait(asked: Asked, shares: boolean): void {
-    const { signal } = asked.batch;
-    // What is over soon is not worth listening for; it is looked at when its turn comes.
-    if (signal !== undefined && !shares) {
-      const aborted = () => {
-        this.#queue.remove(asked);
-        asked.reject(signal.reason);
-      };
-      signal.addEventListener("abort", aborted, { once: true });
-      asked.onLeft = () => signal.removeEventListener("abort", aborted);
-    }
-    asked.deadline = performance.now() + this.#options.acquisitionTimeout;
+    asked.since = performance.now();
     this.#queue.add(asked);
     this.#deadline.set(this.#options.acquisitionTimeout);
+    this.#pulse.set(pulsePeriod);
+    if (this.#idle.length === 0) this.#grow();
   }
 
   #lend(member: Member, asked: readonly Asked[]): void {
-    const shares = mayShare(asked[0]!);
-    if (shares) {
-      member.lane = asked;
-      member.began = Date.now();
-      this.#lanes.taken++;
-      this.#pulse.set(pulsePeriod);
-    } else {
-      member.stopListening = cancelWith(member, asked[0]!);
-    }
+    member.running = asked;
+    member.began = Date.now();
+    member.isLane = mayShare(asked[0]!);
+    if (member.isLane) this.#lanes.taken++;
+    this.#pulse.set(pulsePeriod);
     this.#watch.set(watchPeriod);
     const use = this.#trace === null ? null : traceUse(this.#trace, member, asked);
     member.session.runAll(use?.tasks ?? asked, {
       handedBack: (tasks) => this.#handedBack(tasks as readonly Asked[]),
       free: () => {
-        if (member.lane.length > 0) this.#lanes.taken--;
-        member.lane = [];
+        this.#leaveLane(member);
+        member.running = [];
         use?.ended();
         const cancelled = member.stopListening?.() ?? false;
         member.stopListening = null;
@@ -211,7 +198,10 @@ class Pool implements Database {
       for (const { reject } of asked) reject(errors.connectionLost(null));
       return;
     }
-    for (const each of asked) each.alone = true;
+    for (const each of asked) {
+      each.alone = true;
+      if (each.since === 0) each.since = performance.now();
+    }
     this.#queue.putBack(asked);
     this.#serve();
     this.#refuseOverdue();
@@ -225,15 +215,10 @@ class Pool implements Database {
 
   /** Lends a free session to who is next; false when nobody waits. */
   #lendNext(member: Member): boolean {
-    while (this.#queue.size > 0) {
-      const asked = this.#queue.take((first) => this.#lanes.share(first, this.#queue.size)).filter(
-        isWanted,
-      );
-      if (asked.length === 0) continue;
-      this.#lend(member, asked);
-      return true;
-    }
-    return false;
+    const asked = this.#queue.take((first) => this.#lanes.share(first, this.#queue.size));
+    if (asked.length === 0) return false;
+    this.#lend(member, asked);
+    return true;
   }
 
   /**
@@ -280,8 +265,9 @@ class Pool implements Database {
       openedAt: now,
       idleSince: now,
       ending: null,
-      lane: [],
+      running: [],
       began: 0,
+      isLane: false,
       stopListening: null,
     };
     this.#members.add(member);
@@ -355,38 +341,64 @@ class Pool implements Database {
   /** Whether the one that is next has waited for so many milliseconds, or half of what is allowed. */
   #isLateWith(ms: number): boolean {
     const { acquisitionTimeout } = this.#options;
-    for (const { deadline } of this.#queue) {
-      const waited = performance.now() - (deadline - acquisitionTimeout);
-      return waited > Math.min(ms, acquisitionTimeout / 2);
+    for (const { since } of this.#queue) {
+      return performance.now() - since > Math.min(ms, acquisitionTimeout / 2);
     }
     return false;
   }
 
-  /** Short reads that take long after all hold nobody up. */
-  #freeLanes(): void {
+  /**
+   * Short reads that take long after all hold nobody up; and of what takes long the clients may leave,
+   * whether it runs or waits.
+   */
+  #lookAtLong(): void {
     const overdue = Date.now() - pulsePeriod;
     for (const member of [...this.#members]) {
-      if (member.lane.length > 0 && member.began < overdue) this.#freeLane(member);
+      if (member.running.length > 0 && member.began <= overdue) this.#lookAtLongRun(member);
     }
     if (this.#idle.length > 0 && this.#queue.size > 0) this.#serve();
-    const someWait = this.#idle.length > 0 && this.#queue.size > 0;
-    if (this.#lanes.taken > 0 || someWait) this.#pulse.set(pulsePeriod);
+    this.#listenToWaiting();
+    if (this.#queue.size > 0 || this.#members.size > this.#idle.length) {
+      this.#pulse.set(pulsePeriod);
+    }
   }
 
-  #freeLane(member: Member): void {
-    member.lane = [];
-    this.#lanes.taken--;
-    const slow = member.session.handBackRest();
-    if (slow === null) return;
-    slow.batch.pace?.refuse();
-    member.stopListening = cancelWith(member, slow);
+  #lookAtLongRun(member: Member): void {
+    if (member.isLane) {
+      this.#leaveLane(member);
+      const slow = member.session.handBackRest();
+      slow?.batch.pace?.refuse();
+      if (slow !== null) member.running = [slow];
+    }
+    member.stopListening ??= cancelWith(member, member.running[0]!);
+  }
+
+  #leaveLane(member: Member): void {
+    if (member.isLane) this.#lanes.taken--;
+    member.isLane = false;
+  }
+
+  #listenToWaiting(): void {
+    const overdue = performance.now() - pulsePeriod;
+    for (const asked of [...this.#queue]) {
+      if (asked.since > overdue) return;
+      asked.stopListening ??= this.#leaveWith(asked);
+    }
+  }
+
+  /** Takes what waits out of the queue when its client leaves; returns what ends that. */
+  #leaveWith(asked: Asked): (() => void) | null {
+    return whenAborted(asked.batch.signal, (signal) => {
+      this.#queue.remove(asked);
+      asked.reject(signal.reason);
+    });
   }
 
   /** Tells those who have waited too long. */
   #refuseOverdue(): void {
-    const now = performance.now();
+    const overdue = performance.now() - this.#options.acquisitionTimeout;
     for (const asked of [...this.#queue]) {
-      if (asked.deadline > now) return this.#deadline.set(asked.deadline - now);
+      if (asked.since > overdue) return this.#deadline.set(asked.since - overdue);
       this.#timeouts++;
       this.#refuse(asked, errors.acquisitionTimeout());
     }
@@ -436,28 +448,31 @@ class Pool implements Database {
 }
 
 /** Cancels what runs when its client leaves; returns what ends that and says whether it happened. */
-function cancelWith({ session }: Member, { batch: { signal } }: Task): (() => boolean) | null {
-  if (signal === undefined) return null;
+function cancelWith({ session }: Member, { batch }: Task): (() => boolean) | null {
   let cancelled = false;
-  const cancel = () => {
+  const stop = whenAborted(batch.signal, () => {
     cancelled = true;
     session.cancel();
-  };
-  if (signal.aborted) cancel();
-  signal.addEventListener("abort", cancel, { once: true });
-  return () => {
-    signal.removeEventListener("abort", cancel);
+  });
+  return stop === null ? null : () => {
+    stop();
     return cancelled;
   };
 }
 
-function slower(one: Member | null, other: Member): Member {
-  return one !== null && one.session.waitedFor() >= other.session.waitedFor() ? one : other;
+/** Calls a function when a signal is aborted, at once when it is; returns what ends that. */
+function whenAborted(
+  ask: Batch["signal"],
+  then: (signal: AbortSignal) => void,
+): (() => void) | null {
+  if (ask === undefined) return null;
+  const signal = ask();
+  const aborted = () => then(signal);
+  if (signal.aborted) aborted();
+  else signal.addEventListener("abort", aborted, { once: true });
+  return () => signal.removeEventListener("abort", aborted);
 }
 
-/** Whether a batch's client is still there; otherwise it is told, for whoever listens. */
-function isWanted({ batch: { signal }, reject }: Asked): boolean {
-  if (signal?.aborted !== true) return true;
-  reject(signal.reason);
-  return false;
+function slower(one: Member | null, other: Member): Member {
+  return one !== null && one.session.waitedFor() >= other.session.waitedFor() ? one : other;
 }

@@ -5,14 +5,23 @@
  */
 import type { Task } from "./run.ts";
 
+/** Where one stands in the queue. */
+interface Place {
+  readonly asked: Asked;
+  before: Place | null;
+  behind: Place | null;
+}
+
 /** A batch that a pool was asked to run. */
 export interface Asked extends Task {
-  /** When it has waited too long, by `performance.now()`; never, while it does not wait. */
-  deadline: number;
+  /** Since when it waits, by `performance.now()`; 0 unless it has. */
+  since: number;
   /** It shared a write with one that held it up: it is not to share one again. */
   alone: boolean;
-  /** Told when it leaves the queue. */
-  onLeft: (() => void) | null;
+  /** Ends listening for its client to leave while it waits; null unless that is listened for. */
+  stopListening: (() => void) | null;
+  /** Where it stands in the queue; null while it does not. */
+  place: Place | null;
 }
 
 /** Whether a batch may share a write with others now. */
@@ -20,35 +29,62 @@ export function mayShare({ batch: { pace }, alone }: Asked): boolean {
   return !alone && pace !== undefined && pace.isQuick;
 }
 
-/** A queue that forgets any member in constant time, and takes some back to its head. */
+/**
+ * A queue that forgets any member in constant time, and takes some back to its head.
+ *
+ * It is a list of its own and not a `Set`: the table of a set that is added to and taken from all the
+ * time is made anew again and again, and each old one keeps alive what was in it, and the next one,
+ * until memory is cleaned up thoroughly.
+ */
 export class PoolQueue {
-  /** Both keep the order of arrival. */
-  #first = new Set<Asked>();
-  readonly #waiting = new Set<Asked>();
+  #head: Place | null = null;
+  #tail: Place | null = null;
+  #size = 0;
 
   get size(): number {
-    return this.#first.size + this.#waiting.size;
+    return this.#size;
   }
 
   add(asked: Asked): void {
-    this.#waiting.add(asked);
+    this.#insert(asked, null);
   }
 
-  /** Puts back those who had their turn already. */
+  /** Puts back those who had their turn already, before all others. */
   putBack(asked: readonly Asked[]): void {
-    this.#first = new Set([...asked, ...this.#first]);
+    const head = this.#head;
+    for (const each of asked) this.#insert(each, head);
   }
 
   remove(asked: Asked): void {
-    if (!this.#waiting.delete(asked) && !this.#first.delete(asked)) return;
-    asked.onLeft?.();
-    asked.onLeft = null;
+    const { place } = asked;
+    if (place === null) return;
+    const { before, behind } = place;
+    if (before === null) this.#head = behind;
+    else before.behind = behind;
+    if (behind === null) this.#tail = before;
+    else behind.before = before;
+    place.before = null;
+    place.behind = null;
+    asked.place = null;
+    this.#size--;
+    asked.stopListening?.();
+    asked.stopListening = null;
   }
 
   /** The ones that are next, without taking them out. */
   *[Symbol.iterator](): Iterator<Asked> {
-    yield* this.#first;
-    yield* this.#waiting;
+    for (let place = this.#head; place !== null; place = place.behind) yield place.asked;
+  }
+
+  #insert(asked: Asked, behind: Place | null): void {
+    const before = behind === null ? this.#tail : behind.before;
+    const place: Place = { asked, before, behind };
+    if (before === null) this.#head = place;
+    else before.behind = place;
+    if (behind === null) this.#tail = place;
+    else behind.before = place;
+    asked.place = place;
+    this.#size++;
   }
 
   /**
@@ -58,7 +94,8 @@ export class PoolQueue {
   take(limit: (first: Asked) => number): readonly Asked[] {
     const taken: Asked[] = [];
     let most = 1;
-    for (const asked of this) {
+    for (let place = this.#head; place !== null; place = place.behind) {
+      const { asked } = place;
       const shares = mayShare(asked);
       if (taken.length === 0) most = shares ? limit(asked) : 1;
       else if (!shares) break;

@@ -1,15 +1,23 @@
 /**
- * Which statements a connection has prepared: text → name, least recently used first.
+ * Which statements a connection has prepared: text → name.
  *
  * @module
  */
 
+/** A prepared statement. */
+interface Prepared {
+  readonly name: string;
+  /** What the clock showed when it was used last. */
+  used: number;
+}
+
 /** Names of prepared statements of one connection, bounded. */
 export class PreparedStatements {
-  readonly #names = new Map<string, string>();
+  readonly #prepared = new Map<string, Prepared>();
   readonly #limit: number;
   readonly #prefix: string;
   #counter = 0;
+  #clock = 0;
 
   /** `limit` is the number of statements kept on the server; names begin with `prefix`. */
   constructor(limit: number, prefix = "s") {
@@ -18,17 +26,15 @@ export class PreparedStatements {
   }
 
   get size(): number {
-    return this.#names.size;
+    return this.#prepared.size;
   }
 
   /** The name under which a text is prepared, if it is; marks it as used. */
   use(text: string): string | undefined {
-    const name = this.#names.get(text);
-    if (name !== undefined) {
-      this.#names.delete(text);
-      this.#names.set(text, name);
-    }
-    return name;
+    const prepared = this.#prepared.get(text);
+    if (prepared === undefined) return undefined;
+    prepared.used = ++this.#clock;
+    return prepared.name;
   }
 
   /** A name that was never used on this connection. */
@@ -38,24 +44,24 @@ export class PreparedStatements {
 
   /** Records what the server has confirmed. */
   remember(text: string, name: string): void {
-    this.#names.set(text, name);
+    this.#prepared.set(text, { name, used: ++this.#clock });
   }
 
-  /** Forgets the statements above the limit, oldest first, and returns their names. */
+  /** Forgets the statements above the limit, least recently used first, and returns their names. */
   evict(): readonly string[] {
-    const evicted: string[] = [];
-    for (const [text, name] of this.#names) {
-      if (this.#names.size <= this.#limit) break;
-      this.#names.delete(text);
-      evicted.push(name);
-    }
-    return evicted;
+    const surplus = this.#prepared.size - this.#limit;
+    if (surplus <= 0) return none;
+    const oldest = [...this.#prepared].sort(([, a], [, b]) => a.used - b.used).slice(0, surplus);
+    for (const [text] of oldest) this.#prepared.delete(text);
+    return oldest.map(([, { name }]) => name);
   }
 
   /** Forgets everything and returns the names. */
   clear(): readonly string[] {
-    const names = [...this.#names.values()];
-    this.#names.clear();
+    const names = Array.from(this.#prepared.values(), ({ name }) => name);
+    this.#prepared.clear();
     return names;
   }
 }
+
+const none: readonly string[] = [];

@@ -32,7 +32,7 @@ class Unpooled implements Database {
 
   async transaction(batch: Batch): Promise<BatchReply> {
     if (this.#closed) throw errors.cannotConnect("the database was closed");
-    const { signal } = batch;
+    const signal = batch.signal?.();
     signal?.throwIfAborted();
     const transport = await this.#open();
     const session = new Session(transport, sessionOptions, () => {});

@@ -21,8 +21,8 @@ export type Setting = readonly [name: string, value: string];
 
 /** What a transaction is told. */
 export interface TransactionSettings {
-  /** Schemas in search order. */
-  readonly searchPath: readonly string[];
+  /** What {@linkcode searchPathOf} gave. */
+  readonly searchPath: string;
   readonly role: string;
   /** Settings of the role, applied before the role is taken. */
   readonly roleSettings: readonly Setting[];
@@ -46,6 +46,18 @@ export interface TransactionSettings {
  * without one, on connections that were set up.
  */
 export type SettingsExtent = "block" | "reading" | "writing";
+
+/** Texts by the schemas that follow the first one, and by that. */
+const searchPaths = new WeakMap<readonly string[], Map<string, string>>();
+
+/** A schema and those after it in search order, as the text of `search_path`. */
+export function searchPathOf(schema: string, others: readonly string[]): string {
+  let texts = searchPaths.get(others);
+  if (texts === undefined) searchPaths.set(others, texts = new Map());
+  let text = texts.get(schema);
+  if (text === undefined) texts.set(schema, text = [schema, ...others].map(quoteIdent).join(", "));
+  return text;
+}
 
 /** One `select set_config(…), …`. Settings of one shape give one text. */
 export function settingsStatement(settings: TransactionSettings): Statement {
@@ -113,7 +125,7 @@ const cleaning: Readonly<Record<SettingsExtent, Sql>> = {
 
 function plainParams(settings: TransactionSettings): readonly ParamValue[] {
   const { searchPath, role, claims, method, path, headers, cookies } = settings;
-  return [searchPath.map(quoteIdent).join(", "), role, claims, method, path, headers, cookies];
+  return [searchPath, role, claims, method, path, headers, cookies];
 }
 
 function plainText(extent: SettingsExtent): string {

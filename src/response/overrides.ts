@@ -6,7 +6,8 @@
 import { errors } from "../errors/catalogue.ts";
 import { headerValue, isHeaderName } from "../errors/http_text.ts";
 
-export type HeaderList = readonly (readonly [name: string, value: string])[];
+export type Header = readonly [name: string, value: string];
+export type HeaderList = readonly Header[];
 
 /** Reads `response.status`: its leading digits. Raises `112`. */
 export function statusOverride(setting: string | null): number | null {
@@ -60,7 +61,7 @@ function header(item: unknown): readonly [string, string] {
  * The service's headers without those that database code sets, then the latter in their order. A
  * header without a value is left out, and leaves out the service's own.
  */
-export function mergeHeaders(own: HeaderList, overrides: HeaderList): HeaderList {
+export function mergeHeaders(own: Header[], overrides: HeaderList): Header[] {
   if (overrides.length === 0) return own;
   const replaced = new Set(overrides.map(([name]) => name.toLowerCase()));
   return [

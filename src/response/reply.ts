@@ -10,7 +10,13 @@ import { hasBody } from "../errors/http_text.ts";
 import { fact } from "../query/query.ts";
 import type { Representation } from "../plan/negotiate.ts";
 import type { ApiRequest, Preferences } from "../request/api_request.ts";
-import { type HeaderList, headerOverrides, mergeHeaders, statusOverride } from "./overrides.ts";
+import {
+  type Header,
+  type HeaderList,
+  headerOverrides,
+  mergeHeaders,
+  statusOverride,
+} from "./overrides.ts";
 
 /** A response before it becomes a `Response`. */
 export interface Reply {
@@ -68,27 +74,24 @@ export function succeed(request: ApiRequest, facts: Facts, success: Success): Re
   const status = statusOverride(facts.responseStatus) ?? success.status;
   const overrides = headerOverrides(facts.responseHeaders);
   const bodied = hasBody(status) && success.body !== null;
-  const own: HeaderList = [
-    ...success.headers,
-    ...(hasBody(status) ? bodyHeaders(request, success) : []),
-    vary,
-  ];
-  return {
-    status,
-    headers: [...mergeHeaders(own, overrides), ...lengthHeader(success, bodied)],
-    content: bodied ? success.body!.content : null,
-    length: bodied ? success.body!.length ?? 0 : null,
-  };
+  const own = [...success.headers];
+  if (hasBody(status)) addBodyHeaders(own, request, success);
+  own.push(vary);
+  const headers = mergeHeaders(own, overrides);
+  if (!bodied) return { status, headers, content: null, length: null };
+  const { content, length } = success.body!;
+  headers.push(["Content-Length", String(length ?? 0)]);
+  return { status, headers, content, length: length ?? 0 };
 }
 
-function bodyHeaders({ schema, schemaNegotiated }: ApiRequest, success: Success): HeaderList {
-  if (success.representation === null) return [];
-  const type = ["Content-Type", contentTypeOf(success.representation.mediaType)] as const;
-  return schemaNegotiated ? [type, ["Content-Profile", schema]] : [type];
-}
-
-function lengthHeader({ body }: Success, bodied: boolean): HeaderList {
-  return bodied ? [["Content-Length", String(body!.length ?? 0)]] : [];
+function addBodyHeaders(
+  headers: Header[],
+  { schema, schemaNegotiated }: ApiRequest,
+  { representation }: Success,
+): void {
+  if (representation === null) return;
+  headers.push(["Content-Type", contentTypeOf(representation.mediaType)]);
+  if (schemaNegotiated) headers.push(["Content-Profile", schema]);
 }
 
 /** `Range-Unit`, in dialects that send it, and `Content-Range`. */
@@ -134,20 +137,18 @@ export interface Applied {
 
 /** `Preference-Applied`, in the fixed order; empty when none was honoured. */
 export function appliedHeader(preferences: Preferences, applied: Applied): HeaderList {
-  const strict = preferences.handling === "strict";
-  const names = [
-    applied.resolution && named("resolution", preferences.resolution),
-    applied.missing && named("missing", preferences.missing),
-    applied.return && named("return", preferences.return),
-    named("count", preferences.count),
-    applied.tx && named("tx", preferences.tx),
-    named("handling", preferences.handling),
-    named("timezone", preferences.timezone),
-    applied.maxAffected && strict && named("max-affected", preferences.maxAffected),
-  ].filter((name) => typeof name === "string");
+  const { handling } = preferences;
+  const names: string[] = [];
+  const add = (name: string, value: string | number | null) => {
+    if (value !== null) names.push(`${name}=${value}`);
+  };
+  if (applied.resolution) add("resolution", preferences.resolution);
+  if (applied.missing) add("missing", preferences.missing);
+  if (applied.return) add("return", preferences.return);
+  add("count", preferences.count);
+  if (applied.tx) add("tx", preferences.tx);
+  add("handling", handling);
+  add("timezone", preferences.timezone);
+  if (applied.maxAffected && handling === "strict") add("max-affected", preferences.maxAffected);
   return names.length === 0 ? [] : [["Preference-Applied", names.join(", ")]];
-}
-
-function named(name: string, value: string | number | null): string | null {
-  return value === null ? null : `${name}=${value}`;
 }

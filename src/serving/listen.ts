@@ -5,6 +5,7 @@
  */
 import { lookup } from "node:dns/promises";
 import { dirname, join } from "node:path";
+import { hasBody } from "../errors/http_text.ts";
 import { isHostHeader } from "../http/host.ts";
 import type { Observation } from "../observe/observation.ts";
 import { addressesOf, addressText, type Binding } from "./binding.ts";
@@ -12,8 +13,14 @@ import { Gate } from "./gate.ts";
 import { textOf } from "./output.ts";
 import { wait } from "./patience.ts";
 
-/** Answers a request of a client: its address without port, or null when it came by a Unix socket. */
-export type ServeRequest = (request: Request, client: string | null) => Promise<Response>;
+/** Answers a request of a client. */
+export type ServeRequest = (request: Request, info: ClientInfo) => Promise<Response>;
+
+/** What is known of a client. */
+export interface ClientInfo {
+  /** Its address without port; null when it came by a Unix socket. */
+  readonly client: string | null;
+}
 
 /** What listening needs beside the place. */
 export interface ListenOptions {
@@ -107,14 +114,41 @@ function attempt(start: () => Server): Server | null {
 }
 
 function gatedHandler(gate: Gate, { serve, server }: ListenOptions): Deno.ServeHandler {
-  return async function handle(request, { remoteAddr }) {
+  return async function handle(request, info) {
     gate.arrived();
-    const client = "hostname" in remoteAddr ? remoteAddr.hostname : null;
     const response = isHostHeader(request.headers.get("host"))
-      ? await serve(request, client)
+      ? sendable(request, await serve(request, new Client(info)))
       : new Response("Bad Request", { status: 400, headers: { "Server": server } });
     return gate.isClosing ? await gate.pass(response) : response;
   };
+}
+
+/** Looks for the address when it is asked for, which most requests do not. */
+class Client implements ClientInfo {
+  readonly #info: Deno.ServeHandlerInfo;
+
+  constructor(info: Deno.ServeHandlerInfo) {
+    this.#info = info;
+  }
+
+  get client(): string | null {
+    const { remoteAddr } = this.#info;
+    return "hostname" in remoteAddr ? remoteAddr.hostname : null;
+  }
+}
+
+/**
+ * Makes of an answer one that Deno can send. Deno leaves out the length of a 205, for which clients
+ * then wait; and it gives an answer to HEAD a length of 0 unless its body is a stream. It takes longer
+ * to send an answer whose headers were looked at.
+ */
+function sendable(request: Request, response: Response): Response {
+  const { status } = response;
+  if (status !== 205 && request.method !== "HEAD") return response;
+  const { headers } = response;
+  if (status === 205) return new Response(null, { status: 204, headers });
+  if (headers.has("Content-Length") || !hasBody(status)) return response;
+  return new Response(new ReadableStream({ start: (controller) => controller.close() }), response);
 }
 
 function errorResponder({ observe, server }: ListenOptions) {

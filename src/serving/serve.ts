@@ -7,7 +7,6 @@ import { adminHandler } from "../admin.ts";
 import type { Config } from "../config/options.ts";
 import type { PoolCounts } from "../database/database.ts";
 import { isEmbedded } from "../database/open.ts";
-import { hasBody } from "../errors/http_text.ts";
 import { serviceHandler } from "../handler.ts";
 import type { Observation } from "../observe/observation.ts";
 import { assetReader } from "../page_assets.ts";
@@ -93,21 +92,8 @@ function serveApi(service: Service, config: Config): Promise<Listening> {
     what: "api",
     server: `${service.dialect.productToken}/${version}`,
     observe: service.observe,
-    serve: async (request, client) => sendable(request, await handle(request, { client })),
+    serve: handle,
   });
-}
-
-/**
- * Makes of an answer one that Deno can send. Deno leaves out the length of a 205, for which clients
- * then wait; and it gives an answer to HEAD a length of 0 unless its body is a stream.
- */
-function sendable(request: Request, response: Response): Response {
-  const { status, headers } = response;
-  if (status === 205) return new Response(null, { status: 204, headers });
-  if (request.method !== "HEAD" || headers.has("Content-Length") || !hasBody(status)) {
-    return response;
-  }
-  return new Response(new ReadableStream({ start: (controller) => controller.close() }), response);
 }
 
 async function serveAdmin(

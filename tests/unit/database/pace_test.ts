@@ -31,6 +31,16 @@ Deno.test("Pace.refuse makes a kind of batch show anew that it is quick", () => 
   strictEqual(pace.cost, null);
 });
 
+Deno.test("Pace.note forgets what was shared after a batch that took very long", () => {
+  const pace = new Pace();
+  for (const ms of [0.1, 0.1]) pace.note(ms, "shared");
+  pace.note(25, "shared");
+  strictEqual(pace.isQuick, false);
+  // It runs alone now, and only so it can show that it is quick again.
+  pace.note(0.1, "alone");
+  strictEqual(pace.isQuick, true);
+});
+
 Deno.test("Pace.cost is what batches took that were sent together", () => {
   const pace = new Pace();
   pace.note(0, "alone");

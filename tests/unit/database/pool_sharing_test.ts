@@ -186,8 +186,10 @@ Deno.test("who leaves while waiting for a lane is not served", async () => {
   const first = pool.transaction(plain);
   await settle();
   const client = new AbortController();
-  const left = pool.transaction({ ...plain, pace, signal: client.signal });
+  const left = pool.transaction({ ...plain, pace, signal: () => client.signal });
   const stays = pool.transaction({ ...plain, pace });
+  // It is looked who leaves when something takes long.
+  await settle(100);
   client.abort(new Error("left"));
   const outcome = left.then(() => "served", (error: Error) => error.message);
   replies.shift()?.();
@@ -206,7 +208,7 @@ Deno.test("a short read that takes long after all is cancelled when its client l
   await serveAll(opened);
   await first;
   const client = new AbortController();
-  const slow = pool.transaction({ ...plain, pace: quick(), signal: client.signal });
+  const slow = pool.transaction({ ...plain, pace: quick(), signal: () => client.signal });
   await settle(150);
   client.abort();
   deepStrictEqual(transports[0]!.log, ["cancel"]);

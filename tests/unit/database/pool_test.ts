@@ -202,10 +202,10 @@ Deno.test("close waits for uses in progress and refuses new ones", async () => {
 Deno.test("aborting leaves the queue, and cancels what runs", async () => {
   const { pool, serve, transports } = open({ max: 1 });
   const running = new AbortController();
-  const first = pool.transaction({ ...batch, signal: running.signal });
+  const first = pool.transaction({ ...batch, signal: () => running.signal });
   await settle();
   const waiting = new AbortController();
-  const second = pool.transaction({ ...batch, signal: waiting.signal });
+  const second = pool.transaction({ ...batch, signal: () => waiting.signal });
   waiting.abort(new Error("left"));
   await rejects(second, /left/);
   strictEqual(pool.counts().waiting, 0);

@@ -1,8 +1,12 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import { settingsStatement, type TransactionSettings } from "../../../src/query/settings.ts";
+import {
+  searchPathOf,
+  settingsStatement,
+  type TransactionSettings,
+} from "../../../src/query/settings.ts";
 
 const plain: TransactionSettings = {
-  searchPath: ["api", 'we"ird'],
+  searchPath: searchPathOf("api", ['we"ird']),
   role: "web_anon",
   roleSettings: [],
   claims: '{"role":"web_anon"}',
