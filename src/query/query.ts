@@ -24,9 +24,9 @@ export const fact = {
   rows: 0,
   /** Number of rows without the window; NULL when not counted. */
   total: 1,
-  /** What database code set as `response.headers`, NULL when nothing. */
+  /** What database code set as `response.headers`, NULL or empty when nothing. */
   headers: 2,
-  /** What database code set as `response.status`, NULL when nothing. */
+  /** What database code set as `response.status`, NULL or empty when nothing. */
   status: 3,
   /** Writes: number of rows that took the update path of an upsert. */
   updated: 4,
@@ -104,7 +104,7 @@ export function callQuery(plan: CallPlan, count: CountPlan, wanted: Wanted): Que
 const nothing = sql`null::text`;
 
 function facts(total: Sql): Sql {
-  return sql`count(*)::text, ${total}, nullif(current_setting('response.headers', true), ''), nullif(current_setting('response.status', true), '')`;
+  return sql`count(*)::text, ${total}, current_setting('response.headers', true), current_setting('response.status', true)`;
 }
 
 function totalOf(plan: ReadPlan, count: CountPlan, from?: Sql): Sql {

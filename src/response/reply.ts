@@ -50,8 +50,8 @@ export function readFacts(head: readonly (string | null)[]): Facts {
     rows,
     affected: Number(head[fact.affected] ?? rows),
     total: head[fact.total] == null ? null : Number(head[fact.total]),
-    responseHeaders: head[fact.headers] ?? null,
-    responseStatus: head[fact.status] ?? null,
+    responseHeaders: head[fact.headers] || null,
+    responseStatus: head[fact.status] || null,
     updated: Number(head[fact.updated] ?? 0),
     key: head[fact.key] ?? null,
   };
