@@ -1,11 +1,28 @@
 /**
- * Finds a TCP port that nothing listens on.
+ * Ports for servers that tests start as processes of their own.
  *
  * @module
  */
 
-/** Gives a port of 127.0.0.1 that was free a moment ago. */
+/** Below the ports that Linux gives to outgoing connections, one of which might take it meanwhile. */
+const lowest = 10_000;
+const ports = 22_000;
+
+/** Gives a TCP port that nobody listens on. */
 export function freePort(): number {
-  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  return listener.addr.port;
+  for (;;) {
+    const port = lowest + Math.floor(Math.random() * ports);
+    if (isFree(port)) return port;
+  }
+}
+
+function isFree(port: number): boolean {
+  try {
+    // On all addresses, as a server may listen on any of them.
+    Deno.listen({ hostname: "0.0.0.0", port }).close();
+    return true;
+  } catch (error) {
+    if (error instanceof Deno.errors.AddrInUse) return false;
+    throw error;
+  }
 }
