@@ -117,7 +117,7 @@ export function requestTransaction(
     stream: access === "read only" && isolation !== "serializable",
     ...signalOf(owner),
     ...(isImplicit ? { block: "implicit" } : {}),
-    ...(isImplicit && pace !== undefined && mayRunTwice(plan, config) ? { pace } : {}),
+    ...(isImplicit && pace !== undefined ? { pace, once: !mayRunTwice(plan, config) } : {}),
   };
   return { batch, estimate, overrides, explained: explained ? before.length : null };
 }

@@ -60,10 +60,12 @@ export interface Batch {
    */
   readonly block?: "explicit" | "implicit";
   /**
-   * How long batches like this one take. Those that have it may share a write with others, and may be
-   * run a second time: nobody notices it, and they are `implicit`.
+   * How long batches like this one take, which are `implicit`. Quick ones wait for each other, and
+   * share a write if they may be run a second time without anybody noticing.
    */
   readonly pace?: Pace;
+  /** It must not be run a second time; false unless told. */
+  readonly once?: boolean;
 }
 
 /**

@@ -1,23 +1,31 @@
 /**
- * How many connections of a pool carry short reads, and how many of these share a write.
+ * How many connections of a pool carry short batches, and how many of these share a write.
  *
  * @module
  */
 import { type Pace, RoundTrip } from "./pace.ts";
-import type { Asked } from "./pool_queue.ts";
+import { type Asked, mayShare } from "./pool_queue.ts";
 
 /** So many batches share a write at most, and so many milliseconds of the server's time. */
 const mostShared = 16;
 const longestShared = 1;
 /**
- * So many connections at least carry short reads. While they are busy, those that come wait and share
- * a write, although other connections may be free: one write for several spares both sides work. What
- * keeps the server busy for longer gets a connection more for each so many milliseconds, as then it is
- * the server that has to work at several things at a time.
+ * So many connections at least carry short batches. While they are busy, those that come wait, although
+ * other connections may be free: one write for several spares both sides work, and a server that does
+ * few things at a time does them sooner than one whose processes take the processor from each other.
+ * What keeps the server busy for longer gets a connection more for each so many milliseconds, as then
+ * it is the server that has to work at several things at a time.
  */
 const fewestLanes = 2;
 const laneStep = 0.2;
-/** The connections that carry short reads. */
+/**
+ * The same for what shares no write, for each so many milliseconds above so many from the write to the
+ * answer: while that is on its way, or the server waits for its disk, others can be served.
+ */
+const aloneStep = 0.04;
+const aloneAtLeast = 0.12;
+
+/** The connections that carry short batches. */
 export class Lanes {
   readonly #max: number;
   readonly #roundTrip = new RoundTrip();
@@ -29,7 +37,7 @@ export class Lanes {
     this.#max = max;
   }
 
-  /** Whether a short read is to wait for others of its kind to be over. */
+  /** Whether a short batch is to wait for others of its kind to be over. */
   areFullFor(asked: Asked): boolean {
     return this.taken >= this.#mostFor(asked);
   }
@@ -43,12 +51,19 @@ export class Lanes {
 
   /** Notes how long batches took that were sent in one write. */
   took(paces: readonly Pace[], ms: number): void {
-    if (paces.length === 1) return paces[0]!.note(this.#roundTrip.without(ms), "alone");
+    if (paces.length === 1) {
+      paces[0]!.noteWhole(ms);
+      return paces[0]!.note(this.#roundTrip.without(ms), "alone");
+    }
     const each = this.#roundTrip.share(ms, paces.length);
     for (const pace of new Set(paces)) pace.note(each, "shared");
   }
 
-  #mostFor({ batch: { pace } }: Asked): number {
-    return Math.min(this.#max, fewestLanes + Math.floor((pace?.cost ?? 0) / laneStep));
+  #mostFor(asked: Asked): number {
+    const { pace } = asked.batch;
+    const more = mayShare(asked)
+      ? (pace?.cost ?? 0) / laneStep
+      : Math.max(0, (pace?.whole ?? 0) - aloneAtLeast) / aloneStep;
+    return Math.min(this.#max, fewestLanes + Math.floor(more));
   }
 }

@@ -15,6 +15,7 @@ const needed = 2;
 /** Milliseconds that the server spends on batches of one kind: the least that was measured lately. */
 export class Pace {
   #ms = Infinity;
+  #whole = Infinity;
   #measured = 0;
   #isExact = false;
 
@@ -26,6 +27,16 @@ export class Pace {
   /** Milliseconds of a batch; null until several of a write have shown them. */
   get cost(): number | null {
     return this.#isExact ? this.#ms : null;
+  }
+
+  /** Milliseconds of a batch from its write to its answer: the least that was measured lately. */
+  get whole(): number {
+    return this.#whole;
+  }
+
+  /** What a batch that was sent alone took from its write to its answer. */
+  noteWhole(ms: number): void {
+    this.#whole = Math.min(this.#whole * 1.05 + 0.001, ms);
   }
 
   /**

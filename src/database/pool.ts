@@ -17,7 +17,7 @@ import {
 } from "./database.ts";
 import { Alarm } from "./alarm.ts";
 import { Lanes } from "./lanes.ts";
-import { type Asked, mayShare, PoolQueue } from "./pool_queue.ts";
+import { type Asked, isShort, PoolQueue } from "./pool_queue.ts";
 import { type Named, traceConnection, traceUse } from "./pool_trace.ts";
 import type { Task } from "./run.ts";
 import { Session, type SessionOptions } from "./session.ts";
@@ -43,11 +43,15 @@ const watchPeriod = 1000;
 const longestStallWhileOthersWait = 3000;
 const longestStall = 30_000;
 
+/** It is looked so often, in milliseconds, what takes long. */
+const pulsePeriod = 10;
+/** A short batch that takes so many milliseconds gives its lane to others. */
+const longestInLane = 10;
 /**
- * What shares a write is expected to be over within so many milliseconds; for what takes longer, it is
- * listened whether its client leaves.
+ * What shares its write is run elsewhere after so many; and it is listened whether clients leave, of
+ * what runs or waits for so long.
  */
-const pulsePeriod = 50;
+const longestShort = 50;
 
 interface Member extends Named {
   readonly session: Session;
@@ -60,7 +64,7 @@ interface Member extends Named {
   running: readonly Task[];
   /** When that began, by `Date.now()`. */
   began: number;
-  /** What it runs may share a write. */
+  /** It is one of those that carry short batches. */
   isLane: boolean;
   /** Ends listening for clients that leave; says whether what ran was cancelled. */
   stopListening: (() => boolean) | null;
@@ -157,9 +161,8 @@ class Pool implements Database {
   }
 
   #ask(asked: Asked): void {
-    const shares = mayShare(asked);
     // While somebody waits although a connection is free, it is for a lane.
-    if (this.#idle.length > 0 && !(shares && this.#lanes.areFullFor(asked))) {
+    if (this.#idle.length > 0 && this.#mayGo(asked)) {
       return this.#lend(this.#idle.pop()!, [asked]);
     }
     asked.since = performance.now();
@@ -172,7 +175,7 @@ class Pool implements Database {
   #lend(member: Member, asked: readonly Asked[]): void {
     member.running = asked;
     member.began = Date.now();
-    member.isLane = mayShare(asked[0]!);
+    member.isLane = isShort(asked[0]!);
     if (member.isLane) this.#lanes.taken++;
     this.#pulse.set(pulsePeriod);
     this.#watch.set(watchPeriod);
@@ -213,9 +216,17 @@ class Pool implements Database {
     this.#grow();
   }
 
-  /** Lends a free session to who is next; false when nobody waits. */
+  /** Whether there is a lane for it, or it needs none. */
+  #mayGo(asked: Asked): boolean {
+    return !isShort(asked) || !this.#lanes.areFullFor(asked);
+  }
+
+  /** Lends a free session to who is next; false when nobody waits who may go. */
   #lendNext(member: Member): boolean {
-    const asked = this.#queue.take((first) => this.#lanes.share(first, this.#queue.size));
+    const asked = this.#queue.take(
+      (first) => this.#mayGo(first),
+      (first) => this.#lanes.share(first, this.#queue.size),
+    );
     if (asked.length === 0) return false;
     this.#lend(member, asked);
     return true;
@@ -352,9 +363,11 @@ class Pool implements Database {
    * whether it runs or waits.
    */
   #lookAtLong(): void {
-    const overdue = Date.now() - pulsePeriod;
+    const now = Date.now();
     for (const member of [...this.#members]) {
-      if (member.running.length > 0 && member.began <= overdue) this.#lookAtLongRun(member);
+      if (member.running.length === 0) continue;
+      if (member.began <= now - longestShort) this.#lookAtLongRun(member);
+      if (member.began <= now - longestInLane) this.#leaveLane(member);
     }
     if (this.#idle.length > 0 && this.#queue.size > 0) this.#serve();
     this.#listenToWaiting();
@@ -364,13 +377,11 @@ class Pool implements Database {
   }
 
   #lookAtLongRun(member: Member): void {
-    if (member.isLane) {
-      this.#leaveLane(member);
-      const slow = member.session.handBackRest();
-      slow?.batch.pace?.refuse();
-      if (slow !== null) member.running = [slow];
-    }
-    member.stopListening ??= cancelWith(member, member.running[0]!);
+    if (member.stopListening !== null) return;
+    const slow = member.session.handBackRest() ?? member.running[0]!;
+    slow.batch.pace?.refuse();
+    member.running = [slow];
+    member.stopListening = cancelWith(member, slow);
   }
 
   #leaveLane(member: Member): void {
@@ -379,7 +390,7 @@ class Pool implements Database {
   }
 
   #listenToWaiting(): void {
-    const overdue = performance.now() - pulsePeriod;
+    const overdue = performance.now() - longestShort;
     for (const asked of [...this.#queue]) {
       if (asked.since > overdue) return;
       asked.stopListening ??= this.#leaveWith(asked);

@@ -5,6 +5,9 @@
  */
 import type { Task } from "./run.ts";
 
+/** Who may go is looked for among so many. */
+const farthest = 100;
+
 /** Where one stands in the queue. */
 interface Place {
   readonly asked: Asked;
@@ -24,9 +27,14 @@ export interface Asked extends Task {
   place: Place | null;
 }
 
-/** Whether a batch may share a write with others now. */
-export function mayShare({ batch: { pace }, alone }: Asked): boolean {
+/** Whether a batch is short, so that it may wait for others of its kind. */
+export function isShort({ batch: { pace }, alone }: Asked): boolean {
   return !alone && pace !== undefined && pace.isQuick;
+}
+
+/** Whether a batch may share a write with others now. */
+export function mayShare(asked: Asked): boolean {
+  return isShort(asked) && asked.batch.once !== true;
 }
 
 /**
@@ -88,13 +96,13 @@ export class PoolQueue {
   }
 
   /**
-   * Takes out the next one and, when it may share its write, those behind it who may as well, at most
-   * as many in all as `limit` says of the first.
+   * Takes out the first one that may go and, when it may share its write, those behind it who may as
+   * well, at most as many in all as `limit` says of the first.
    */
-  take(limit: (first: Asked) => number): readonly Asked[] {
+  take(mayGo: (asked: Asked) => boolean, limit: (first: Asked) => number): readonly Asked[] {
     const taken: Asked[] = [];
     let most = 1;
-    for (let place = this.#head; place !== null; place = place.behind) {
+    for (let place = this.#first(mayGo); place !== null; place = place.behind) {
       const { asked } = place;
       const shares = mayShare(asked);
       if (taken.length === 0) most = shares ? limit(asked) : 1;
@@ -104,5 +112,13 @@ export class PoolQueue {
     }
     for (const asked of taken) this.remove(asked);
     return taken;
+  }
+
+  #first(mayGo: (asked: Asked) => boolean): Place | null {
+    let place = this.#head;
+    for (let looks = 0; place !== null && looks < farthest; looks++, place = place.behind) {
+      if (mayGo(place.asked)) return place;
+    }
+    return null;
   }
 }

@@ -58,7 +58,7 @@ async function contestLoad(each: LoadCase, field: Field): Promise<LoadStanding> 
   const standing = await contest(contenders, {
     rounds,
     seconds,
-    warmUp: Math.max(1, Math.ceil(seconds / 3)),
+    warmUp: Math.max(3, Math.ceil(seconds / 3)),
     highest: ["failed", "peakMemory"],
     before,
     progress: (name, { perSecond }) =>

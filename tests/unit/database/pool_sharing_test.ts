@@ -85,7 +85,8 @@ Deno.test("short reads that wait are sent in one write, and answered in order", 
 
 const alone: [string, () => Partial<Batch>][] = [
   ["of kinds that nothing is known of", () => ({ pace: new Pace() })],
-  ["that must not be repeated", () => ({})],
+  ["whose time is not measured", () => ({})],
+  ["that must not be repeated", () => ({ pace: quick(), once: true })],
 ];
 for (const [name, more] of alone) {
   Deno.test(`batches ${name} share no write`, async () => {
@@ -113,6 +114,79 @@ Deno.test("a batch that may not share waits for no lane while a connection is fr
   strictEqual(pool.counts().inUse, 3);
   await serveAll(opened);
   await Promise.all([...short, other]);
+  await close(opened);
+});
+
+/** A kind of write whose answer comes after so many milliseconds. */
+function write(ms: number): Batch {
+  const pace = quick();
+  pace.noteWhole(ms);
+  return { ...plain, pace, once: true };
+}
+
+/** Opens a pool, all of whose connections are open and idle. */
+async function openIdle(max: number) {
+  const opened = open({ max });
+  const all = Array.from({ length: max }, () => opened.pool.transaction(plain));
+  await serveAll(opened);
+  await Promise.all(all);
+  return opened;
+}
+
+const atATime: readonly (readonly [name: string, ms: number, connections: number])[] = [
+  ["which are over at once, wait for two connections", 0.05, 2],
+  ["that take longer use more connections", 0.25, 5],
+  ["that wait for a disk use all connections", 0.9, 6],
+];
+for (const [name, ms, connections] of atATime) {
+  Deno.test(`short writes ${name}`, async () => {
+    const opened = await openIdle(6);
+    const { pool } = opened;
+    const batch = write(ms);
+    const all = Array.from({ length: 8 }, () => pool.transaction(batch));
+    deepStrictEqual(pool.counts(), {
+      max: 6,
+      open: 6,
+      inUse: connections,
+      waiting: 8 - connections,
+      timeouts: 0,
+    });
+    await serveAll(opened);
+    await Promise.all(all);
+    await close(opened);
+  });
+}
+
+Deno.test("a short write that takes long after all holds nobody up", async () => {
+  const opened = await openIdle(3);
+  const { pool, replies } = opened;
+  const batch = write(0.05);
+  const [held, alsoHeld, next] = [0, 1, 2].map(() => pool.transaction(batch));
+  strictEqual(pool.counts().waiting, 1);
+  await settle(40);
+  strictEqual(pool.counts().waiting, 0);
+  replies.pop()?.();
+  await next;
+  await serveAll(opened);
+  await Promise.all([held, alsoHeld]);
+  await close(opened);
+});
+
+Deno.test("who needs no lane is served before those who wait for one", async () => {
+  const opened = await openIdle(3);
+  const { pool, replies } = opened;
+  const batch = write(0.05);
+  const busy = pool.transaction(plain);
+  const writes = Array.from({ length: 4 }, () => pool.transaction(batch));
+  const other = pool.transaction(plain);
+  strictEqual(pool.counts().waiting, 3);
+  replies.shift()?.();
+  await busy;
+  deepStrictEqual([pool.counts().inUse, pool.counts().waiting], [3, 2]);
+  replies.pop()?.();
+  await other;
+  await serveAll(opened);
+  await Promise.all(writes);
   await close(opened);
 });
 
