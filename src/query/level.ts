@@ -5,7 +5,7 @@
  */
 import type { Embed, EmbedJoin, ReadNode, RowWindow } from "../plan/read_node.ts";
 import type { ColumnPair } from "../schema_cache/schema_cache.ts";
-import { empty, ident, join, param, type Sql, sql } from "../sql/fragment.ts";
+import { empty, ident, join, param, smallNumber, type Sql, sql } from "../sql/fragment.ts";
 import { renderConditions, whereClause } from "./condition.ts";
 import { nameOf, renderRow } from "./field.ts";
 
@@ -142,7 +142,7 @@ function existsTest(embed: Embed, parent: ParentRow, { windows }: PresenceOption
 
 /** ` limit … offset …`; nothing for all rows. */
 export function renderWindow({ limit, offset }: RowWindow): Sql {
-  return sql`${limit === null ? empty : sql` limit ${param(limit)}`}${
+  return sql`${limit === null ? empty : sql` limit ${smallNumber(limit)}`}${
     offset === null ? empty : sql` offset ${param(offset)}`
   }`;
 }

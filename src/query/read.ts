@@ -6,7 +6,7 @@
  */
 import type { Embed, PlannedOrder, ReadNode } from "../plan/read_node.ts";
 import type { ReadPlan } from "../plan/read_plan.ts";
-import { empty, ident, join, param, type Sql, sql } from "../sql/fragment.ts";
+import { empty, ident, join, smallNumber, type Sql, sql } from "../sql/fragment.ts";
 import { orderTerm } from "./condition.ts";
 import { renderPath } from "./field.ts";
 import {
@@ -92,7 +92,7 @@ function orderClause(terms: readonly Sql[]): Sql {
 /** Embeds that repeat their parents must not make more rows than were asked for. */
 function repeatLimit({ embeds, window: { limit } }: ReadNode): Sql {
   const repeats = embeds.some(({ visible, mayRepeat }) => visible && mayRepeat);
-  return repeats && limit !== null ? sql` limit ${param(limit)}` : empty;
+  return repeats && limit !== null ? sql` limit ${smallNumber(limit)}` : empty;
 }
 
 /** Output columns, and the items of FROM that some of them need. */

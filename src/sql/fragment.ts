@@ -107,6 +107,14 @@ export function ordinal(position: number): Sql {
   return makeSql([Math.trunc(position).toString()]);
 }
 
+/**
+ * A whole number of at most four digits as itself, a greater one as a parameter. PostgreSQL makes a
+ * plan once and for all only where it sees how few rows are wanted; and few numbers make few statements.
+ */
+export function smallNumber(digits: string): Sql {
+  return /^[0-9]{1,4}$/.test(digits) ? makeSql([String(Number(digits))]) : param(digits);
+}
+
 /** The fragment with no text. */
 export const empty: Sql = makeSql([]);
 

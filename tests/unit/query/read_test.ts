@@ -58,7 +58,7 @@ const rows: readonly Row[] = [
     },
     page,
     "select tools.name as name, cast(tools.price as text) as p from tools where tools.id > <3> " +
-    "order by tools.name desc limit <10> offset <20>",
+    "order by tools.name desc limit 10 offset <20>",
   ],
   [
     "places under their last key",
@@ -97,7 +97,7 @@ const rows: readonly Row[] = [
     "select tools.c2 as name, (select pg_catalog.to_jsonb(makers_1.*) as object from (select makers_1.name as " +
     "name from makers as makers_1 where makers_1.id = tools.c1) as makers_1 limit 1) as makers " +
     "from (select tools.maker_id as c1, tools.name as c2, tools.price as c3 from tools where " +
-    "tools.price > <1> order by c3 nulls last, c2 limit <10> offset <20>) as tools " +
+    "tools.price > <1> order by c3 nulls last, c2 limit 10 offset <20>) as tools " +
     "order by tools.c3 nulls last, tools.c2",
   ],
   [
@@ -108,7 +108,7 @@ const rows: readonly Row[] = [
     "select makers.c1 as id, makers.c2 as name, makers.c3 as city, coalesce((select " +
     "pg_catalog.jsonb_agg(tools_1.*) as array_of_rows from (select tools_1.* from tools as tools_1 where " +
     "tools_1.maker_id = makers.c1) as tools_1), '[]') as tools from (select makers.id as c1, " +
-    "makers.name as c2, makers.city as c3 from makers limit <10> offset <20>) as makers",
+    "makers.name as c2, makers.city as c3 from makers limit 10 offset <20>) as makers",
   ],
   [
     "filters, order and window of an embed inside it",
@@ -122,7 +122,7 @@ const rows: readonly Row[] = [
     everything,
     "select makers.name as name, coalesce((select pg_catalog.jsonb_agg(tools_1.*) as array_of_rows from " +
     "(select tools_1.name as name from tools as tools_1 where tools_1.maker_id = makers.id " +
-    "and tools_1.price > <1> order by tools_1.id limit <3> offset <1>) as tools_1), '[]') as " +
+    "and tools_1.price > <1> order by tools_1.id limit 3 offset <1>) as tools_1), '[]') as " +
     "tools from makers",
   ],
   [
@@ -140,16 +140,16 @@ const rows: readonly Row[] = [
     { select: [column("name"), embed("latest", [column("name")])], order: [at("", [by("id")])] },
     { first: 0, last: 4 },
     "select makers.c2 as name, tools_1.object as latest from (select cast(makers.* as makers) as " +
-    "c1, makers.name as c2, makers.id as c3 from makers order by c3 limit <5>) as makers left join " +
+    "c1, makers.name as c2, makers.id as c3 from makers order by c3 limit 5) as makers left join " +
     "lateral (select pg_catalog.to_jsonb(tools_1.*) as object from (select tools_1.name as name from latest(" +
-    "makers.c1) as tools_1) as tools_1) as tools_1 on true order by makers.c3 limit <5>",
+    "makers.c1) as tools_1) as tools_1) as tools_1 on true order by makers.c3 limit 5",
   ],
   [
     "nothing of empty embeds",
     "makers",
     { select: [column("name"), embed("tools", [embed("manuals")])] },
     page,
-    "select makers.name as name from makers limit <10> offset <20>",
+    "select makers.name as name from makers limit 10 offset <20>",
   ],
   [
     "inner embeds as tests in the page",
@@ -166,7 +166,7 @@ const rows: readonly Row[] = [
     page,
     "select makers.name as name from makers where exists (select 1 from tools as tools_1 where " +
     "tools_1.maker_id = makers.id and tools_1.price > <1> and exists (select 1 from manuals as " +
-    "manuals_2 where manuals_2.tool_id = tools_1.id)) limit <10> offset <20>",
+    "manuals_2 where manuals_2.tool_id = tools_1.id)) limit 10 offset <20>",
   ],
   [
     "null tests of embeds, in groups too",
@@ -231,7 +231,7 @@ const rows: readonly Row[] = [
     "limit 1) as makers from (select tools.maker_id as c1, tools.name as c2, makers_2.n as c3, " +
     "tools.id as c4 from tools left join lateral (select makers_1.name as n from makers as " +
     "makers_1 where makers_1.id = tools.maker_id) as makers_2 on true order by c3 desc, c4 " +
-    "limit <5>) as tools order by tools.c3 desc, tools.c4",
+    "limit 5) as tools order by tools.c3 desc, tools.c4",
   ],
   [
     "a related order by a place, and by what is not selected",
@@ -261,7 +261,7 @@ const rows: readonly Row[] = [
     everything,
     "select makers.c2 as name, tools_1.object as latest from (select cast(makers.* as makers) as " +
     "c1, makers.name as c2, tools_2.name as c3 from makers left join lateral (select tools_1.name " +
-    "as name from latest(cast(makers.* as makers)) as tools_1 limit <1>) as tools_2 on true order " +
+    "as name from latest(cast(makers.* as makers)) as tools_1 limit 1) as tools_2 on true order " +
     "by c3) as makers left join lateral (select pg_catalog.to_jsonb(tools_1.*) as object from (select " +
     "tools_1.name as name from latest(makers.c1) as tools_1) as tools_1) as tools_1 on true " +
     "order by makers.c3",
@@ -286,7 +286,7 @@ const rows: readonly Row[] = [
     "(select pg_catalog.to_jsonb(makers_1.*) as object from (select makers_1.name as name from makers as " +
     "makers_1 where makers_1.id = tools.maker_id) as makers_1 limit 1) as makers from tools " +
     "group by tools.maker_id, 4, 5, 6 order by tools.maker_id, tools.spec-><w> " +
-    "limit <10> offset <20>",
+    "limit 10 offset <20>",
   ],
   [
     "all columns beside an aggregate",
