@@ -10,7 +10,7 @@ const smallLength = 64 * 1024;
 /** The length of the buffer that long bodies arrive through. */
 const pieceLength = 256 * 1024;
 /** How much more room than what has come is made at a time: room costs memory only when used. */
-const growth = 16;
+const growth = 1024;
 
 /**
  * Receives a whole body in one buffer, without the copies that the runtime would leave behind. What
