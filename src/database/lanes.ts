@@ -25,26 +25,48 @@ const laneStep = 0.2;
 const aloneStep = 0.04;
 const aloneAtLeast = 0.12;
 
-/** The connections that carry short batches. */
+/** Sums of parts of one are not exact. */
+const nearly = 1 - 1e-6;
+
+/**
+ * The connections that carry short batches. A batch takes up as much of them as the number of lanes
+ * says that is right for its kind: half of all with two lanes. Whatever comes first goes first, so
+ * that no kind can keep another waiting.
+ */
 export class Lanes {
   readonly #max: number;
   readonly #roundTrip = new RoundTrip();
-  /** How many connections carry some at present. */
-  taken = 0;
+  #taken = 0;
+  /** How much of all lanes is taken up, from 0 to 1 or a little more. */
+  #load = 0;
 
   /** `max` is the number of connections that there may be. */
   constructor(max: number) {
     this.#max = max;
   }
 
-  /** Whether a short batch is to wait for others of its kind to be over. */
-  areFullFor(asked: Asked): boolean {
-    return this.taken >= this.#mostFor(asked);
+  /** Whether a short batch is to wait for others to be over. */
+  get areFull(): boolean {
+    return this.#load >= nearly;
+  }
+
+  /** Takes a lane for a batch, or several that share a write; gives how much of all that is. */
+  enter(first: Asked): number {
+    const part = 1 / this.#mostFor(first);
+    this.#taken++;
+    this.#load += part;
+    return part;
+  }
+
+  /** Frees a lane, of which {@linkcode enter} gave the part. */
+  leave(part: number): void {
+    this.#taken--;
+    this.#load = this.#taken === 0 ? 0 : this.#load - part;
   }
 
   /** How many of those that wait, from this one on, are to share a write. */
   share(asked: Asked, waiting: number): number {
-    const free = Math.max(1, this.#mostFor(asked) - this.taken);
+    const free = Math.max(1, Math.round((1 - this.#load) * this.#mostFor(asked)));
     const few = Math.ceil(longestShared / (asked.batch.pace?.cost ?? laneStep));
     return Math.min(mostShared, few, Math.ceil(waiting / free));
   }

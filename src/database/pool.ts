@@ -62,10 +62,10 @@ interface Member extends Named {
   ending: "max lifetime" | "max idletime" | "release" | null;
   /** What it runs; empty while it is idle. */
   running: readonly Task[];
-  /** When that began, by `Date.now()`. */
+  /** When that began, by `performance.now()`. */
   began: number;
-  /** It is one of those that carry short batches. */
-  isLane: boolean;
+  /** How much it takes up of what carries short batches; null while it is none of those. */
+  lane: number | null;
   /** Ends listening for clients that leave; says whether what ran was cancelled. */
   stopListening: (() => boolean) | null;
 }
@@ -174,9 +174,8 @@ class Pool implements Database {
 
   #lend(member: Member, asked: readonly Asked[]): void {
     member.running = asked;
-    member.began = Date.now();
-    member.isLane = isShort(asked[0]!);
-    if (member.isLane) this.#lanes.taken++;
+    member.began = performance.now();
+    member.lane = isShort(asked[0]!) ? this.#lanes.enter(asked[0]!) : null;
     this.#pulse.set(pulsePeriod);
     this.#watch.set(watchPeriod);
     const use = this.#trace === null ? null : traceUse(this.#trace, member, asked);
@@ -213,12 +212,12 @@ class Pool implements Database {
   /** Gives free connections to those who wait, or opens more. */
   #serve(): void {
     while (this.#idle.length > 0 && this.#lendNext(this.#idle.at(-1)!)) this.#idle.pop();
-    this.#grow();
+    if (this.#idle.length === 0) this.#grow();
   }
 
   /** Whether there is a lane for it, or it needs none. */
   #mayGo(asked: Asked): boolean {
-    return !isShort(asked) || !this.#lanes.areFullFor(asked);
+    return !isShort(asked) || !this.#lanes.areFull;
   }
 
   /** Lends a free session to who is next; false when nobody waits who may go. */
@@ -278,7 +277,7 @@ class Pool implements Database {
       ending: null,
       running: [],
       began: 0,
-      isLane: false,
+      lane: null,
       stopListening: null,
     };
     this.#members.add(member);
@@ -363,7 +362,7 @@ class Pool implements Database {
    * whether it runs or waits.
    */
   #lookAtLong(): void {
-    const now = Date.now();
+    const now = performance.now();
     for (const member of [...this.#members]) {
       if (member.running.length === 0) continue;
       if (member.began <= now - longestShort) this.#lookAtLongRun(member);
@@ -385,8 +384,8 @@ class Pool implements Database {
   }
 
   #leaveLane(member: Member): void {
-    if (member.isLane) this.#lanes.taken--;
-    member.isLane = false;
+    if (member.lane !== null) this.#lanes.leave(member.lane);
+    member.lane = null;
   }
 
   #listenToWaiting(): void {
@@ -434,8 +433,10 @@ class Pool implements Database {
   }
 
   #stopTimers(): void {
-    for (const alarm of [this.#watch, this.#pulse]) alarm.clear();
-    if (this.#queue.size === 0) this.#deadline.clear();
+    this.#watch.clear();
+    if (this.#queue.size > 0) return;
+    this.#pulse.clear();
+    this.#deadline.clear();
   }
 
   #startReaper(): void {

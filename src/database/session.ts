@@ -146,9 +146,14 @@ export class Session {
     if (this.#current !== undefined) this.#transport.cancel();
   }
 
-  /** Hands back what waits behind the batch that the server is at, which it returns. */
+  /**
+   * Hands back what waits behind the batch that the server is at, which it returns; what is to be sent
+   * once more, too.
+   */
   handBackRest(): Task | null {
-    const rest = this.#runs.slice(this.#position + 1).filter(({ settled }) => !settled);
+    const behind = this.#runs.slice(this.#position + 1).filter(({ settled }) => !settled);
+    const rest = [...this.#again, ...behind];
+    this.#again = [];
     for (const run of rest) run.settled = true;
     if (rest.length > 0) this.#events?.handedBack(rest.map(({ task }) => task));
     return this.#current?.task ?? null;

@@ -157,6 +157,49 @@ for (const [name, ms, connections] of atATime) {
   });
 }
 
+Deno.test("short batches of all kinds go in the order in which they came", async () => {
+  const opened = await openIdle(6);
+  const { pool, serve } = opened;
+  const longer = write(0.9);
+  const order: string[] = [];
+  const ask = (name: string, batch: Batch) =>
+    pool.transaction(batch).then(() => void order.push(name));
+  const all = Array.from({ length: 4 }, () => ask("first", longer));
+  // Half of the connections would be taken up by it alone.
+  all.push(ask("read", { ...plain, pace: quick() }));
+  all.push(ask("behind", longer), ask("behind", longer), ask("behind", longer));
+  strictEqual(pool.counts().waiting, 3);
+  for (let served = 0; served < 5; served++) {
+    serve();
+    await settle();
+  }
+  strictEqual(order.indexOf("read"), 4);
+  await serveAll(opened);
+  await Promise.all(all);
+  await close(opened);
+});
+
+Deno.test("what is to be sent once more waits for nothing that takes long", async () => {
+  const opened = await openIdle(2);
+  const { pool, replies, transports } = opened;
+  const holds = [pool.transaction(plain), pool.transaction(plain)];
+  await settle();
+  const [one, other] = [0, 1, 2, 3].map(() => pool.transaction({ ...plain, pace: quick() }));
+  // The connection that was used last is free again and gets two of the four.
+  replies.shift()?.();
+  await holds[0];
+  await settle();
+  const [, slow] = replies.splice(1, 2);
+  transports[1]!.tell(join(failure("26000", "gone"), ready("I")));
+  await serveAll(opened);
+  await settle(100);
+  await serveAll(opened);
+  strictEqual((await one!).head[0], "1");
+  slow?.();
+  await other;
+  await close(opened);
+});
+
 Deno.test("a short write that takes long after all holds nobody up", async () => {
   const opened = await openIdle(3);
   const { pool, replies } = opened;
