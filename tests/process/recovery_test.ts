@@ -81,7 +81,7 @@ for (const [title, change, last] of ends) {
     const { code } = await service.status;
     await service.stderr.ended;
     strictEqual(code, 1);
-    match(texts(service).at(-1)!, last);
+    // The listener may have failed just then, too.
     strictEqual(texts(service).filter((line) => last.test(line)).length, 1);
     ok(!texts(service).join("\n").includes("wrong"));
   });
