@@ -298,7 +298,7 @@ class Pool implements Database {
   }
 
   #refuseAll(error: Error): void {
-    for (const asked of [...this.#queue]) this.#refuse(asked, error);
+    for (const asked of this.#queue) this.#refuse(asked, error);
   }
 
   #refuse(asked: Asked, error: Error): void {
@@ -390,7 +390,7 @@ class Pool implements Database {
 
   #listenToWaiting(): void {
     const overdue = performance.now() - longestShort;
-    for (const asked of [...this.#queue]) {
+    for (const asked of this.#queue) {
       if (asked.since > overdue) return;
       asked.stopListening ??= this.#leaveWith(asked);
     }
@@ -407,7 +407,7 @@ class Pool implements Database {
   /** Tells those who have waited too long. */
   #refuseOverdue(): void {
     const overdue = performance.now() - this.#options.acquisitionTimeout;
-    for (const asked of [...this.#queue]) {
+    for (const asked of this.#queue) {
       if (asked.since > overdue) return this.#deadline.set(asked.since - overdue);
       this.#timeouts++;
       this.#refuse(asked, errors.acquisitionTimeout());

@@ -79,9 +79,13 @@ export class PoolQueue {
     asked.stopListening = null;
   }
 
-  /** The ones that are next, without taking them out. */
+  /** The ones that are next, without taking them out; each may be removed when its turn has come. */
   *[Symbol.iterator](): Iterator<Asked> {
-    for (let place = this.#head; place !== null; place = place.behind) yield place.asked;
+    for (let place = this.#head; place !== null;) {
+      const { asked, behind } = place;
+      yield asked;
+      place = behind;
+    }
   }
 
   #insert(asked: Asked, behind: Place | null): void {
