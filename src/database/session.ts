@@ -151,12 +151,21 @@ export class Session {
    * once more, too.
    */
   handBackRest(): Task | null {
-    const behind = this.#runs.slice(this.#position + 1).filter(({ settled }) => !settled);
-    const rest = [...this.#again, ...behind];
-    this.#again = [];
+    const rest = this.#takeRest();
     for (const run of rest) run.settled = true;
-    if (rest.length > 0) this.#events?.handedBack(rest.map(({ task }) => task));
+    this.#handBack(rest);
     return this.#current?.task ?? null;
+  }
+
+  /** What is to be sent once more, and what waits behind the batch that the server is at. */
+  #takeRest(): readonly Run[] {
+    const rest = [...this.#again, ...this.#runs.slice(this.#position + 1)];
+    this.#again = [];
+    return rest.filter(({ settled }) => !settled);
+  }
+
+  #handBack(runs: readonly Run[]): void {
+    if (runs.length > 0) this.#events?.handedBack(runs.map(({ task }) => task));
   }
 
   /** Milliseconds for which nobody has read a body that was handed out. */
@@ -386,13 +395,11 @@ export class Session {
     if (this.#closed) return;
     this.#closed = true;
     const current = this.#current;
-    const rest = [...this.#runs.slice(this.#position + 1), ...this.#again];
+    const rest = this.#takeRest();
     this.#runs = [];
-    this.#again = [];
     this.#onClosed(reason);
     if (current !== undefined) failWith(current, reason);
-    const unanswered = rest.filter(({ settled }) => !settled);
-    if (unanswered.length > 0) this.#events?.handedBack(unanswered.map(({ task }) => task));
+    this.#handBack(rest);
     this.#free();
   }
 
