@@ -39,8 +39,11 @@ import { Stopwatch, type TraceStage } from "./stopwatch.ts";
 import {
   checkResult,
   type DataPlan,
+  doubt,
   estimateOf,
   explainedLines,
+  isDoubtful,
+  isDoubtfulFailure,
   isEndOverridable,
   queryOf,
   type RequestTransaction,
@@ -49,6 +52,7 @@ import {
   rootTransaction,
   transactionError,
   type TransactionOwner,
+  unsaid,
 } from "./transaction.ts";
 
 /** What a request is answered from: one snapshot, and where the data are. */
@@ -183,8 +187,9 @@ async function serveUnknown(
     case "read":
     case "mutate":
     case "call": {
-      const asked = { plan: planned, query: queryOf(planned) };
-      const example = { pieces, payload, read: head.read, query: asked.query };
+      const query = (quiet: boolean) => queryOf(planned, quiet);
+      const asked = { plan: planned, query };
+      const example = { pieces, payload, read: head.read, query };
       if (shape !== null) shapes.learn(shape, example);
       return run(request, { request: parsed, asked }, serving);
     }
@@ -233,27 +238,52 @@ async function describe(
   return respondToRoot(parsed, planned, { facts: rootFactsOf(reply), cache, config });
 }
 
+/** Runs a request's transaction; as one that runs code of the database's own with `isLoud`. */
 async function run(
   request: Request,
-  { request: parsed, asked }: Understood,
-  { identity, context, stopwatch, statements }: Serving,
+  understood: Understood,
+  serving: Serving,
+  isLoud = false,
 ): Promise<Reply> {
+  const { request: parsed, asked } = understood;
+  const { identity, context, stopwatch, statements } = serving;
   const { config } = context.snapshot;
   const owner = ownerOf(request, identity, context);
-  const transaction = requestTransaction(parsed, asked, owner, config);
+  const transaction = requestTransaction(parsed, asked, owner, { config, isLoud });
   statements?.push(...transaction.batch.statements);
   let reply: BatchReply | null = null;
   try {
     reply = await context.database.transaction(transaction.batch);
     stopwatch.lap("transaction");
-    const answered = respond(parsed, asked.plan, { reply, transaction, context });
+    if (isDoubtful(transaction, asked.plan, reply)) {
+      discardBody(reply.body);
+      return await runLoudly(request, understood, serving);
+    }
+    const told = transaction.quiet ? unsaid(reply) : reply;
+    const answered = respond(parsed, asked.plan, { reply: told, transaction, context });
     if (answered.content !== reply.body.content) discardBody(reply.body);
     return answered;
   } catch (error) {
-    if (reply === null) throw transactionError(error, transaction);
-    discardBody(reply.body);
-    throw error;
+    if (reply !== null) {
+      discardBody(reply.body);
+      throw error;
+    }
+    if (!isDoubtfulFailure(transaction, asked.plan, error)) {
+      throw transactionError(error, transaction);
+    }
+    return await runLoudly(request, understood, serving);
   }
+}
+
+/** What went differently when nothing was told to the database's code is not tried again. */
+async function runLoudly(
+  request: Request,
+  understood: Understood,
+  serving: Serving,
+): Promise<Reply> {
+  const reply = await run(request, understood, serving, true);
+  doubt(understood.asked.plan);
+  return reply;
 }
 
 function ownerOf(

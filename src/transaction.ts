@@ -15,6 +15,7 @@ import type {
 import type { Identity } from "./auth/jwt_cache.ts";
 import type { RoleDefaults } from "./config/in_database.ts";
 import type { Config } from "./config/options.ts";
+import type { Footing } from "./database/footing.ts";
 import type { Pace } from "./database/pace.ts";
 import { errors } from "./errors/catalogue.ts";
 import { DatabaseError } from "./errors/service_error.ts";
@@ -24,11 +25,12 @@ import type { RootPlan } from "./plan/root_plan.ts";
 import { callQuery, fact, mutateQuery, type Query, readQuery } from "./query/query.ts";
 import { badOverride, overridesCheck } from "./query/overrides_check.ts";
 import { schemaFactsQuery } from "./query/root.ts";
+import { type Purpose, RequestFooting } from "./query/request_footing.ts";
 import {
   claimSettings,
   searchPathOf,
-  type SettingsExtent,
   settingsStatement,
+  type TransactionSettings,
 } from "./query/settings.ts";
 import { compile, ident, sql } from "./sql/fragment.ts";
 import type { ApiRequest } from "./request/api_request.ts";
@@ -70,23 +72,25 @@ export interface RequestTransaction {
   readonly overrides: number | null;
   /** Position of the statement whose rows are an execution plan, or null. */
   readonly explained: number | null;
+  /** None of the database's own code is run. */
+  readonly quiet: boolean;
 }
 
 /** What a request asks of the database, and in which words. */
 export interface Asked {
   readonly plan: DataPlan;
-  /** That of the plan. */
-  readonly query: Query;
+  /** Says it; of a plan that is quiet, as one that is carried out like that, if so wanted. */
+  readonly query: (quiet: boolean) => Query;
   /** How long requests like this one take, where that is known of several. */
   readonly pace?: Pace;
 }
 
-/** Puts the transaction of a request together. */
+/** Puts the transaction of a request together; with `isLoud` not as a quiet one. */
 export function requestTransaction(
   request: ApiRequest,
-  { plan, query, pace }: Asked,
+  { plan, query: say, pace }: Asked,
   owner: TransactionOwner,
-  config: TransactionConfig,
+  { config, isLoud }: { readonly config: TransactionConfig; readonly isLoud: boolean },
 ): RequestTransaction {
   const end = plannedEnding(request, config);
   const access = accessOf(plan);
@@ -96,10 +100,18 @@ export function requestTransaction(
   const check = kept ? resultCheck(request, plan) : null;
   const isImplicit = config.dbPreparedStatements && end === "commit" &&
     isolation === "read committed" && check === null;
-  const extent = !isImplicit ? "block" : access === "read only" ? "reading" : "writing";
+  const purpose = access === "read only" ? "reading" : "writing";
+  const settings = settingsOf(request, plan, owner, config);
+  const footing = isImplicit && !isLoud && isQuiet(plan, config)
+    ? footingOf(settings, purpose)
+    : null;
+  const quiet = footing !== null;
+  const query = say(quiet);
   const before = [
-    settingsOf(request, plan, owner, { config, extent }),
-    ...(config.jwtClaimSettings ? [claimSettings(owner.identity.claims)] : []),
+    ...(quiet ? [] : [settingsStatement(settings, isImplicit ? purpose : "block")]),
+    ...(config.jwtClaimSettings && !(quiet && purpose === "reading")
+      ? [claimSettings(owner.identity.claims)]
+      : []),
     ...preRequest(config),
   ];
   // Before the main statement, whose body may be on its way to the client when later ones run.
@@ -107,10 +119,11 @@ export function requestTransaction(
   const after: Statement[] = [];
   const place = (statement: Statement) => before.length + after.push(statement);
   if (end === "rollback") place(constraintsNow);
-  const overrides = kept ? place(overridesCheck) : null;
+  const overrides = kept && !quiet ? place(overridesCheck) : null;
   const batch: Batch = {
     access,
     isolation,
+    footing: footing ?? "any",
     statements: [...before, query.main, ...after],
     end: check === null ? end : (head) => (check(head), end),
     // What was only read can be shown before the end; what is written only when it is certain.
@@ -119,7 +132,7 @@ export function requestTransaction(
     ...(isImplicit ? { block: "implicit" } : {}),
     ...(isImplicit && pace !== undefined ? { pace, once: !mayRunTwice(plan, config) } : {}),
   };
-  return { batch, estimate, overrides, explained: explained ? before.length : null };
+  return { batch, estimate, overrides, explained: explained ? before.length : null, quiet };
 }
 
 /** Puts the transaction of a description together, whose last statement gives one text or nothing. */
@@ -129,11 +142,12 @@ export function rootTransaction(
   owner: TransactionOwner,
   config: TransactionConfig,
 ): Batch {
-  const settings = settingsOf(request, plan, owner, { config, extent: "block" });
-  const before = [settings, ...preRequest(config)];
+  const settings = settingsOf(request, plan, owner, config);
+  const before = [settingsStatement(settings, "block"), ...preRequest(config)];
   return {
     access: "read only",
     isolation: isolationOf(plan, owner),
+    footing: "any",
     statements: plan.headersOnly ? before : [...before, schemaFactsQuery(plan)],
     end: "commit",
     stream: false,
@@ -189,16 +203,21 @@ export function estimateOf(
   return text ? JSON.parse(text)[0]?.Plan?.["Plan Rows"] ?? null : null;
 }
 
-/** The words for what a plan asks. */
-export function queryOf(plan: DataPlan): Query {
+/** The words for what a plan asks; `quiet` where it is, and is to be carried out like that. */
+export function queryOf(plan: DataPlan, quiet: boolean): Query {
   const { explain, format } = plan.representation;
   const shown = { explain, format };
   const bodiless = { explain, format: null };
   switch (plan.kind) {
     case "read":
-      return readQuery(plan.read, plan.count, plan.headersOnly ? bodiless : shown);
+      return readQuery(
+        plan.read,
+        plan.count,
+        plan.headersOnly ? bodiless : shown,
+        quiet ? plan.quiet : null,
+      );
     case "mutate":
-      return mutateQuery(plan.mutate, shown);
+      return mutateQuery(plan.mutate, shown, quiet);
     case "call": {
       const silent = plan.headersOnly || plan.call.routine.returns.void;
       return callQuery(plan.call, plan.count, silent ? bodiless : shown);
@@ -251,22 +270,89 @@ function settingsOf(
   request: ApiRequest,
   plan: DataPlan | RootPlan,
   { identity: { role, claims }, defaults }: TransactionOwner,
-  { config, extent }: { readonly config: TransactionConfig; readonly extent: SettingsExtent },
-): Statement {
+  config: TransactionConfig,
+): TransactionSettings {
   const ofFunction = plan.kind === "call" ? plan.call.routine.settings : [];
-  return settingsStatement({
+  const { method, path, headers, cookies } = request;
+  return {
     searchPath: searchPathOf(request.schema, config.dbExtraSearchPath),
     role,
     roleSettings: defaults?.settings ?? [],
     claims,
-    method: request.method,
-    path: request.path,
-    headers: JSON.stringify(request.headers),
-    cookies: JSON.stringify(request.cookies),
+    method,
+    path,
+    headers,
+    cookies,
     timezone: request.preferences.timezone,
     later: [...ofFunction, ...config.appSettings],
-    extent,
-  });
+  };
+}
+
+/** Plans that met relations which have become others than the schema cache knows. */
+const doubted = new WeakSet<object>();
+
+/** Whether none of the database's own code runs, as far as is known. */
+export function isQuiet(
+  plan: DataPlan,
+  { dbPreRequest }: Pick<TransactionConfig, "dbPreRequest">,
+): boolean {
+  if (dbPreRequest !== null) return false;
+  switch (plan.kind) {
+    case "read":
+      return plan.quiet !== null && !plan.quiet.some((relation) => doubted.has(relation));
+    case "mutate":
+      return plan.quiet;
+    case "call":
+      return false;
+    default:
+      return plan satisfies never;
+  }
+}
+
+/**
+ * Whether code may have run all the same, because a relation has become another one since the schema
+ * cache was read: without knowing what the request said, so that the answer cannot be used.
+ */
+export function isDoubtful(
+  { quiet }: RequestTransaction,
+  plan: DataPlan,
+  { head }: BatchReply,
+): boolean {
+  return quiet && plan.kind === "read" && head[fact.status] !== null;
+}
+
+/** Whether what failed may have failed of that, see {@linkcode isDoubtful}. */
+export function isDoubtfulFailure(
+  { quiet }: RequestTransaction,
+  plan: DataPlan,
+  error: unknown,
+): boolean {
+  return quiet && plan.kind === "read" && error instanceof DatabaseError &&
+    !/^(08|53|57|58)/.test(error.failure.sqlstate);
+}
+
+/** Has a plan's relations read as if code ran, until the schema cache is read again. */
+export function doubt(plan: DataPlan): void {
+  if (plan.kind !== "read") return;
+  for (const relation of plan.quiet ?? []) doubted.add(relation);
+}
+
+/** The reply of a quiet transaction as one in which nobody said anything of the response. */
+export function unsaid(reply: BatchReply): BatchReply {
+  const head = [...reply.head];
+  head[fact.headers] = null;
+  head[fact.status] = null;
+  return { ...reply, head };
+}
+
+/** Null where there are settings that are applied before the role is taken, or some of the request's own. */
+function footingOf(settings: TransactionSettings, purpose: Purpose): Footing | null {
+  const { role, roleSettings, timezone, later } = settings;
+  // Settings that only code looks at tell a quiet reading nothing.
+  const isPlain = roleSettings.length === 0 && timezone === null &&
+    (purpose === "reading" || later.length === 0);
+  // That name stands for no role at all, whatever the session is then.
+  return isPlain && role !== "none" ? new RequestFooting(purpose, settings) : null;
 }
 
 function preRequest({ dbPreRequest }: TransactionConfig): readonly Statement[] {

@@ -6,6 +6,7 @@
  * @module
  */
 import type { ParamValue } from "../sql/fragment.ts";
+import type { Footing } from "./footing.ts";
 import type { Pace } from "./pace.ts";
 
 /** What becomes of a statement's rows. */
@@ -35,6 +36,11 @@ export type Ending = "commit" | "rollback";
 export interface Batch {
   readonly access: AccessMode;
   readonly isolation: IsolationLevel;
+  /**
+   * Role and search path that the batch needs, and what it is told with them; `any` where its statements
+   * set these themselves; undefined for those with which connections are opened.
+   */
+  readonly footing?: Footing | "any";
   /** At most one of them has `use: "answer"`. Run in order; the first failure ends the batch. */
   readonly statements: readonly Statement[];
   /**
@@ -70,10 +76,10 @@ export interface Batch {
 
 /**
  * What connections begin with, so that transactions without BEGIN are as those with one, and short
- * statements are run rather than compiled to machine code.
+ * statements are run rather than compiled to machine code. Says which process of the server it is.
  */
 export const connectionSetup = "set default_transaction_isolation = 'read committed'; " +
-  "set default_transaction_read_only = off; set jit = off";
+  "set default_transaction_read_only = off; set jit = off; select pg_catalog.pg_backend_pid()";
 
 /** Columns of the answering row before the body, as text. Empty when the statement gave no row. */
 export type AnswerHead = readonly (string | null)[];

@@ -66,10 +66,11 @@ export function openEmbedded(options: EmbeddedOptions): Database {
 const deepestNesting = 4000;
 
 /** Raises what PostgreSQL raises where it guards its own stack. */
-function refuseDeepValues({ statements }: Batch): void {
+function refuseDeepValues({ statements, footing }: Batch): void {
   const deep = (value: ParamValue) => nestsDeeper(value, deepestNesting);
+  const first = typeof footing === "object" ? footing.first("borrow") : null;
   const statement = statements.findIndex(({ params }) => params.some(deep));
-  if (statement === -1) return;
+  if (statement === -1 && !first?.params.some(deep)) return;
   const message = "stack depth limit exceeded";
   throw new DatabaseError({ sqlstate: "54001", message, detail: null, hint: null }, statement);
 }
@@ -190,6 +191,11 @@ class EngineTransport implements Transport {
     const waiting = this.#waiting ?? [];
     this.#waiting = null;
     for (const chunk of waiting) this.#tell(chunk);
+  }
+
+  /** There is but the engine. */
+  isWith(): boolean {
+    return true;
   }
 
   /** The engine runs a statement to its end before it listens again. */

@@ -192,6 +192,10 @@ class SocketTransport implements Transport {
     this.#socket.resume();
   }
 
+  isWith(backend: number): boolean {
+    return this.#client.processID === backend;
+  }
+
   cancel(): void {
     const { host, port, ssl, processID, secretKey } = this.#client;
     if (processID === null || secretKey === null) return;

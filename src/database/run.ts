@@ -6,6 +6,7 @@
 import { DatabaseError, type DatabaseFailure } from "../errors/service_error.ts";
 import { AnswerBody, type AnswerBodyOptions } from "./answer_body.ts";
 import type { AnswerHead, Batch, BatchReply, Ending, ResultUse, Statement } from "./database.ts";
+import { userColumn } from "./footing.ts";
 import { joinText, readFields } from "./wire.ts";
 
 /** A batch, and who waits for its answer. */
@@ -32,8 +33,10 @@ const noRows: Rows = [];
 export class Run {
   readonly task: Task;
   readonly body: AnswerBody;
-  /** The transaction has a BEGIN of its own, so that statement n stands at step n + 1. */
+  /** The transaction has a BEGIN of its own. */
   readonly isBlock: boolean;
+  /** How many steps come before the batch's statements: BEGIN, and what gives the session its footing. */
+  lead = 0;
   /** What the server is working through, in order. */
   steps: readonly Step[] = [];
   /** Which of them it is at. */
@@ -64,8 +67,16 @@ export class Run {
    */
   get metOtherDefaults(): boolean {
     const { failure } = this;
-    return !this.isBlock && failure instanceof DatabaseError && failure.statement === 0 &&
-      failure.failure.sqlstate === activeTransaction;
+    return !this.isBlock && failure instanceof DatabaseError &&
+      failure.statement === -this.lead && failure.failure.sqlstate === activeTransaction;
+  }
+
+  /** Whether the session had another role or search path than the batch was told. */
+  get metOtherFooting(): boolean {
+    const { failure } = this;
+    if (failure === otherUser) return true;
+    return this.lead === 1 && failure instanceof DatabaseError && failure.statement === -1 &&
+      failure.failure.sqlstate === divisionByZero;
   }
 
   /** The same batch, to be run once more; with a BEGIN when it did not go well without one. */
@@ -96,7 +107,7 @@ export class Run {
   /** What the server said against the statement that it is at. */
   refused(failure: DatabaseFailure): void {
     // What fails while cleaning up after an error would hide the error.
-    this.failure ??= new DatabaseError(failure, this.isBlock ? this.at - 1 : this.at);
+    this.failure ??= new DatabaseError(failure, this.at - this.lead);
     if (!this.body.streaming) return;
     this.body.fail(this.failure);
     this.settled = true;
@@ -115,11 +126,16 @@ export class Run {
   }
 
   rowWanted(): boolean {
-    return !this.settled && (this.steps[this.at]?.use ?? "none") !== "none";
+    return !this.settled && this.failure === null &&
+      (this.steps[this.at]?.use ?? "none") !== "none";
   }
 
   rowStart(head: readonly (string | null)[], length: number | null): void {
     if (this.steps[this.at]?.use === "answer") {
+      if (this.#isOfOtherUser(head)) {
+        this.failure = otherUser;
+        return;
+      }
       this.#head = head;
       this.body.start(length);
       return;
@@ -128,21 +144,35 @@ export class Run {
     this.#lastColumn = length === null ? null : [];
   }
 
+  /** The footing of a batch that begins without a check is looked at in its answer. */
+  #isOfOtherUser(head: AnswerHead): boolean {
+    const { footing } = this.task.batch;
+    return typeof footing === "object" && footing.inAnswer && head[userColumn] !== footing.role;
+  }
+
   rowBytes(bytes: Uint8Array): void {
+    if (this.failure !== null) return;
     if (this.#row === null) this.body.push(bytes);
     else this.#lastColumn?.push(bytes.slice());
   }
 
   rowEnd(): void {
+    if (this.failure !== null) return;
     if (this.#row === null) return this.body.end();
     this.#row.push(this.#lastColumn === null ? null : joinText(this.#lastColumn));
-    const position = this.isBlock ? this.at - 1 : this.at;
+    const position = this.at - this.lead;
     if (this.#rows[position] === noRows) this.#rows[position] = [];
     this.#rows[position]?.push(this.#row);
     this.#row = null;
     this.#lastColumn = null;
   }
 }
+
+/** The failure of an answer that was given to another role. */
+const otherUser = new Error("the session has another role than it was given");
+
+/** What a check of the footing fails with. */
+const divisionByZero = "22012";
 
 /** What a transaction's mode cannot be changed with any more. */
 const activeTransaction = "25001";

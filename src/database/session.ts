@@ -8,6 +8,7 @@ import { errors } from "../errors/catalogue.ts";
 import { DatabaseError, type DatabaseFailure } from "../errors/service_error.ts";
 import { type AnswerBodyOptions, largestHeld } from "./answer_body.ts";
 import type { AnswerHead, Batch, BatchReply, Ending, Statement } from "./database.ts";
+import { SessionFooting } from "./footing.ts";
 import type { Pace } from "./pace.ts";
 import { PreparedStatements } from "./prepared.ts";
 import { begin, ending, readFailure, Run, type Step, type Task } from "./run.ts";
@@ -18,6 +19,7 @@ import {
   FrameDecoder,
   FrameEncoder,
   type FrameSink,
+  joinText,
   textFormat,
 } from "./wire.ts";
 
@@ -31,7 +33,8 @@ export interface SessionOptions {
   readonly statementPrefix?: () => string;
   /**
    * SQL that the session begins with, sent along with the first batch; what it fails of is ignored.
-   * Only where the session is one with a server's: with `prepare`.
+   * The only row that it gives, if any, says the server's process. Only where the session is one with a
+   * server's: with `prepare`.
    */
   readonly setup?: string;
   /** Whether readers of bodies keep no piece of them; false unless told. */
@@ -76,6 +79,7 @@ export class Session {
   readonly #decoder: FrameDecoder;
   readonly #prepared: PreparedStatements;
   readonly #onClosed: (reason: string) => void;
+  readonly #footing = new SessionFooting();
   /** What was sent together, and which of it the server is at. */
   #runs: readonly Run[] = [];
   #position = 0;
@@ -86,6 +90,8 @@ export class Session {
   /** The answer to the setup is still to come. */
   #settingUp = false;
   #setup: string | null;
+  /** What the setup says of the server's process, as far as it has arrived. */
+  #backend: Uint8Array[] = [];
   /** Names that the server is to forget with the next batch. */
   #forgotten: readonly string[] = [];
   /** When the last write was made. */
@@ -206,7 +212,7 @@ export class Session {
     this.#began = performance.now();
     this.#begin();
     const fresh = new Map<string, string>();
-    for (const run of runs) this.#encodeRun(run, statementsOf(run), fresh);
+    for (const run of runs) this.#encodeRun(run, this.#statementsOf(run), fresh);
     this.#transport.write(this.#encoder.take());
   }
 
@@ -221,6 +227,20 @@ export class Session {
       this.#encoder.closeStatement(name);
     }
     this.#forgotten = [];
+  }
+
+  #statementsOf(run: Run): readonly Statement[] {
+    const { task: { batch }, isBlock } = run;
+    const first = this.#footing.before(batch.footing, isBlock, this.#began);
+    run.lead = (isBlock ? 1 : 0) + (first === null ? 0 : 1);
+    if (run.lead === 0) return batch.statements;
+    const { statements, end } = batch;
+    return [
+      ...(isBlock ? [begin(batch)] : []),
+      ...(first === null ? [] : [first]),
+      ...statements,
+      ...(isBlock && typeof end === "string" ? [ending(end)] : []),
+    ];
   }
 
   #send(run: Run, statement: Statement): void {
@@ -272,11 +292,26 @@ export class Session {
     return {
       event: (type) => this.#event(type),
       message: (type, payload) => this.#message(type, payload),
-      rowWanted: () => this.#current?.rowWanted() ?? false,
-      rowStart: (head, length) => this.#current?.rowStart(head, length),
-      rowBytes: (bytes) => this.#current?.rowBytes(bytes),
-      rowEnd: () => this.#current?.rowEnd(),
+      rowWanted: () => this.#settingUp || (this.#current?.rowWanted() ?? false),
+      rowStart: (head, length) => {
+        if (!this.#settingUp) this.#current?.rowStart(head, length);
+      },
+      rowBytes: (bytes) => {
+        if (this.#settingUp) this.#backend.push(bytes.slice());
+        else this.#current?.rowBytes(bytes);
+      },
+      rowEnd: () => {
+        if (this.#settingUp) this.#learnBackend();
+        else this.#current?.rowEnd();
+      },
     };
+  }
+
+  /** Poolers give the connection an identity of their own. */
+  #learnBackend(): void {
+    const backend = Number(joinText(this.#backend));
+    this.#backend = [];
+    this.#footing.isDirect = this.#transport.isWith?.(backend) ?? false;
   }
 
   #event(type: number): void {
@@ -335,6 +370,7 @@ export class Session {
 
   #failed(current: Run, status: number): void {
     if (current.metOtherDefaults) this.#setup = this.#options.setup ?? null;
+    this.#footing.lose();
     const again = mayRetry(current);
     if (!again) current.reject(current.failure);
     if (status === idleStatus) {
@@ -417,23 +453,16 @@ function failWith(run: Run, reason: string): void {
   else run.reject(failure);
 }
 
-function statementsOf({ task: { batch }, isBlock }: Run): readonly Statement[] {
-  const { statements, end } = batch;
-  if (!isBlock) return statements;
-  return typeof end === "string"
-    ? [begin(batch), ...statements, ending(end)]
-    : [begin(batch), ...statements];
-}
-
 const idleStatus = 0x49;
 
 /**
- * Nothing was done by a batch that met a stale statement, which a new try prepares anew, or defaults
- * that were not those of the setup.
+ * Nothing was done by a batch that met a stale statement, which a new try prepares anew, defaults that
+ * were not those of the setup, or another footing than that which it needs.
  */
-function mayRetry({ failure, retried, settled, metOtherDefaults }: Run): boolean {
-  return !retried && !settled && failure instanceof DatabaseError &&
-    (metOtherDefaults || isStaleStatement(failure.failure));
+function mayRetry({ failure, retried, settled, metOtherDefaults, metOtherFooting }: Run): boolean {
+  if (retried || settled) return false;
+  if (metOtherDefaults || metOtherFooting) return true;
+  return failure instanceof DatabaseError && isStaleStatement(failure.failure);
 }
 
 const unknownStatement = "26000";

@@ -16,6 +16,7 @@ import {
   type Representation,
   type RepresentedTarget,
 } from "./negotiate.ts";
+import { isQuietMutation, type QuietReading, quietReading } from "./quiet.ts";
 import { planRead, type ReadConfig, type ReadPlan } from "./read_plan.ts";
 import { planRoot, type RootConfig, type RootPlan } from "./root_plan.ts";
 import { nameSuggesters } from "./suggest.ts";
@@ -28,12 +29,14 @@ export type Plan =
     readonly count: CountPlan;
     readonly representation: Representation;
     readonly headersOnly: boolean;
+    readonly quiet: QuietReading;
   }
   | {
     readonly kind: "mutate";
     readonly action: "insert" | "update" | "put" | "delete";
     readonly mutate: MutatePlan;
     readonly representation: Representation;
+    readonly quiet: boolean;
   }
   | {
     readonly kind: "call";
@@ -111,6 +114,7 @@ function planReading(
     count,
     representation,
     headersOnly,
+    quiet: quietReading(read, representation, cache),
   };
 }
 
@@ -127,7 +131,8 @@ function planMutation(
   const shown = mutate.read === null
     ? mutate
     : { ...mutate, read: fitted(mutate.read, representation) };
-  return { kind: "mutate", action: action.kind, mutate: shown, representation };
+  const quiet = isQuietMutation(shown, representation, cache);
+  return { kind: "mutate", action: action.kind, mutate: shown, representation, quiet };
 }
 
 function planCalling(

@@ -43,6 +43,15 @@ export function bodyExpression(format: BodyFormat, rows: BodyRows): Sql {
   }
 }
 
+/** The same over a single row with one value, of a type that is built in. */
+export function valueExpression(
+  { stripped: strip }: Extract<BodyFormat, { kind: "array" | "object" }>,
+  column: string,
+): Sql {
+  const json = sql`pg_catalog.to_json(${rowsAlias}.${ident(column)})`;
+  return stripped(sql`coalesce(${json}, 'null')`, strip);
+}
+
 function all(element: Sql): Sql {
   return sql`coalesce(pg_catalog.json_agg(${element}), '[]')`;
 }

@@ -26,15 +26,17 @@ const body = ident("svc_body");
 /** Alias of the body's objects, where defaults are put into them. */
 const row = ident("svc_row");
 
-/** `insert|update|delete … returning …` */
-export function renderMutation(plan: MutatePlan): Sql {
+/** `insert|update|delete … returning …`; `returned` is said in the place of the plan's columns. */
+export function renderMutation(plan: MutatePlan, returned = returnedColumns(plan)): Sql {
   switch (plan.kind) {
     case "insert":
-      return renderInsert(plan);
+      return sql`${renderInsert(plan)} returning ${returned}`;
     case "update":
-      return renderUpdate(plan);
+      return plan.rows.columns.length === 0
+        ? nothingUpdated(plan)
+        : sql`${renderUpdate(plan)} returning ${returned}`;
     case "delete":
-      return sql`delete from ${tableOf(plan.relation)}${whereOf(plan)}${returning(plan)}`;
+      return sql`delete from ${tableOf(plan.relation)}${whereOf(plan)} returning ${returned}`;
     default:
       return plan satisfies never;
   }
@@ -50,9 +52,7 @@ function renderInsert(plan: Extract<MutatePlan, { kind: "insert" }>): Sql {
     : sql`select ${names} from (${selectRows(rows)}) as ${body} where ${
       and(renderConditions(where, body))
     }`;
-  return sql`insert into ${tableOf(plan.relation)}${target} ${source}${conflictClause(plan)}${
-    returning(plan)
-  }`;
+  return sql`insert into ${tableOf(plan.relation)}${target} ${source}${conflictClause(plan)}`;
 }
 
 /** `select … from <the body's rows>`: one row of defaults per object when nothing is written. */
@@ -131,14 +131,13 @@ function conflictClause({ conflict, rows }: Extract<MutatePlan, { kind: "insert"
 
 function renderUpdate(plan: Extract<MutatePlan, { kind: "update" }>): Sql {
   const { rows } = plan;
-  if (rows.columns.length === 0) return nothingUpdated(plan);
   const assignments = rows.columns.map(({ name }) => sql`${ident(name)} = ${body}.${ident(name)}`);
   const values = rows.columns.map((column) =>
     sql`${writtenValue(column, rows)} as ${ident(column.name)}`
   );
   return sql`update ${tableOf(plan.relation)} set ${join(assignments)} from (select ${
     join(values)
-  } from ${expandedRows(rows)} limit 1) as ${body}${whereOf(plan)}${returning(plan)}`;
+  } from ${expandedRows(rows)} limit 1) as ${body}${whereOf(plan)}`;
 }
 
 /** A body without columns changes nothing, and still answers with the right columns. */
@@ -162,10 +161,6 @@ function whereOf(plan: Extract<MutatePlan, { kind: "update" | "delete" }>): Sql 
   return sql` where (${keys}) in (select ${keys} from ${table}${filters} order by ${
     renderOrder(order, table, plan.relation)
   }${window})`;
-}
-
-function returning(plan: MutatePlan): Sql {
-  return sql` returning ${returnedColumns(plan)}`;
 }
 
 function returnedColumns({ returning: columns, relation }: MutatePlan): Sql {

@@ -9,9 +9,21 @@ import type { CallPlan } from "../plan/call_plan.ts";
 import type { MutatePlan } from "../plan/mutate_plan.ts";
 import type { BodyFormat, Explain } from "../plan/negotiate.ts";
 import type { CountPlan } from "../plan/count_plan.ts";
+import type { QuietReading } from "../plan/quiet.ts";
 import type { ReadPlan } from "../plan/read_plan.ts";
-import { compile, empty, ident, join, literal, param, type Sql, sql } from "../sql/fragment.ts";
-import { bodyExpression, type BodyRows, bodySource, rowsAlias } from "./body.ts";
+import type { QualifiedName } from "../schema_cache/schema_cache.ts";
+import {
+  compile,
+  empty,
+  ident,
+  join,
+  literal,
+  param,
+  quoteIdent,
+  type Sql,
+  sql,
+} from "../sql/fragment.ts";
+import { bodyExpression, type BodyRows, bodySource, rowsAlias, valueExpression } from "./body.ts";
 import { renderCall, scalarColumn } from "./call.ts";
 import { renderCount } from "./count.ts";
 import { renderExplain } from "./explain.ts";
@@ -54,26 +66,37 @@ export interface Wanted {
 const tableRows: BodyRows = { scalarColumn: null, single: false };
 const source = ident("svc_source");
 
-/** Reading a relation. */
-export function readQuery(plan: ReadPlan, count: CountPlan, wanted: Wanted): Query {
+/** Reading a relation; `quiet` are the relations of a plan that is quiet, to be carried out like that. */
+export function readQuery(
+  plan: ReadPlan,
+  count: CountPlan,
+  wanted: Wanted,
+  quiet: QuietReading = null,
+): Query {
   const { format } = wanted;
-  const main = sql`select ${facts(totalOf(plan, count))}, ${bodyOf(format, tableRows)} from ${
+  const total = totalOf(plan, count);
+  const told = quiet === null ? facts(total) : quietFacts(total, quiet);
+  const main = sql`select ${told}, ${bodyOf(format, tableRows)} from ${
     sourceOf(format, renderRows(plan))
   }`;
   const estimate = wanted.explain === null ? estimateOf(plan, count) : null;
   return { main: answering(main, wanted), estimate };
 }
 
-/** Writing. */
-export function mutateQuery(plan: MutatePlan, wanted: Wanted): Query {
+/** Writing; `quiet` when the plan is, and is to be carried out like that. */
+export function mutateQuery(plan: MutatePlan, wanted: Wanted, quiet: boolean): Query {
+  if (quiet && isOneRow(plan)) {
+    const main = renderMutation(plan, oneRowFacts(plan));
+    return { main: answering(main, wanted), estimate: null };
+  }
   const from = sql`${source} as ${ident(plan.relation.name)}`;
   const rows = plan.read === null ? sql`select * from ${source}` : renderRows(plan.read, from);
   const shown = plan.read === null ? null : wanted.format;
-  const main = sql`with ${source} as (${renderMutation(plan)}) select ${facts(nothing)}, ${
-    updatedRows(plan)
-  }, ${keyOf(plan)}, ${affectedRows(plan)}, ${bodyOf(shown, tableRows)} from ${
-    sourceOf(shown, rows)
-  }`;
+  const main = sql`with ${source} as (${renderMutation(plan)}) select ${
+    quiet ? silentFacts : facts(nothing)
+  }, ${updatedRows(plan)}, ${keyOf(plan)}, ${affectedRows(plan)}, ${
+    bodyOf(shown, tableRows)
+  } from ${sourceOf(shown, rows)}`;
   return { main: answering(main, wanted), estimate: null };
 }
 
@@ -83,6 +106,13 @@ export function callQuery(plan: CallPlan, count: CountPlan, wanted: Wanted): Que
   const { read, routine } = plan;
   const alias = read.root.alias;
   const call = renderCall(plan, alias);
+  if ((format?.kind === "array" || format?.kind === "object") && isOneValue(plan, count)) {
+    // With an offset the function has run before it is looked at what it said of the response.
+    const main = sql`select '1'::text, ${nothing}, ${overrides}, ${
+      valueExpression(format, scalarColumn)
+    } from (${renderRows(read, call)} offset 0) as ${rowsAlias}`;
+    return { main: answering(main, wanted), estimate: null };
+  }
   const rows = {
     scalarColumn: routine.returns.composite ? null : scalarColumn,
     single: !routine.returns.set,
@@ -101,10 +131,53 @@ export function callQuery(plan: CallPlan, count: CountPlan, wanted: Wanted): Que
   return { main: answering(main, wanted), estimate: null };
 }
 
+/** Whether the result is exactly one value, which JSON shows as it shows it in an array. */
+function isOneValue({ routine, arguments: given, read: { root } }: CallPlan, count: CountPlan) {
+  const { returns } = routine;
+  const isCalled = given.kind !== "json" || given.shape === "object";
+  const isPlain = !returns.set && !returns.composite && returns.typeSchema === "pg_catalog" &&
+    returns.typeName !== "json";
+  const isWhole = root.conditions.length === 0 && root.order.length === 0 &&
+    root.window.limit === null && root.window.offset === null;
+  return isPlain && isCalled && isWhole && count.kind !== "exact";
+}
+
 const nothing = sql`null::text`;
 
+/** What database code says of the response. */
+const overrides =
+  sql`current_setting('response.headers', true), current_setting('response.status', true)`;
+
 function facts(total: Sql): Sql {
-  return sql`count(*)::text, ${total}, current_setting('response.headers', true), current_setting('response.status', true)`;
+  return sql`count(*)::text, ${total}, ${overrides}`;
+}
+
+/** Nobody says anything of the response. */
+const silentFacts = sql`count(*)::text, ${nothing}, ${nothing}, ${nothing}`;
+
+/**
+ * In the place of what nobody says of the response: who reads, and `1` if one of the relations has
+ * become another than the schema cache knows, so that code may run after all.
+ */
+function quietFacts(total: Sql, relations: readonly QualifiedName[]): Sql {
+  const changes = relations.map(({ schema, name }) => {
+    const relation = sql`${literal(`${quoteIdent(schema)}.${quoteIdent(name)}`)}::regclass`;
+    return sql`pg_catalog.row_security_active(${relation}) or pg_catalog.pg_relation_filenode(${relation}) is null`;
+  });
+  return sql`count(*)::text, ${total}, current_user, case when ${
+    join(changes, sql` or `)
+  } then '1' end`;
+}
+
+/** Whether exactly one row is written, of which nothing comes back but facts. */
+function isOneRow(plan: MutatePlan): boolean {
+  return plan.kind === "insert" && plan.rows.shape === "object" && plan.conflict === null &&
+    plan.where === null && plan.read === null;
+}
+
+function oneRowFacts(plan: MutatePlan): Sql {
+  const key = keyObject(plan, (name) => ident(plan.relation.name, name)) ?? nothing;
+  return sql`'1'::text, ${nothing}, ${nothing}, ${nothing}, ${nothing}, ${key}, ${nothing}, ${nothing}`;
 }
 
 function totalOf(plan: ReadPlan, count: CountPlan, from?: Sql): Sql {
@@ -156,19 +229,24 @@ function calledOnly({ scalarColumn }: BodyRows): Sql {
   return sql`case when count(${rowsAlias}.${ident(scalarColumn)}) < 0 then '' end`;
 }
 
-/** The primary key of the only row, in the order of the returned columns. */
-function keyOf({ relation, returning, read, kind }: MutatePlan): Sql {
-  if (kind !== "insert" || returning === "none" || read !== null) return nothing;
+/** The primary key of the only row. */
+function keyOf(plan: MutatePlan): Sql {
+  const key = keyObject(plan, (name) => sql`${rowsAlias}.${ident(name)}`);
+  return key === null ? nothing : sql`case when count(*) = 1 then min(${key}) end`;
+}
+
+/** A row's primary key as JSON, in the order of the returned columns; null when nobody asks for it. */
+function keyObject(
+  { relation, returning, read, kind }: MutatePlan,
+  column: (name: string) => Sql,
+): Sql | null {
+  if (kind !== "insert" || returning === "none" || read !== null) return null;
   const key = new Set(relation.primaryKey);
   const order = returning === "all" ? relation.columns.map(({ name }) => name) : returning;
   const members = order.filter((name) => key.has(name)).map((name) =>
-    sql`${literal(name)}, ${rowsAlias}.${ident(name)}::text`
+    sql`${literal(name)}, ${column(name)}::text`
   );
-  return members.length === 0
-    ? nothing
-    : sql`case when count(*) = 1 then min(pg_catalog.json_build_object(${
-      join(members)
-    })::text) end`;
+  return members.length === 0 ? null : sql`pg_catalog.json_build_object(${join(members)})::text`;
 }
 
 function answering(fragment: Sql, { explain }: Wanted): Statement {

@@ -30,19 +30,17 @@ export interface TransactionSettings {
   readonly claims: string;
   readonly method: string;
   readonly path: string;
-  /** JSON text. */
-  readonly headers: string;
-  /** JSON text. */
-  readonly cookies: string;
+  /** Told as JSON. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Told as JSON. */
+  readonly cookies: Readonly<Record<string, string>>;
   readonly timezone: string | null;
   /** Settings that override those of the role: of the function that is called, `app.settings.*`. */
   readonly later: readonly Setting[];
-  /** What the transaction is told beside: nothing, or what its BEGIN or its connection did not say. */
-  readonly extent: SettingsExtent;
 }
 
 /**
- * `block`: the transaction has a BEGIN, and the connection may be any; the others are transactions
+ * What a transaction is told beside: nothing, or what its BEGIN or its connection did not say. `block`: the transaction has a BEGIN, and the connection may be any; the others are transactions
  * without one, on connections that were set up.
  */
 export type SettingsExtent = "block" | "reading" | "writing";
@@ -60,8 +58,11 @@ export function searchPathOf(schema: string, others: readonly string[]): string 
 }
 
 /** One `select set_config(…), …`. Settings of one shape give one text. */
-export function settingsStatement(settings: TransactionSettings): Statement {
-  const { roleSettings, timezone, later, extent } = settings;
+export function settingsStatement(
+  settings: TransactionSettings,
+  extent: SettingsExtent,
+): Statement {
+  const { roleSettings, timezone, later } = settings;
   if (roleSettings.length === 0 && later.length === 0 && timezone === null) {
     return { text: plainTexts[extent], params: plainParams(settings), use: "none" };
   }
@@ -111,21 +112,27 @@ const clean =
 /** Fails unless the transaction is of that level from its beginning, whose default a function may change. */
 const committed = sql`, set_config('transaction_isolation', 'read committed', true)`;
 
+/** What a transaction without BEGIN is told beside, by what it is for. */
+export const modes = {
+  reading: sql`${committed}, set_config('transaction_read_only', 'on', true)`,
+  // Fails, too, unless the transaction may write from its beginning, which it never may on a standby.
+  writing: sql`${committed}, set_config('transaction_read_only', pg_is_in_recovery()::text, true)`,
+} as const;
+
 /**
  * Statements as short as these are run rather than compiled to machine code, unless the role or the
  * function wants it so.
  */
 const cleaning: Readonly<Record<SettingsExtent, Sql>> = {
   block: sql`${clean}, set_config('jit', 'off', true)`,
-  reading: sql`${clean}${committed}, set_config('transaction_read_only', 'on', true)`,
-  // Fails, too, unless the transaction may write from its beginning, which it never may on a standby.
-  writing:
-    sql`${clean}${committed}, set_config('transaction_read_only', pg_is_in_recovery()::text, true)`,
+  reading: sql`${clean}${modes.reading}`,
+  writing: sql`${clean}${modes.writing}`,
 };
 
 function plainParams(settings: TransactionSettings): readonly ParamValue[] {
   const { searchPath, role, claims, method, path, headers, cookies } = settings;
-  return [searchPath, role, claims, method, path, headers, cookies];
+  const texts = [JSON.stringify(headers), JSON.stringify(cookies)];
+  return [searchPath, role, claims, method, path, ...texts];
 }
 
 function plainText(extent: SettingsExtent): string {

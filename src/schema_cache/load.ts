@@ -6,6 +6,7 @@
 import { quoteIdent } from "../sql/fragment.ts";
 import { type KeysAnswer, keysQuery } from "./queries/keys.ts";
 import { type MediaHandlerRow, mediaHandlersQuery } from "./queries/media_handlers.ts";
+import { quietRelationsQuery, type QuietRow } from "./queries/quiet_relations.ts";
 import { type RelationsAnswer, relationsQuery } from "./queries/relations.ts";
 import { type RepresentationRow, representationsQuery } from "./queries/representations.ts";
 import {
@@ -49,6 +50,7 @@ export type QueryName =
   | "settings"
   | "view rules"
   | "relations"
+  | "quiet relations"
   | "keys"
   | "routines"
   | "computed relationships"
@@ -68,6 +70,7 @@ export function schemaCacheQueries(config: SchemaCacheConfig): readonly SchemaCa
     { name: "settings", text: settingsQuery, params: [] },
     { name: "view rules", text: viewRulesQuery, params: [all] },
     { name: "relations", text: relationsQuery, params: [exposed] },
+    { name: "quiet relations", text: quietRelationsQuery, params: [exposed, all] },
     { name: "keys", text: keysQuery, params: [] },
     { name: "routines", text: routinesQuery, params: [exposed] },
     { name: "computed relationships", text: computedRelationshipsQuery, params: [exposed] },
@@ -104,6 +107,7 @@ export function buildSchemaCache(
   const texts = new Map(schemaCacheQueries(config).map(({ name }, i) => [name, answers[i]!]));
   const parse = (name: QueryName) => JSON.parse(texts.get(name)!);
   const relations: RelationsAnswer = parse("relations");
+  const quiet: readonly QuietRow[] = parse("quiet relations");
   const keys: KeysAnswer = parse("keys");
   const computed: readonly ComputedRow[] = parse("computed relationships");
   const routines: readonly RoutineRow[] = parse("routines");
@@ -117,7 +121,7 @@ export function buildSchemaCache(
   });
   const ends = relationshipEnds(relations.relations, new Map(keys.primary), shown);
   return {
-    relations: buildRelations(relations, ends),
+    relations: buildRelations(relations, ends, new Map(quiet)),
     relationships: deriveRelationships({
       ends,
       foreignKeys: buildForeignKeys(keys),

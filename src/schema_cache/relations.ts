@@ -4,6 +4,7 @@
  * @module
  */
 import type { Column, Relation } from "./schema_cache.ts";
+import { quietBits } from "./queries/quiet_relations.ts";
 import type { ColumnRow, RelationRow, RelationsAnswer } from "./queries/relations.ts";
 import type { RelationshipEnd } from "./relationships.ts";
 import type { ShownColumns } from "./view_columns.ts";
@@ -11,13 +12,28 @@ import type { ShownColumns } from "./view_columns.ts";
 /** Attribute numbers of primary keys by the table's oid. */
 export type PrimaryKeys = ReadonlyMap<number, readonly number[]>;
 
-/** Builds the relations; `ends` holds them in the same order, with their keys. */
+/**
+ * Builds the relations; `ends` holds them in the same order, with their keys, and `quiet` the bits of
+ * quiet ones by their oid.
+ */
 export function buildRelations(
   answer: RelationsAnswer,
   ends: readonly RelationshipEnd[],
+  quiet: ReadonlyMap<number, number>,
 ): readonly Relation[] {
   const enums = new Map(Object.entries(answer.enums));
-  return answer.relations.map((row, index) => buildRelation(row, ends[index]!, enums));
+  return answer.relations.map((row, index) => ({
+    ...buildRelation(row, ends[index]!, enums),
+    quiet: quietnessOf(quiet.get(row[0]) ?? 0),
+  }));
+}
+
+function quietnessOf(bits: number): Relation["quiet"] {
+  return {
+    reads: (bits & quietBits.reads) !== 0,
+    inserts: (bits & quietBits.inserts) !== 0,
+    changes: (bits & quietBits.changes) !== 0,
+  };
 }
 
 /** Names, kinds and keys of the relations, before their relationships are known. */
@@ -77,7 +93,7 @@ function buildRelation(
   [, schema, name, comment, isView, events, columns]: RelationRow,
   end: RelationshipEnd,
   enums: ReadonlyMap<string, readonly string[]>,
-): Relation {
+): Omit<Relation, "quiet"> {
   return {
     schema,
     name,

@@ -39,6 +39,13 @@ export interface Relation extends QualifiedName {
   readonly insertable: boolean;
   readonly updatable: boolean;
   readonly deletable: boolean;
+  /** What can be done with it without any code of the database's own being run. */
+  readonly quiet: {
+    readonly reads: boolean;
+    readonly inserts: boolean;
+    /** Updating and deleting. */
+    readonly changes: boolean;
+  };
   /** Primary key columns, alphabetical for tables; as tracked for views. */
   readonly primaryKey: readonly string[];
   /** In attribute order. */

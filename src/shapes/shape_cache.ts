@@ -13,7 +13,7 @@ import { parseHead, type PayloadReader } from "../request/parse_request.ts";
 import type { RequestPieces } from "../request/pieces.ts";
 import type { Snapshot } from "../snapshot.ts";
 import type { ParamValue } from "../sql/fragment.ts";
-import { type Asked, type DataPlan, queryOf } from "../transaction.ts";
+import { type Asked, type DataPlan, isQuiet, queryOf } from "../transaction.ts";
 import { canonicalOf, payloadKey, queryWith, type Shape } from "./shape.ts";
 
 /** A request that is understood: what it says, and what that asks of the database. */
@@ -27,6 +27,12 @@ interface Template {
   readonly statement: Statement;
   /** For each parameter the position of its value, or one of the following. */
   readonly slots: readonly number[];
+}
+
+/** The statements of a request. */
+interface QueryTemplate {
+  readonly main: Template;
+  readonly estimate: Template | null;
 }
 
 /** The parameter is always the same. */
@@ -46,8 +52,9 @@ interface Known {
   /** Without headers and cookies. */
   readonly request: ApiRequest;
   readonly plan: DataPlan;
-  readonly main: Template;
-  readonly estimate: Template | null;
+  readonly query: QueryTemplate;
+  /** Of a plan that is quiet, to be carried out like that. */
+  readonly quiet: QueryTemplate | null;
   readonly pace: Pace;
 }
 
@@ -85,11 +92,14 @@ export class ShapeCache {
     const known = more === null ? undefined : this.#known.get(shape.key + more);
     if (known === undefined) return undefined;
     const { values, offsetAt } = shape;
-    const { main, estimate, plan, pace } = known;
-    const filling = fillingOf(values, payload);
-    const query: Query = {
-      main: filled(main, filling),
-      estimate: estimate === null ? null : filled(estimate, filling),
+    const { plan, pace } = known;
+    const query = (quiet: boolean): Query => {
+      const { main, estimate } = quiet && known.quiet !== null ? known.quiet : known.query;
+      const filling = fillingOf(values, payload);
+      return {
+        main: filled(main, filling),
+        estimate: estimate === null ? null : filled(estimate, filling),
+      };
     };
     const { headers, cookies } = pieces;
     const first = offsetAt < 0 ? 0 : Number(values[offsetAt]);
@@ -140,15 +150,13 @@ export class ShapeCache {
     const request = { ...head.request, payload: marked(payload, marks) };
     const planned = plan(request, cache, config);
     if (planned.kind === "root" || planned.kind === "options") return null;
-    const again = queryOf(planned);
-    const main = templateOf(again.main, query.main, marks);
-    const estimate = again.estimate === null || query.estimate === null
-      ? null
-      : templateOf(again.estimate, query.estimate, marks);
-    if (main === null || (again.estimate === null) !== (estimate === null)) return null;
+    const loud = queryTemplateOf(queryOf(planned, false), query(false), marks);
+    const isSilent = isQuiet(planned, config);
+    const quiet = isSilent ? queryTemplateOf(queryOf(planned, true), query(true), marks) : null;
+    if (loud === null || (isSilent && quiet === null)) return null;
     // What a client sent is not kept: others come with headers of their own.
     const bare = { ...head.request, headers: {}, cookies: {} };
-    return { request: bare, plan: planned, main, estimate, pace: new Pace() };
+    return { request: bare, plan: planned, query: loud, quiet, pace: new Pace() };
   }
 }
 
@@ -158,7 +166,7 @@ export interface Example {
   readonly payload: Payload | null;
   /** How its body was read; null when it has none. */
   readonly read: PayloadReader | null;
-  readonly query: Query;
+  readonly query: Asked["query"];
 }
 
 /** Puts a member into a map that forgets its oldest one when it is full. */
@@ -191,6 +199,15 @@ function fillingOf(values: readonly string[], payload: Payload | null): Filling 
   return payload?.kind === "json"
     ? { values, text: payload.text, raw: payload.raw }
     : { values, text: null, raw: null };
+}
+
+function queryTemplateOf(withMarks: Query, real: Query, marks: Filling): QueryTemplate | null {
+  const main = templateOf(withMarks.main, real.main, marks);
+  const estimate = withMarks.estimate === null || real.estimate === null
+    ? null
+    : templateOf(withMarks.estimate, real.estimate, marks);
+  if (main === null || (withMarks.estimate === null) !== (estimate === null)) return null;
+  return { main, estimate };
 }
 
 /** Null unless a statement with marks differs from the one with values by them alone. */

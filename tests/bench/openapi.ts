@@ -44,6 +44,7 @@ function table(index: number): Relation {
     insertable: true,
     updatable: true,
     deletable: true,
+    quiet: { reads: true, inserts: true, changes: true },
     primaryKey: ["column_0"],
     columns: Array.from({ length: 12 }, (_, each) => column(each)),
   };

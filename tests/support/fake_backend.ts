@@ -84,6 +84,8 @@ export class FakeTransport implements Transport {
   #events: TransportEvents | null = null;
   /** Called with each write's messages; what it returns is told as one chunk, soon. */
   reply: (sent: readonly Sent[]) => Uint8Array | null = () => null;
+  /** The server's process, as it was told when connecting. */
+  process = 42;
 
   listen(events: TransportEvents): void {
     this.#events = events;
@@ -102,6 +104,10 @@ export class FakeTransport implements Transport {
 
   lose(reason: string): void {
     this.#events?.closed(reason);
+  }
+
+  isWith(process: number): boolean {
+    return process === this.process;
   }
 
   pause(): void {

@@ -183,6 +183,7 @@ export function relation(name: string, columns: string, parts: Partial<Relation>
     insertable: true,
     updatable: true,
     deletable: true,
+    quiet: { reads: true, inserts: true, changes: true },
     primaryKey: ["id"],
     columns: columns.split(" ").map((text) => {
       const [name, type = "text"] = text.split(":") as [string, string?];

@@ -12,11 +12,10 @@ const plain: TransactionSettings = {
   claims: '{"role":"web_anon"}',
   method: "GET",
   path: "/items",
-  headers: '{"host":"h"}',
-  cookies: "{}",
+  headers: { host: "h" },
+  cookies: {},
   timezone: null,
   later: [],
-  extent: "block",
 };
 const values = [
   '"api", "we""ird"',
@@ -36,7 +35,7 @@ const text = "select set_config('search_path', $1, true), " + clean +
   "set_config('request.cookies', $7, true)";
 
 Deno.test("settingsStatement sets everything in one statement, values as parameters", () => {
-  deepStrictEqual(settingsStatement(plain), { text, params: values, use: "none" });
+  deepStrictEqual(settingsStatement(plain, "block"), { text, params: values, use: "none" });
 });
 
 Deno.test("settingsStatement says what a transaction without BEGIN does not say", () => {
@@ -50,14 +49,14 @@ Deno.test("settingsStatement says what a transaction without BEGIN does not say"
       ["writing", "pg_is_in_recovery()::text"],
     ] as const
   ) {
-    const said = settingsStatement({ ...plain, extent });
+    const said = settingsStatement(plain, extent);
     strictEqual(said.text, text.replace(jit, begin(readOnly)));
   }
 });
 
 Deno.test("settingsStatement gives one text for requests of one shape", () => {
   const other = { ...plain, role: "'; drop table x; --", path: "/other", claims: "{}" };
-  strictEqual(settingsStatement(other).text, text);
+  strictEqual(settingsStatement(other, "block").text, text);
 });
 
 Deno.test("settingsStatement sets role settings before the role and later ones at the end", () => {
@@ -66,7 +65,7 @@ Deno.test("settingsStatement sets role settings before the role and later ones a
     roleSettings: [["work_mem", "5000"]],
     timezone: "UTC",
     later: [["statement_timeout", "4s"], ["app.settings.a", "b"]],
-  });
+  }, "block");
   strictEqual(
     text,
     "select set_config('search_path', $1, true), " + clean + ", set_config($2, $3, true), " +

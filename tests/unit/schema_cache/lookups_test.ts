@@ -16,6 +16,7 @@ function relation(schema: string, name: string, ...columns: readonly string[]): 
     insertable: true,
     updatable: true,
     deletable: true,
+    quiet: { reads: true, inserts: true, changes: true },
     primaryKey: [],
     columns: columns.map((name) => ({
       name,

@@ -1,0 +1,248 @@
+/**
+ * Quiet requests, which are not told to the database, beside everything that may change behind the
+ * schema cache's back, and beside code that changes the connection.
+ */
+import { deepStrictEqual, strictEqual } from "node:assert/strict";
+import { createHandler, type Handler } from "../../mod.ts";
+import { delay } from "../support/delay.ts";
+import { engines } from "../support/engines.ts";
+import { type PostgresClient, withClient } from "../support/postgres_client.ts";
+import { buildRequest, type RequestParts } from "../support/request.ts";
+import { testSecret } from "../support/token.ts";
+
+const sql = `
+  create table api.notes (id int primary key, owner text default current_user, body text);
+  insert into api.notes values (1, 'ann', 'of ann'), (2, 'bob', 'of bob');
+  create table api.log (id int generated always as identity primary key, claims text);
+  grant all on api.notes, api.log to anon, writer;
+  create function api.become(role text) returns text language plpgsql as $$
+    begin
+      perform set_config('role', role, false), set_config('search_path', 'nowhere', false),
+        set_config('response.headers', '[{"X-Left": "behind"}]', false);
+      return current_user;
+    end $$;
+  create function api.forget() returns void language sql as 'deallocate all';
+  create function api.who() returns text stable language sql
+    as $$ select current_user || ' ' || current_setting('search_path') $$;
+`;
+
+interface Setup {
+  readonly handler: Handler;
+  /** A superuser. */
+  readonly admin: PostgresClient;
+  /** Status and body, as JSON if it is that. */
+  readonly ask: (line: string, parts?: RequestParts) => Promise<readonly [number, unknown]>;
+}
+
+/** One connection, which all requests share, and no news of changes. */
+function quietTest(name: string, run: (setup: Setup) => Promise<void>): void {
+  Deno.test(name, async () => {
+    const database = await engines.pg({ name: "tools", roles: ["anon", "writer"] });
+    try {
+      await withClient(database.superuserUri!, async (admin) => {
+        await admin.query(sql);
+        const handler = createHandler({
+          dbUri: database.uri,
+          dbSchemas: ["api"],
+          dbAnonRole: "anon",
+          jwtSecret: testSecret,
+          dbPool: 1,
+          dbChannelEnabled: false,
+        });
+        const ask: Setup["ask"] = async (line, parts) => {
+          const response = await handler(await buildRequest({ line, origin: "http://h" }, parts));
+          const text = await response.text();
+          return [
+            response.status,
+            text.startsWith("{") || text.startsWith("[") ? JSON.parse(text) : text,
+          ];
+        };
+        try {
+          await handler.ready();
+          await run({ handler, admin, ask });
+        } finally {
+          await handler.close();
+        }
+      });
+    } finally {
+      await database.remove();
+    }
+  });
+}
+
+const bodies = "GET /notes?select=body&order=id";
+const both = [{ body: "of ann" }, { body: "of bob" }];
+
+/** Makes the connection, and the shape of the request, known. */
+async function warmUp({ ask }: Setup, line = bodies): Promise<void> {
+  for (let time = 0; time < 4; time++) await ask(line);
+}
+
+quietTest("requests of several roles take turns on one connection", async ({ ask }) => {
+  await ask(bodies);
+  for (let turn = 0; turn < 12; turn++) {
+    const as = turn % 3 === 0 ? {} : { as: "writer" };
+    const role = turn % 3 === 0 ? "anon" : "writer";
+    deepStrictEqual(await ask(bodies, as), [200, both]);
+    deepStrictEqual(
+      await ask("POST /notes?select=owner", {
+        ...as,
+        body: { id: 10 + turn },
+        headers: { Prefer: "return=representation" },
+      }),
+      [201, [{ owner: role }]],
+    );
+    deepStrictEqual(await ask("DELETE /notes?id=gt.2", as), [204, ""]);
+    deepStrictEqual(await ask("GET /rpc/who", as), [200, `"${role} \\"api\\", \\"public\\""`]);
+  }
+});
+
+quietTest("privileges are looked at with every request", async (setup) => {
+  const { ask, admin } = setup;
+  await warmUp(setup);
+  await admin.query("revoke select on api.notes from anon");
+  strictEqual((await ask(bodies))[0], 401);
+  deepStrictEqual(await ask(bodies, { as: "writer" }), [200, both]);
+  strictEqual((await ask(bodies))[0], 401);
+  await admin.query("grant select (id) on api.notes to anon");
+  strictEqual((await ask(bodies))[0], 401);
+  deepStrictEqual(await ask("GET /notes?select=id&id=eq.1"), [200, [{ id: 1 }]]);
+});
+
+quietTest("a role that may not be taken any more is not taken after a second", async (setup) => {
+  const { ask, admin } = setup;
+  // Roles belong to the server, which other tests use as well.
+  const role = `guest_${crypto.randomUUID().slice(0, 8)}`;
+  await admin.query(`create role ${role}; grant ${role} to authenticator`);
+  await admin.query(`grant usage on schema api to ${role}; grant select on api.notes to ${role}`);
+  try {
+    for (let time = 0; time < 4; time++) {
+      deepStrictEqual(await ask(bodies, { as: role }), [200, both]);
+    }
+    await admin.query(`revoke ${role} from authenticator`);
+    await delay(1050);
+    const [status, body] = await ask(bodies, { as: role });
+    deepStrictEqual([status, (body as { code: string }).code], [403, "42501"]);
+  } finally {
+    await admin.query(`drop owned by ${role}; drop role ${role}`);
+  }
+});
+
+const ofOwner = `create policy own on api.notes
+  using (owner = current_setting('request.jwt.claims', true)::json->>'sub')`;
+
+for (
+  const [name, policy] of [
+    ["", ofOwner],
+    [" which fails without claims", ofOwner.replace(", true)", ")").replace("own on", "other on")],
+    [
+      " which lets in who has no claims",
+      `create policy open on api.notes using (coalesce(current_setting('request.jwt.claims', true), '') = ''
+        or owner = current_setting('request.jwt.claims', true)::json->>'sub')`,
+    ],
+  ] as const
+) {
+  quietTest(`a policy that the schema cache does not know holds${name}`, async (setup) => {
+    const { ask, admin } = setup;
+    await warmUp(setup);
+    await admin.query(`${policy}; alter table api.notes enable row level security`);
+    for (let time = 0; time < 3; time++) {
+      deepStrictEqual(await ask(bodies), [200, []]);
+      deepStrictEqual(await ask(bodies, { as: { role: "writer", sub: "bob" } }), [200, [both[1]]]);
+      const other = { as: { role: "writer", sub: "bob" }, body: { id: 9, owner: "ann" } };
+      strictEqual((await ask("POST /notes", other))[0], 403);
+    }
+  });
+}
+
+quietTest("a view in the place of a table is told what the request said", async (setup) => {
+  const { ask, admin } = setup;
+  await warmUp(setup);
+  await admin.query(`
+    alter table api.notes rename to kept;
+    create view api.notes as
+      select id, current_setting('request.path', true) || current_setting('request.method', true) as body
+      from api.kept;
+    grant select on api.notes to anon`);
+  for (let time = 0; time < 3; time++) {
+    deepStrictEqual(await ask(bodies), [200, [{ body: "/notesGET" }, { body: "/notesGET" }]]);
+  }
+});
+
+quietTest(
+  "a trigger that the schema cache does not know is told what the request said",
+  async (setup) => {
+    const { ask, admin } = setup;
+    for (let id = 20; id < 24; id++) await ask("POST /notes", { body: { id } });
+    await admin.query(`
+    create function api.note_down() returns trigger language plpgsql as $$
+      begin
+        insert into api.log (claims) values (current_setting('request.jwt.claims')
+          || (current_setting('request.headers')::json->>'x-mark') || current_user);
+        return new;
+      end $$;
+    create trigger down before insert or update or delete on api.notes
+      for each row execute function api.note_down()`);
+    const parts = { as: { role: "writer", sub: "bob" }, headers: { "X-Mark": "m" } };
+    strictEqual((await ask("POST /notes", { ...parts, body: { id: 30 } }))[0], 201);
+    strictEqual((await ask("PATCH /notes?id=eq.30", { ...parts, body: { body: "x" } }))[0], 204);
+    const { rows } = await admin.query("select claims from api.log");
+    const claims = '{"role":"writer","sub":"bob"}mwriter';
+    deepStrictEqual(rows.slice(0, 2), [{ claims }, { claims }].slice(0, rows.length));
+  },
+);
+
+quietTest("code that takes another role for the connection takes it from nobody", async (setup) => {
+  const { ask } = setup;
+  await warmUp(setup);
+  await warmUp(setup, "GET /rpc/who");
+  for (const role of ["writer", "none"]) {
+    await ask("POST /rpc/become", { as: "writer", body: { role } });
+    deepStrictEqual(await ask(bodies), [200, both]);
+    await ask("POST /rpc/become", { as: "writer", body: { role } });
+    deepStrictEqual(
+      await ask("POST /notes?select=owner", {
+        body: { id: 40 },
+        headers: { Prefer: "return=representation" },
+      }),
+      [201, [{ owner: "anon" }]],
+    );
+    deepStrictEqual(await ask("GET /rpc/who"), [200, '"anon \\"api\\", \\"public\\""']);
+    await ask("DELETE /notes?id=eq.40");
+  }
+});
+
+quietTest("a connection that has lost everything begins anew", async (setup) => {
+  const { ask } = setup;
+  await warmUp(setup);
+  for (let time = 0; time < 3; time++) {
+    await ask("POST /rpc/forget");
+    deepStrictEqual(await ask(bodies), [200, both]);
+    deepStrictEqual(await ask("POST /notes", { body: { id: 50 + time } }), [201, ""]);
+    await ask(`DELETE /notes?id=eq.${50 + time}`);
+  }
+});
+
+quietTest("the schema cache is read as who logs in, whoever asked before", async (setup) => {
+  const { ask, admin, handler } = setup;
+  await warmUp(setup);
+  await admin.query("create table api.later (id int); grant select on api.later to anon");
+  await handler.reloadSchema();
+  deepStrictEqual(await ask("GET /later"), [200, []]);
+  deepStrictEqual(await ask(bodies), [200, both]);
+});
+
+quietTest("failures are those that loud requests have", async (setup) => {
+  const { ask } = setup;
+  await ask("GET /notes?id=eq.1");
+  for (let time = 0; time < 3; time++) {
+    const [status, body] = await ask("GET /notes?id=eq.x");
+    strictEqual(status, 400);
+    strictEqual((body as { code: string }).code, "22P02");
+    const [conflict] = await ask("POST /notes", { body: { id: 1 } });
+    strictEqual(conflict, 409);
+    const [unknown] = await ask(bodies, { as: "nobody_knows" });
+    strictEqual(unknown, 400);
+    deepStrictEqual(await ask(bodies), [200, both]);
+  }
+});
