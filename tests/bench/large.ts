@@ -113,7 +113,7 @@ interface Sockets {
  */
 export async function measureBare(
   uri: string,
-  { statements }: Batch,
+  { statements, footing }: Batch,
   postmaster: number,
 ): Promise<LargeFigures> {
   const client = new pg.Client({ connectionString: uri });
@@ -122,7 +122,8 @@ export async function measureBare(
     await client.query("begin");
     const postgres = await processTime(postmaster);
     let [began, firstByte] = [0, 0];
-    for (const { text, params } of statements) {
+    const first = typeof footing === "object" ? footing.first("borrow") : null;
+    for (const { text, params } of first === null ? statements : [first, ...statements]) {
       began = performance.now();
       const heard = () => firstByte = performance.now() - began;
       (client as unknown as Sockets).connection.stream.once("data", heard);
