@@ -22,6 +22,9 @@ const sql = `
       return current_user;
     end $$;
   create function api.forget() returns void language sql as 'deallocate all';
+  create table api.most (rows text);
+  create function api.most_rows() returns void language sql security definer as
+    $$ select set_config('svc.db_max_rows', rows, true) from api.most $$;
   create function api.who() returns text stable language sql
     as $$ select current_user || ' ' || current_setting('search_path') $$;
 `;
@@ -48,6 +51,7 @@ function quietTest(name: string, run: (setup: Setup) => Promise<void>): void {
           jwtSecret: testSecret,
           dbPool: 1,
           dbChannelEnabled: false,
+          dbPreConfig: { schema: "api", name: "most_rows" },
         });
         const ask: Setup["ask"] = async (line, parts) => {
           const response = await handler(await buildRequest({ line, origin: "http://h" }, parts));
@@ -221,6 +225,46 @@ quietTest("a connection that has lost everything begins anew", async (setup) => 
     deepStrictEqual(await ask("POST /notes", { body: { id: 50 + time } }), [201, ""]);
     await ask(`DELETE /notes?id=eq.${50 + time}`);
   }
+});
+
+quietTest(
+  "a trigger that the schema cache does not know cannot keep a role for itself",
+  async (setup) => {
+    const { ask, admin } = setup;
+    for (let id = 20; id < 24; id++) await ask("POST /notes", { body: { id } });
+    await admin.query(`
+    create function api.steal() returns trigger language plpgsql as $$
+      begin
+        perform set_config('role', 'writer', false);
+        return null;
+      end $$;
+    create trigger steal after insert on api.notes for each row execute function api.steal()`);
+    for (let id = 30; id < 34; id++) {
+      strictEqual(
+        (await ask("POST /notes", { body: { id } }))[0],
+        201,
+      );
+    }
+    const { rows } = await admin.query("select distinct owner from api.notes where id > 2");
+    deepStrictEqual(rows, [{ owner: "anon" }]);
+  },
+);
+
+quietTest("what is asked for the service itself is asked as who logs in", async (setup) => {
+  const { ask, admin, handler } = setup;
+  // Nobody but who logs in may call it.
+  await admin.query(`
+    revoke execute on function api.most_rows() from public;
+    grant usage on schema api to authenticator;
+    grant execute on function api.most_rows() to authenticator;
+    insert into api.most values ('1')`);
+  await warmUp(setup);
+  deepStrictEqual(await ask(bodies), [200, both]);
+  await handler.reloadConfig();
+  deepStrictEqual(await ask(bodies), [200, both.slice(0, 1)]);
+  await warmUp(setup);
+  await handler.reloadConfig();
+  deepStrictEqual(await ask(bodies), [200, both.slice(0, 1)]);
 });
 
 quietTest("the schema cache is read as who logs in, whoever asked before", async (setup) => {
