@@ -43,7 +43,6 @@ import {
   estimateOf,
   explainedLines,
   isDoubtful,
-  isDoubtfulFailure,
   isEndOverridable,
   queryOf,
   type RequestTransaction,
@@ -255,10 +254,6 @@ async function run(
   try {
     reply = await context.database.transaction(transaction.batch);
     stopwatch.lap("transaction");
-    if (isDoubtful(transaction, asked.plan, reply)) {
-      discardBody(reply.body);
-      return await runLoudly(request, understood, serving);
-    }
     const told = transaction.quiet ? unsaid(reply) : reply;
     const answered = respond(parsed, asked.plan, { reply: told, transaction, context });
     if (answered.content !== reply.body.content) discardBody(reply.body);
@@ -268,7 +263,7 @@ async function run(
       discardBody(reply.body);
       throw error;
     }
-    if (!isDoubtfulFailure(transaction, asked.plan, error)) {
+    if (!isDoubtful(transaction, asked.plan, error)) {
       throw transactionError(error, transaction);
     }
     return await runLoudly(request, understood, serving);

@@ -15,7 +15,7 @@ import type {
 import type { Identity } from "./auth/jwt_cache.ts";
 import type { RoleDefaults } from "./config/in_database.ts";
 import type { Config } from "./config/options.ts";
-import type { Footing } from "./database/footing.ts";
+import { type Footing, FootingLost } from "./database/footing.ts";
 import type { Pace } from "./database/pace.ts";
 import { errors } from "./errors/catalogue.ts";
 import { DatabaseError } from "./errors/service_error.ts";
@@ -310,25 +310,17 @@ export function isQuiet(
 }
 
 /**
- * Whether code may have run all the same, because a relation has become another one since the schema
- * cache was read: without knowing what the request said, so that the answer cannot be used.
+ * Whether a quiet reading failed because code has run all the same, or may have: a relation has become
+ * another one since the schema cache was read, and what runs there was not told what the request said.
  */
 export function isDoubtful(
   { quiet }: RequestTransaction,
   plan: DataPlan,
-  { head }: BatchReply,
-): boolean {
-  return quiet && plan.kind === "read" && head[fact.status] !== null;
-}
-
-/** Whether what failed may have failed of that, see {@linkcode isDoubtful}. */
-export function isDoubtfulFailure(
-  { quiet }: RequestTransaction,
-  plan: DataPlan,
   error: unknown,
 ): boolean {
-  return quiet && plan.kind === "read" && error instanceof DatabaseError &&
-    !/^(08|53|57|58)/.test(error.failure.sqlstate);
+  if (!quiet || plan.kind !== "read") return false;
+  return error instanceof FootingLost ||
+    (error instanceof DatabaseError && !/^(08|53|57|58)/.test(error.failure.sqlstate));
 }
 
 /** Has a plan's relations read as if code ran, until the schema cache is read again. */
@@ -351,9 +343,18 @@ function footingOf(settings: TransactionSettings, purpose: Purpose): Footing | n
   // Settings that only code looks at tell a quiet reading nothing.
   const isPlain = roleSettings.length === 0 && timezone === null &&
     (purpose === "reading" || later.length === 0);
-  // That name stands for no role at all, whatever the session is then.
-  return isPlain && role !== "none" ? new RequestFooting(purpose, settings) : null;
+  return isPlain && isRoleName(role) ? new RequestFooting(purpose, settings) : null;
 }
+
+/** Whether a role of the name is called just that: there is none called `none`, and long ones are cut. */
+function isRoleName(name: string): boolean {
+  return name !== "none" &&
+    (name.length < longestName / 3 || utf8.encode(name).length < longestName);
+}
+
+const utf8 = new TextEncoder();
+/** PostgreSQL's `NAMEDATALEN`. */
+const longestName = 64;
 
 function preRequest({ dbPreRequest }: TransactionConfig): readonly Statement[] {
   if (dbPreRequest === null) return [];

@@ -32,11 +32,31 @@ export interface Footing {
 /** Position of `current_user` in answers that have it. */
 export const userColumn = 2;
 
+/** The session was on another footing than was thought, and still is when it was given this one. */
+export class FootingLost extends Error {
+  constructor() {
+    super("the session has another role than it was given");
+  }
+}
+
+/** What a batch begins with, and how it comes to its footing by that; null for those that need none. */
+export interface Lead {
+  readonly statements: readonly Statement[];
+  readonly mode: FootingMode | null;
+}
+
 /**
  * For how many milliseconds a session stays on its footing: so late, too, it is noticed that the role
  * may not be taken any more.
  */
 const longestStay = 1000;
+
+/** As the session was when it was opened. Nobody needs a privilege for that, whoever the session is. */
+const ownRole: Statement = { text: "reset role", params: [], use: "none" };
+const ownPath: Statement = { text: "reset search_path", params: [], use: "none" };
+
+const nothing: Lead = { statements: [], mode: null };
+const unchanged: Lead = { statements: [], mode: "check" };
 
 /**
  * Where a session is. A footing is only kept where it is certain that the next batch comes to the
@@ -45,46 +65,66 @@ const longestStay = 1000;
 export class SessionFooting {
   /** Nothing stands between the session and the server's process. */
   isDirect = false;
-  /** Null for what it was when it was opened. */
-  #role: string | null = null;
+  /** The session has its own role, or search path: that with which it was opened. */
+  #hasOwnRole = true;
+  #hasOwnPath = true;
+  /** It was on another footing than its own once. */
+  #hasMoved = false;
+  #role = "";
   #searchPath = "";
   /** Until when it stays there. */
   #until = 0;
   /** Something has run since that may have changed what the session is. */
-  #isDoubtful = false;
+  #isDoubtful = true;
 
   /**
-   * The statement that a batch begins with; null for none. `isBlock` tells that it has a BEGIN; `now` is
-   * in milliseconds.
+   * What a batch begins with. `isBlock` tells that it has a BEGIN; `now` is in milliseconds. What needs
+   * no footing may run code of the database's own, and does so as the session's own role at first.
    */
-  before(wanted: Footing | "any" | undefined, isBlock: boolean, now: number): Statement | null {
+  before(wanted: Footing | "any" | undefined, isBlock: boolean, now: number): Lead {
     if (typeof wanted !== "object") {
-      this.#isDoubtful = true;
-      return wanted === undefined && this.#role !== null ? asOpened : null;
+      const statements = this.#return(wanted === undefined);
+      return statements.length === 0 ? nothing : { statements, mode: null };
     }
-    if (isBlock || !this.isDirect) return wanted.first("borrow");
+    if (isBlock || !this.isDirect) return this.#lead(wanted, "borrow");
     const { role, searchPath } = wanted;
     const isThere = this.#role === role && this.#searchPath === searchPath &&
       !this.#isDoubtful && now < this.#until;
-    if (isThere) return wanted.first("check");
+    if (isThere) {
+      const check = wanted.first("check");
+      return check === null ? unchanged : { statements: [check], mode: "check" };
+    }
+    const lead = this.#lead(wanted, "enter");
     this.#role = role;
     this.#searchPath = searchPath;
     this.#until = now + longestStay;
     this.#isDoubtful = false;
-    return wanted.first("enter");
+    this.#hasOwnRole = false;
+    this.#hasOwnPath = false;
+    this.#hasMoved = true;
+    return lead;
   }
 
   /** Where the session is, is not known any more. */
   lose(): void {
     this.#isDoubtful = true;
+    if (!this.#hasMoved) return;
+    this.#hasOwnRole = false;
+    this.#hasOwnPath = false;
+  }
+
+  #lead(wanted: Footing, mode: "enter" | "borrow"): Lead {
+    const first = wanted.first(mode);
+    return { statements: [...this.#return(false), ...(first === null ? [] : [first])], mode };
+  }
+
+  /** What gives the session its own role again, and its own search path where that is wanted. */
+  #return(withPath: boolean): readonly Statement[] {
+    this.#isDoubtful = true;
+    const role = this.#hasOwnRole ? [] : [ownRole];
+    this.#hasOwnRole = true;
+    if (!withPath || this.#hasOwnPath) return role;
+    this.#hasOwnPath = true;
+    return [...role, ownPath];
   }
 }
-
-/** As the session was when it was opened, for one transaction. */
-const asOpened: Statement = {
-  text: "select pg_catalog.set_config('role', 'none', true), " +
-    "pg_catalog.set_config('search_path', reset_val, true) " +
-    "from pg_catalog.pg_settings where name = 'search_path'",
-  params: [],
-  use: "none",
-};

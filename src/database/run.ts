@@ -6,7 +6,7 @@
 import { DatabaseError, type DatabaseFailure } from "../errors/service_error.ts";
 import { AnswerBody, type AnswerBodyOptions } from "./answer_body.ts";
 import type { AnswerHead, Batch, BatchReply, Ending, ResultUse, Statement } from "./database.ts";
-import { userColumn } from "./footing.ts";
+import { FootingLost, type FootingMode, userColumn } from "./footing.ts";
 import { joinText, readFields } from "./wire.ts";
 
 /** A batch, and who waits for its answer. */
@@ -37,6 +37,10 @@ export class Run {
   readonly isBlock: boolean;
   /** How many steps come before the batch's statements: BEGIN, and what gives the session its footing. */
   lead = 0;
+  /** How the batch comes to its footing; null where it needs none. */
+  mode: FootingMode | null = null;
+  /** The batch was sent behind one that took back the footing on which it relies. */
+  isMisled = false;
   /** What the server is working through, in order. */
   steps: readonly Step[] = [];
   /** Which of them it is at. */
@@ -68,15 +72,14 @@ export class Run {
   get metOtherDefaults(): boolean {
     const { failure } = this;
     return !this.isBlock && failure instanceof DatabaseError &&
-      failure.statement === -this.lead && failure.failure.sqlstate === activeTransaction;
+      failure.statement <= 0 && failure.failure.sqlstate === activeTransaction;
   }
 
-  /** Whether the session had another role or search path than the batch was told. */
+  /** Whether the session was on another footing than the batch was told, which did nothing then. */
   get metOtherFooting(): boolean {
     const { failure } = this;
-    if (failure === otherUser) return true;
-    return this.lead === 1 && failure instanceof DatabaseError && failure.statement === -1 &&
-      failure.failure.sqlstate === divisionByZero;
+    if (failure instanceof FootingLost) return true;
+    return this.mode === "check" && failure instanceof DatabaseError && failure.statement < 0;
   }
 
   /** The same batch, to be run once more; with a BEGIN when it did not go well without one. */
@@ -133,7 +136,7 @@ export class Run {
   rowStart(head: readonly (string | null)[], length: number | null): void {
     if (this.steps[this.at]?.use === "answer") {
       if (this.#isOfOtherUser(head)) {
-        this.failure = otherUser;
+        this.failure = new FootingLost();
         return;
       }
       this.#head = head;
@@ -147,7 +150,8 @@ export class Run {
   /** The footing of a batch that begins without a check is looked at in its answer. */
   #isOfOtherUser(head: AnswerHead): boolean {
     const { footing } = this.task.batch;
-    return typeof footing === "object" && footing.inAnswer && head[userColumn] !== footing.role;
+    if (typeof footing !== "object" || !footing.inAnswer) return false;
+    return this.isMisled || head[userColumn] !== footing.role;
   }
 
   rowBytes(bytes: Uint8Array): void {
@@ -167,12 +171,6 @@ export class Run {
     this.#lastColumn = null;
   }
 }
-
-/** The failure of an answer that was given to another role. */
-const otherUser = new Error("the session has another role than it was given");
-
-/** What a check of the footing fails with. */
-const divisionByZero = "22012";
 
 /** What a transaction's mode cannot be changed with any more. */
 const activeTransaction = "25001";

@@ -231,13 +231,14 @@ export class Session {
 
   #statementsOf(run: Run): readonly Statement[] {
     const { task: { batch }, isBlock } = run;
-    const first = this.#footing.before(batch.footing, isBlock, this.#began);
-    run.lead = (isBlock ? 1 : 0) + (first === null ? 0 : 1);
+    const { statements: first, mode } = this.#footing.before(batch.footing, isBlock, this.#began);
+    run.mode = mode;
+    run.lead = (isBlock ? 1 : 0) + first.length;
     if (run.lead === 0) return batch.statements;
     const { statements, end } = batch;
     return [
       ...(isBlock ? [begin(batch)] : []),
-      ...(first === null ? [] : [first]),
+      ...first,
       ...statements,
       ...(isBlock && typeof end === "string" ? [ending(end)] : []),
     ];
@@ -370,7 +371,7 @@ export class Session {
 
   #failed(current: Run, status: number): void {
     if (current.metOtherDefaults) this.#setup = this.#options.setup ?? null;
-    this.#footing.lose();
+    this.#lostFooting(current);
     const again = mayRetry(current);
     if (!again) current.reject(current.failure);
     if (status === idleStatus) {
@@ -379,6 +380,16 @@ export class Session {
     }
     if (current.phase === "cleaning") return this.#destroy("ROLLBACK failed");
     this.#rollBack(current);
+  }
+
+  /** What failed has taken back its footing, on which those that were sent behind it rely. */
+  #lostFooting({ mode }: Run): void {
+    this.#footing.lose();
+    if (mode !== "enter") return;
+    for (const run of this.#runs.slice(this.#position + 1)) {
+      if (run.mode !== "check") return;
+      run.isMisled = true;
+    }
   }
 
   #decide(current: Run, decide: (head: AnswerHead) => Ending): void {

@@ -38,7 +38,10 @@ export function isQuietMutation(
   cache: SchemaCache,
 ): boolean {
   const { kind, relation, read } = plan;
-  if (!(kind === "insert" ? relation.quiet.inserts : relation.quiet.changes)) return false;
+  // A schema cache that was dumped long ago does not say it.
+  const quiet = relation.quiet as Relation["quiet"] | undefined;
+  const updates = kind !== "insert" || plan.conflict?.resolution === "merge";
+  if (!(updates ? quiet?.changes : quiet?.inserts)) return false;
   if (kind !== "delete" && plan.rows.columns.some(({ fromJson }) => fromJson !== null)) {
     return false;
   }
@@ -92,7 +95,9 @@ function isQuietLevel(node: ReadNode, looking: Looking): boolean {
 
 function isQuietRelation(name: QualifiedName, { cache, relations }: Looking): boolean {
   const relation = cache.relation(name);
-  if (relation === undefined || !relation.quiet.reads) return false;
+  if (relation === undefined) return false;
+  const quiet = relation.quiet as Relation["quiet"] | undefined;
+  if (!quiet?.reads) return false;
   relations.add(relation);
   return true;
 }

@@ -86,7 +86,7 @@ export function readQuery(
 /** Writing; `quiet` when the plan is, and is to be carried out like that. */
 export function mutateQuery(plan: MutatePlan, wanted: Wanted, quiet: boolean): Query {
   if (quiet && isOneRow(plan)) {
-    const main = renderMutation(plan, oneRowFacts(plan));
+    const main = renderMutation(plan, oneRowFacts);
     return { main: answering(main, wanted), estimate: null };
   }
   const from = sql`${source} as ${ident(plan.relation.name)}`;
@@ -156,29 +156,28 @@ function facts(total: Sql): Sql {
 const silentFacts = sql`count(*)::text, ${nothing}, ${nothing}, ${nothing}`;
 
 /**
- * In the place of what nobody says of the response: who reads, and `1` if one of the relations has
- * become another than the schema cache knows, so that code may run after all.
+ * In the place of what nobody says of the response: who reads, and nothing. Divides by zero if one of
+ * the relations has become another than the schema cache knows, so that code may have run after all:
+ * whatever it did is undone.
  */
 function quietFacts(total: Sql, relations: readonly QualifiedName[]): Sql {
   const changes = relations.map(({ schema, name }) => {
     const relation = sql`${literal(`${quoteIdent(schema)}.${quoteIdent(name)}`)}::regclass`;
     return sql`pg_catalog.row_security_active(${relation}) or pg_catalog.pg_relation_filenode(${relation}) is null`;
   });
-  return sql`count(*)::text, ${total}, current_user, case when ${
+  return sql`count(*)::text, ${total}, current_user, nullif(1 / case when ${
     join(changes, sql` or `)
-  } then '1' end`;
+  } then 0 else 1 end, 1)`;
 }
 
-/** Whether exactly one row is written, of which nothing comes back but facts. */
+/** Whether exactly one row is written, of which nothing is asked. */
 function isOneRow(plan: MutatePlan): boolean {
   return plan.kind === "insert" && plan.rows.shape === "object" && plan.conflict === null &&
-    plan.where === null && plan.read === null;
+    plan.where === null && plan.returning === "none" && plan.read === null;
 }
 
-function oneRowFacts(plan: MutatePlan): Sql {
-  const key = keyObject(plan, (name) => ident(plan.relation.name, name)) ?? nothing;
-  return sql`'1'::text, ${nothing}, ${nothing}, ${nothing}, ${nothing}, ${key}, ${nothing}, ${nothing}`;
-}
+const oneRowFacts =
+  sql`'1'::text, ${nothing}, ${nothing}, ${nothing}, ${nothing}, ${nothing}, ${nothing}, ${nothing}`;
 
 function totalOf(plan: ReadPlan, count: CountPlan, from?: Sql): Sql {
   switch (count.kind) {
@@ -229,24 +228,19 @@ function calledOnly({ scalarColumn }: BodyRows): Sql {
   return sql`case when count(${rowsAlias}.${ident(scalarColumn)}) < 0 then '' end`;
 }
 
-/** The primary key of the only row. */
-function keyOf(plan: MutatePlan): Sql {
-  const key = keyObject(plan, (name) => sql`${rowsAlias}.${ident(name)}`);
-  return key === null ? nothing : sql`case when count(*) = 1 then min(${key}) end`;
-}
-
-/** A row's primary key as JSON, in the order of the returned columns; null when nobody asks for it. */
-function keyObject(
-  { relation, returning, read, kind }: MutatePlan,
-  column: (name: string) => Sql,
-): Sql | null {
-  if (kind !== "insert" || returning === "none" || read !== null) return null;
+/** The primary key of the only row, in the order of the returned columns. */
+function keyOf({ relation, returning, read, kind }: MutatePlan): Sql {
+  if (kind !== "insert" || returning === "none" || read !== null) return nothing;
   const key = new Set(relation.primaryKey);
   const order = returning === "all" ? relation.columns.map(({ name }) => name) : returning;
   const members = order.filter((name) => key.has(name)).map((name) =>
-    sql`${literal(name)}, ${column(name)}::text`
+    sql`${literal(name)}, ${rowsAlias}.${ident(name)}::text`
   );
-  return members.length === 0 ? null : sql`pg_catalog.json_build_object(${join(members)})::text`;
+  return members.length === 0
+    ? nothing
+    : sql`case when count(*) = 1 then min(pg_catalog.json_build_object(${
+      join(members)
+    })::text) end`;
 }
 
 function answering(fragment: Sql, { explain }: Wanted): Statement {

@@ -70,7 +70,7 @@ export function schemaCacheQueries(config: SchemaCacheConfig): readonly SchemaCa
     { name: "settings", text: settingsQuery, params: [] },
     { name: "view rules", text: viewRulesQuery, params: [all] },
     { name: "relations", text: relationsQuery, params: [exposed] },
-    { name: "quiet relations", text: quietRelationsQuery, params: [exposed, all] },
+    { name: "quiet relations", text: quietRelationsQuery, params: [exposed] },
     { name: "keys", text: keysQuery, params: [] },
     { name: "routines", text: routinesQuery, params: [exposed] },
     { name: "computed relationships", text: computedRelationshipsQuery, params: [exposed] },

@@ -80,6 +80,15 @@ const rows: readonly (readonly [line: string, parts: RequestParts, quiet: boolea
   ["POST /kids?select=id,parents(name)", { body: one, ...shown }, true],
   ["POST /kids?select=id,shown(name)", { body: one, ...shown }, false],
   ["POST /loose?select=id::text", { body: one, ...shown }, false],
+  // What others refer to is perhaps changed there as well.
+  ["POST /parents?on_conflict=id", {
+    body: one,
+    headers: { Prefer: "resolution=merge-duplicates" },
+  }, false],
+  ["POST /parents?on_conflict=id", {
+    body: one,
+    headers: { Prefer: "resolution=ignore-duplicates" },
+  }, true],
   ["PATCH /parents?id=eq.1", { body: { name: "y" } }, false],
   ["DELETE /parents?id=eq.1", {}, false],
   ["POST /logged", { body: one }, false],

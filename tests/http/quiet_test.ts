@@ -82,6 +82,32 @@ async function warmUp({ ask }: Setup, line = bodies): Promise<void> {
   for (let time = 0; time < 4; time++) await ask(line);
 }
 
+quietTest("settings of a role are made by who logs in, whoever asked before", async (setup) => {
+  const { ask, admin, handler } = setup;
+  const role = `clerk_${crypto.randomUUID().slice(0, 8)}`;
+  const may = (verb: string) =>
+    `${verb} set on parameter temp_file_limit ${verb === "grant" ? "to" : "from"} authenticator`;
+  const { rows } = await admin.query("show server_version_num");
+  if (Number(rows[0]!["server_version_num"]) < 150000) return;
+  await admin.query(`create role ${role}; grant ${role} to authenticator; ${may("grant")};
+    alter role ${role} set temp_file_limit = '1GB'; grant usage on schema api to ${role};
+    grant select, insert, delete on api.notes to ${role}`);
+  try {
+    await handler.reloadConfig();
+    for (let turn = 0; turn < 3; turn++) {
+      await warmUp(setup);
+      deepStrictEqual(await ask(bodies, { as: role }), [200, both]);
+      await warmUp(setup);
+      strictEqual((await ask("POST /notes", { as: role, body: { id: 60 } }))[0], 201);
+      await warmUp(setup);
+      strictEqual((await ask("GET /", { as: role }))[0], 200);
+      strictEqual((await ask("DELETE /notes?id=eq.60", { as: role }))[0], 204);
+    }
+  } finally {
+    await admin.query(`${may("revoke")}; drop owned by ${role}; drop role ${role}`);
+  }
+});
+
 quietTest("requests of several roles take turns on one connection", async ({ ask }) => {
   await ask(bodies);
   for (let turn = 0; turn < 12; turn++) {
@@ -274,6 +300,38 @@ quietTest("the schema cache is read as who logs in, whoever asked before", async
   await handler.reloadSchema();
   deepStrictEqual(await ask("GET /later"), [200, []]);
   deepStrictEqual(await ask(bodies), [200, both]);
+});
+
+quietTest("what is asked of a single inserted row is looked at", async ({ ask }) => {
+  const prefer = (what: string) => ({ headers: { Prefer: `return=${what}` } });
+  for (let id = 70; id < 73; id++) {
+    const failed = await ask("POST /notes?select=nope", {
+      body: { id },
+      ...prefer("headers-only"),
+    });
+    strictEqual(failed[0], 400);
+    deepStrictEqual(await ask(`GET /notes?id=eq.${id}`), [200, []]);
+    strictEqual((await ask("POST /notes", { body: { id }, ...prefer("headers-only") }))[0], 201);
+    strictEqual(
+      (await ask("POST /notes", { body: { id: id + 10 }, ...prefer("minimal") }))[0],
+      201,
+    );
+  }
+});
+
+quietTest("a role whose name PostgreSQL cuts is taken as ever", async ({ ask, admin }) => {
+  const role = `r${crypto.randomUUID().replaceAll("-", "")}`.padEnd(63, "x");
+  await admin.query(`create role ${role}; grant ${role} to authenticator;
+    grant usage on schema api to ${role}; grant select on api.notes to ${role}`);
+  try {
+    for (const name of [role, `${role}yz`]) {
+      for (let time = 0; time < 4; time++) {
+        deepStrictEqual(await ask(bodies, { as: name }), [200, both]);
+      }
+    }
+  } finally {
+    await admin.query(`drop owned by ${role}; drop role ${role}`);
+  }
 });
 
 quietTest("failures are those that loud requests have", async (setup) => {

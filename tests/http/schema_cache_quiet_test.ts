@@ -147,10 +147,52 @@ const rows: readonly Row[] = [
     "",
   ],
   [
-    "an own operator elsewhere",
+    "an own operator anywhere",
     `create schema other; create function other.eq(varchar, varchar) returns bool language sql as 'select true';
     create operator other.= (function = other.eq, leftarg = varchar, rightarg = varchar)`,
+    "",
+  ],
+  [
+    "an own operator class that calls built-in functions",
+    `create operator class api.c for type int4 using btree as
+      operator 1 <, operator 3 =, operator 5 >, function 1 btint4cmp(int, int)`,
     all,
+  ],
+  [
+    "an own operator class that calls its own function",
+    `create function api.cmp(json, json) returns int immutable language sql as 'select 0';
+    create function api.lt(json, json) returns bool language internal as 'jsonb_lt';
+    create operator api.< (function = api.lt, leftarg = json, rightarg = json);
+    create operator class api.c default for type json using btree as
+      operator 1 api.<, function 1 api.cmp(json, json)`,
+    "",
+  ],
+  [
+    "an own cast of an enum",
+    `create type api.mood as enum ('good');
+    create function api.shown(api.mood) returns json language sql as 'select 1::text::json';
+    create cast (api.mood as json) with function api.shown(api.mood)`,
+    "",
+  ],
+  [
+    "an own cast of a built-in type",
+    `create function api.text_of(int) returns text language sql as 'select null::text';
+    create cast (int as text) with function api.text_of(int) as implicit`,
+    "",
+  ],
+  [
+    "casts of a domain",
+    `create domain public.color as int;
+    create function public.color(text) returns public.color language sql as 'select 1::public.color';
+    create function public.json(public.color) returns json language sql as 'select 1::text::json';
+    create cast (text as public.color) with function public.color(text) as implicit;
+    create cast (public.color as json) with function public.json(public.color) as implicit`,
+    all,
+  ],
+  [
+    "settings that not everybody may make",
+    "revoke execute on function set_config(text, text, boolean) from public",
+    "",
   ],
   ["operators of an extension", "create extension citext schema public", all],
 ];

@@ -19,6 +19,8 @@ export interface CutReport {
   readonly wholeWrites: number;
   /** Bytes that the server answered, up to the cut and with what it swallowed. */
   readonly received: number;
+  /** The port from which the server was talked to; null when the marker was not seen. */
+  readonly port: number | null;
 }
 
 export interface CuttingProxy extends AsyncDisposable {
@@ -45,11 +47,13 @@ interface Watched {
 export function startCuttingProxy(serverPort: number): CuttingProxy {
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const connections = new Set<Deno.Conn>();
+  const ports = new WeakMap<Deno.Conn, number>();
   const passing: Promise<void>[] = [];
   let watched: Watched | null = null;
   const accept = async (client: Deno.Conn) => {
     const server = await Deno.connect({ hostname: "127.0.0.1", port: serverPort });
     connections.add(client).add(server);
+    ports.set(client, server.localAddr.port);
     passing.push(
       pass(client, server, (bytes) => keepOfWrite(watched, client, bytes)),
       pass(server, client, (bytes) => keepOfAnswer(watched, client, bytes)),
@@ -66,9 +70,9 @@ export function startCuttingProxy(serverPort: number): CuttingProxy {
       watched = { marker: bytes, cut, client: null, isCut: false, ...counts };
     },
     disarm: () => {
-      const { isCut: cut = false, wholeWrites = 0, received = 0 } = watched ?? {};
+      const { isCut: cut = false, wholeWrites = 0, received = 0, client = null } = watched ?? {};
       watched = null;
-      return { cut, wholeWrites, received };
+      return { cut, wholeWrites, received, port: client && (ports.get(client) ?? null) };
     },
     async [Symbol.asyncDispose]() {
       listener.close();

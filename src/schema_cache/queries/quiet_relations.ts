@@ -12,26 +12,45 @@ export type QuietRow = readonly [oid: number, quiet: number];
 export const quietBits = { reads: 1, inserts: 2, changes: 4 } as const;
 
 /**
- * Parameters: exposed schemas, and all schemas of the search path, as `regnamespace[]`.
+ * Parameters: exposed schemas as `regnamespace[]`.
  *
  * Reading runs code in views, policies, and the output of types that are not built in. Writing does so
  * in triggers, rules, defaults, constraints and indexes as well: they are taken for quiet where they
  * depend on functions of `internal` and `c` only, and on none that sets settings or runs SQL which it is
- * given. An operator in the search path may be taken for one that is built in.
+ * given. Casts, operators and their classes in other languages may be taken for what is built in: where
+ * there are some, nothing is quiet. Nor is it where not everybody may call what quiet statements call.
  */
 export const quietRelationsQuery = `
-with relations as (
+with coded (oid) as (
+  select p.oid from pg_proc p join pg_language l on l.oid = p.prolang
+  -- Some that are built in are of SQL.
+  where l.lanname not in ('internal', 'c') and p.oid >= 16384
+),
+plain_types (oid) as (
+  select t.oid from pg_type t left join pg_type e on t.typcategory = 'A' and e.oid = t.typelem
+  where coalesce(e.typtype, t.typtype) = 'e'
+    or (t.typnamespace = 'pg_catalog'::regnamespace and t.typtype <> 'd')
+),
+surroundings (are_quiet) as (
+  select not exists (select from pg_operator where oprcode in (select oid from coded))
+    and not exists (select from pg_amproc where amproc in (select oid from coded))
+    and not exists (
+      select from pg_cast
+      where castfunc in (select oid from coded)
+        and castsource in (select oid from plain_types)
+        and casttarget in (select oid from plain_types)
+    )
+    and has_function_privilege('public', 'set_config(text, text, boolean)', 'execute')
+    and has_function_privilege('public', 'current_setting(text)', 'execute')
+    and has_function_privilege('public', 'row_security_active(oid)', 'execute')
+    and has_function_privilege('public', 'pg_relation_filenode(regclass)', 'execute')
+),
+relations as (
   select c.oid, c.relkind, c.relhasrules
   from pg_class c
   where c.relnamespace = any ($1::regnamespace[]) and c.relkind in ('r', 'm')
     and not c.relrowsecurity and not c.relhassubclass and not c.relispartition
-    and not exists (
-      select from pg_operator o
-      where o.oprnamespace = any ($2::regnamespace[]) and not exists (
-        select from pg_depend d
-        where d.classid = 'pg_operator'::regclass and d.objid = o.oid and d.deptype = 'e'
-      )
-    )
+    and (select are_quiet from surroundings)
     and not exists (
       select from pg_attribute a
         join pg_type t on t.oid = a.atttypid
@@ -49,26 +68,22 @@ parts (relid, classid, objid, expression) as (
   union all select conrelid, 'pg_constraint'::regclass, oid, conbin::text
     from pg_constraint where conrelid <> 0
   union all select indrelid, 'pg_class'::regclass, indexrelid, null from pg_index
+  -- What generated columns depend on, before PostgreSQL 15.
+  union all select oid, 'pg_class'::regclass, oid, null from relations
 ),
 loud_functions (pattern) as (
   select ':funcid (' || string_agg(oid::text, '|') || ') '
   from pg_proc
   where pronamespace = 'pg_catalog'::regnamespace
-    and proname ~ '^(set_config|ts_stat|ts_rewrite|.*_to_xml.*|lo_.*|pg_notify|pg_read_.*)$'
+    and proname ~ '^(set_config|ts_stat|ts_rewrite|.*_to_xml.*|lo_.*|pg_notify|pg_(read|input)_.*)$'
 ),
 loud (relid) as (
   select p.relid
   from parts p
     join pg_depend d on d.classid = p.classid and d.objid = p.objid
-    left join pg_proc f on d.refclassid = 'pg_proc'::regclass and f.oid = d.refobjid
-    left join pg_language l on l.oid = f.prolang
     left join pg_type t on d.refclassid = 'pg_type'::regclass and t.oid = d.refobjid
-  where l.lanname not in ('internal', 'c') or t.typtype = 'd' or (
-    d.refclassid in ('pg_operator'::regclass, 'pg_opclass'::regclass) and not exists (
-      select from pg_depend e
-      where e.classid = d.refclassid and e.objid = d.refobjid and e.deptype = 'e'
-    )
-  )
+  where t.typtype in ('d', 'c')
+    or (d.refclassid = 'pg_proc'::regclass and d.refobjid in (select oid from coded))
   union all
   select relid from parts, loud_functions where expression ~ pattern
   union all

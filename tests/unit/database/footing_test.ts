@@ -21,74 +21,88 @@ interface Case {
     | "lose"
     | readonly [wanted: Footing | "any" | undefined, at?: number, isBlock?: boolean]
   )[];
-  readonly firsts: readonly (string | null)[];
+  readonly leads: readonly string[];
 }
-
-const asOpened = "select pg_catalog.set_config('role', 'none', true), " +
-  "pg_catalog.set_config('search_path', reset_val, true) " +
-  "from pg_catalog.pg_settings where name = 'search_path'";
 
 const cases: readonly Case[] = [
   {
     name: "enters once",
     asked: [[ann], [ann], [ann]],
-    firsts: ["enter ann api", "check ann api", "check ann api"],
+    leads: ["enter ann api", "check ann api", "check ann api"],
   },
   {
-    name: "enters for another role, and back",
+    name: "enters for another role, and back, from its own",
     asked: [[ann], [bob], [ann]],
-    firsts: ["enter ann api", "enter bob api", "enter ann api"],
+    leads: ["enter ann api", "reset role; enter bob api", "reset role; enter ann api"],
   },
   {
     name: "enters for another search path",
     asked: [[ann], [footing("ann", "other")]],
-    firsts: ["enter ann api", "enter ann other"],
+    leads: ["enter ann api", "reset role; enter ann other"],
   },
   {
-    name: "enters anew after what may have changed the session",
-    asked: [[ann], ["any"], [ann], [ann]],
-    firsts: ["enter ann api", null, "enter ann api", "check ann api"],
+    name: "has its own role for what may be code, which may have changed the session",
+    asked: [[ann], ["any"], ["any"], [ann], [ann]],
+    leads: ["enter ann api", "reset role", "", "enter ann api", "check ann api"],
   },
   {
     name: "enters anew after a failure",
     asked: [[ann], "lose", [ann], [ann]],
-    firsts: ["enter ann api", "enter ann api", "check ann api"],
+    leads: ["enter ann api", "reset role; enter ann api", "check ann api"],
+  },
+  {
+    name: "does not know whether it has its own role after a failure",
+    asked: [[ann], ["any"], "lose", ["any"], [undefined]],
+    leads: ["enter ann api", "reset role", "reset role", "reset search_path"],
+  },
+  {
+    name: "has nothing to fear of failures while it is on its own",
+    asked: [["any"], "lose", ["any"], [undefined]],
+    leads: ["", "", ""],
   },
   {
     name: "enters anew after a while",
     asked: [[ann, 10], [ann, 1009], [ann, 1010], [ann, 2009]],
-    firsts: ["enter ann api", "check ann api", "enter ann api", "check ann api"],
+    leads: ["enter ann api", "check ann api", "reset role; enter ann api", "check ann api"],
   },
   {
-    name: "borrows for a block, which leaves the session as it was",
+    name: "borrows for a block",
     asked: [[ann, 0, true], [ann], [bob, 0, true], [ann]],
-    firsts: ["borrow ann api", "enter ann api", "borrow bob api", "check ann api"],
+    leads: ["borrow ann api", "enter ann api", "reset role; borrow bob api", "enter ann api"],
   },
   {
     name: "borrows always where others may use the server's process",
     direct: false,
     asked: [[ann], [ann], [undefined]],
-    firsts: ["borrow ann api", "borrow ann api", null],
+    leads: ["borrow ann api", "borrow ann api", ""],
   },
   {
     name: "gives what needs the session as it was opened just that",
-    asked: [[undefined], [ann], [undefined], [ann]],
-    firsts: [null, "enter ann api", asOpened, "enter ann api"],
+    asked: [[undefined], [ann], [undefined], [ann], ["any"], [undefined]],
+    leads: [
+      "",
+      "enter ann api",
+      "reset role; reset search_path",
+      "enter ann api",
+      "reset role",
+      "reset search_path",
+    ],
   },
 ];
 
-for (const { name, direct = true, asked, firsts } of cases) {
+for (const { name, direct = true, asked, leads } of cases) {
   Deno.test(`SessionFooting ${name}`, () => {
     const session = new SessionFooting();
     session.isDirect = direct;
-    const said: (string | null)[] = [];
+    const said: string[] = [];
     for (const each of asked) {
       if (each === "lose") session.lose();
       else {
         const [wanted, now = 0, isBlock = false] = each;
-        said.push(session.before(wanted, isBlock, now)?.text ?? null);
+        const { statements } = session.before(wanted, isBlock, now);
+        said.push(statements.map(({ text }) => text).join("; "));
       }
     }
-    deepStrictEqual(said, firsts);
+    deepStrictEqual(said, leads);
   });
 }

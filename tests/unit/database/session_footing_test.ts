@@ -60,6 +60,7 @@ class FakeServer {
           continue;
         }
         if (verb === "enter") this.role = role;
+        if (verb === "reset") this.role = "login";
         if (verb === "borrow") borrowed = role;
         if (verb === "read") chunks.push(row("1", null, borrowed ?? this.role, null, "body"));
         if (verb === "write") chunks.push(row("1", null, null, null, "body"));
@@ -172,13 +173,48 @@ Deno.test("a batch that takes a role and fails leaves those behind it on their f
   strictEqual(server.role, "bob");
 });
 
+Deno.test("what was sent behind a batch that takes back its footing is run again", async () => {
+  const { session, server } = open();
+  await outcomes(session, [reading("ann")]);
+  await outcomes(session, [reading("ann")]);
+  const elsewhere = (text: string) =>
+    batch(text, { ...footing("ann", true), searchPath: "elsewhere" });
+  server.executed.length = 0;
+  const batches = [elsewhere("fail"), elsewhere("read"), reading("ann"), reading("ann")];
+  deepStrictEqual(await outcomes(session, batches), ["22P02", "ok", "ok", "ok"]);
+  deepStrictEqual(server.executed, [
+    ...["reset role", "enter ann", "fail"],
+    "read",
+    ...["reset role", "enter ann", "read"],
+    "read",
+    ...["reset role", "enter ann", "read"],
+  ]);
+});
+
+Deno.test("a write whose check fails is run again, one that fails at its end is not", async () => {
+  const { session, server } = open();
+  await outcomes(session, [reading("ann")]);
+  server.executed.length = 0;
+  const decided: Batch = { ...writing("ann"), end: () => "commit", block: "explicit" };
+  const answer = server.answer.bind(server);
+  // Deferred constraints divide by zero at COMMIT.
+  server.answer = (sent) => {
+    const isEnd = sent.some(({ text }) => text === "commit");
+    return isEnd
+      ? join(parseComplete, bindComplete, failure("22012", "division by zero"), ready("I"))
+      : answer(sent).with(-1, "T".charCodeAt(0));
+  };
+  deepStrictEqual(await outcomes(session, [decided]), ["22012"]);
+  strictEqual(server.executed.filter((text) => text === "write").length, 1);
+});
+
 Deno.test("what sets its role itself is not told one, and is not trusted behind", async () => {
   const { session, server } = open();
   await outcomes(session, [reading("ann")]);
   await outcomes(session, [reading("ann")]);
   server.executed.length = 0;
   await outcomes(session, [batch("write", "any"), reading("ann")]);
-  deepStrictEqual(server.executed, ["write", "enter ann", "read"]);
+  deepStrictEqual(server.executed, ["reset role", "write", "enter ann", "read"]);
 });
 
 Deno.test("a session that cannot be given its role says so", async () => {
