@@ -54,7 +54,8 @@ export class Pace {
     }
     if (isExact && !this.#isExact) this.#ms = ms;
     else if (isExact || !this.#isExact) this.#ms = Math.min(this.#ms * 1.05 + 0.001, ms);
-    this.#isExact ||= isExact;
+    // What is not quick runs alone, which is then all that can show that it is quick after all.
+    this.#isExact = (this.#isExact || isExact) && this.#ms < quick;
   }
 
   /** Something about a batch shows that it is none for sharing. */

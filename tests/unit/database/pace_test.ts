@@ -41,6 +41,19 @@ Deno.test("Pace.note forgets what was shared after a batch that took very long",
   strictEqual(pace.isQuick, true);
 });
 
+Deno.test("Pace.note believes what runs alone after a batch that was too long for sharing", () => {
+  for (const [first, isQuick] of [[1.5, false], [0.9, true]] as const) {
+    const pace = new Pace();
+    for (const ms of [0.1, 0.1]) pace.note(ms, "alone");
+    // The first that are sent together: the server, or this process, did something else meanwhile.
+    pace.note(first, "shared");
+    strictEqual(pace.isQuick, isQuick);
+    strictEqual(pace.cost, isQuick ? first : null);
+    pace.note(0.1, "alone");
+    strictEqual(pace.isQuick, true);
+  }
+});
+
 Deno.test("Pace.cost is what batches took that were sent together", () => {
   const pace = new Pace();
   pace.note(0, "alone");
