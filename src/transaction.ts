@@ -120,6 +120,10 @@ export function requestTransaction(
   const place = (statement: Statement) => before.length + after.push(statement);
   if (end === "rollback") place(constraintsNow);
   const overrides = kept && !quiet ? place(overridesCheck) : null;
+  const sharing = (pace: Pace) => {
+    if (!mayRunTwice(plan, config)) return { pace, once: true };
+    return quiet ? { pace } : { pace, inBlock: () => settingsStatement(settings, "chained") };
+  };
   const batch: Batch = {
     access,
     isolation,
@@ -130,7 +134,7 @@ export function requestTransaction(
     stream: access === "read only" && isolation !== "serializable",
     ...signalOf(owner),
     ...(isImplicit ? { block: "implicit" } : {}),
-    ...(isImplicit && pace !== undefined ? { pace, once: !mayRunTwice(plan, config) } : {}),
+    ...(isImplicit && pace !== undefined ? sharing(pace) : {}),
   };
   return { batch, estimate, overrides, explained: explained ? before.length : null, quiet };
 }

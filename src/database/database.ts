@@ -72,6 +72,12 @@ export interface Batch {
   readonly pace?: Pace;
   /** It must not be run a second time; false unless told. */
   readonly once?: boolean;
+  /**
+   * Gives what takes the place of the first statement where the transaction has a BEGIN, which says
+   * isolation level and access mode. Batches that have it may be run one after the other in a chain of
+   * transactions, whose answers come together: only those that may share a write.
+   */
+  readonly inBlock?: () => Statement;
 }
 
 /**

@@ -11,6 +11,8 @@ const slow = 20;
 const quick = 1;
 /** Measurements before the first verdict. */
 const needed = 2;
+/** After a failure so many have to end well. */
+const smooth = 100;
 
 /** Milliseconds that the server spends on batches of one kind: the least that was measured lately. */
 export class Pace {
@@ -18,10 +20,22 @@ export class Pace {
   #whole = Infinity;
   #measured = 0;
   #isExact = false;
+  /** How many have ended well since the last failure. */
+  #smooth = smooth;
 
   /** Whether a batch of this kind may be expected to be over soon. */
   get isQuick(): boolean {
     return this.#measured >= needed && this.#ms < quick;
+  }
+
+  /** Whether a batch of this kind may be expected to end well, which one that fails spoils for others. */
+  get isSmooth(): boolean {
+    return this.#smooth >= smooth;
+  }
+
+  /** Notes whether a batch ended well. */
+  ended(well: boolean): void {
+    this.#smooth = well ? this.#smooth + 1 : 0;
   }
 
   /** Milliseconds of a batch; null until several of a write have shown them. */

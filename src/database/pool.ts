@@ -377,7 +377,8 @@ class Pool implements Database {
 
   #lookAtLongRun(member: Member): void {
     if (member.stopListening !== null) return;
-    const slow = member.session.handBackRest() ?? member.running[0]!;
+    const slow = member.session.handBackRest();
+    if (slow === null) return void (member.stopListening = cancelNow(member));
     slow.batch.pace?.refuse();
     member.running = [slow];
     member.stopListening = cancelWith(member, slow);
@@ -470,6 +471,12 @@ function cancelWith({ session }: Member, { batch }: Task): (() => boolean) | nul
     stop();
     return cancelled;
   };
+}
+
+/** Cancels what goes on although nobody waits for it; returns what says so. */
+function cancelNow({ session }: Member): () => boolean {
+  session.cancel();
+  return () => true;
 }
 
 /** Calls a function when a signal is aborted, at once when it is; returns what ends that. */

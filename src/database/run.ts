@@ -5,6 +5,7 @@
  */
 import { DatabaseError, type DatabaseFailure } from "../errors/service_error.ts";
 import { AnswerBody, type AnswerBodyOptions } from "./answer_body.ts";
+import type { ChainPlace } from "./chain.ts";
 import type { AnswerHead, Batch, BatchReply, Ending, ResultUse, Statement } from "./database.ts";
 import { FootingLost, type FootingMode, userColumn } from "./footing.ts";
 import { joinText, readFields } from "./wire.ts";
@@ -33,8 +34,12 @@ const noRows: Rows = [];
 export class Run {
   readonly task: Task;
   readonly body: AnswerBody;
-  /** The transaction has a BEGIN of its own. */
+  /** The transaction has a BEGIN, or begins with the end of the one before it in a chain. */
   readonly isBlock: boolean;
+  /** Where it stands in a chain of transactions; null outside of one. */
+  readonly place: ChainPlace | null;
+  /** No Sync stands between it and the next one: both are answered together. */
+  isLinked = false;
   /** How many steps come before the batch's statements: BEGIN, and what gives the session its footing. */
   lead = 0;
   /** How the batch comes to its footing; null where it needs none. */
@@ -58,9 +63,10 @@ export class Run {
   #row: (string | null)[] | null = null;
   #lastColumn: Uint8Array[] | null = null;
 
-  constructor(task: Task, isBlock: boolean, body: AnswerBodyOptions) {
+  constructor(task: Task, begins: ChainPlace | boolean, body: AnswerBodyOptions) {
     this.task = task;
-    this.isBlock = isBlock;
+    this.isBlock = begins !== false;
+    this.place = typeof begins === "string" ? begins : null;
     this.body = new AnswerBody(body);
     this.#rows = task.batch.statements.map(() => noRows);
   }

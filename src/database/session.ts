@@ -7,30 +7,17 @@
 import { errors } from "../errors/catalogue.ts";
 import { DatabaseError, type DatabaseFailure } from "../errors/service_error.ts";
 import { type AnswerBodyOptions, largestHeld } from "./answer_body.ts";
+import { beginningOf, type ChainPlace, endOf, placeOf, sendingOf, statementsOf } from "./chain.ts";
 import type { AnswerHead, Batch, BatchReply, Ending, Statement } from "./database.ts";
 import { SessionFooting } from "./footing.ts";
 import type { Pace } from "./pace.ts";
-import { PreparedStatements } from "./prepared.ts";
-import { begin, ending, readFailure, Run, type Step, type Task } from "./run.ts";
+import { ending, readFailure, Run, type Task } from "./run.ts";
+import { type PreparingOptions, StatementWriter } from "./statement_writer.ts";
 import type { Transport } from "./transport.ts";
-import {
-  backend,
-  binaryFormat,
-  FrameDecoder,
-  FrameEncoder,
-  type FrameSink,
-  joinText,
-  textFormat,
-} from "./wire.ts";
+import { backend, FrameDecoder, type FrameSink, joinText } from "./wire.ts";
 
-/** How a session prepares statements. */
-export interface SessionOptions {
-  /** False uses the unnamed statement only, which is safe behind transaction poolers. */
-  readonly prepare: boolean;
-  /** How many prepared statements are kept on the server. */
-  readonly preparedLimit: number;
-  /** What the names of one session's statements begin with; asked once for each session. */
-  readonly statementPrefix?: () => string;
+/** How a session works. */
+export interface SessionOptions extends PreparingOptions {
   /**
    * SQL that the session begins with, sent along with the first batch; what it fails of is ignored.
    * The only row that it gives, if any, says the server's process. Only where the session is one with a
@@ -47,11 +34,6 @@ export interface SessionOptions {
   readonly now: () => number;
 }
 
-/**
- * Texts of more characters than this are not kept prepared: the server holds their plans in memory,
- * and clients could make it hold many.
- */
-const longestPrepared = 8192;
 /** A batch in progress. */
 export interface Running {
   /** Settles when the answer can be given. */
@@ -75,9 +57,8 @@ export type SessionState = "idle" | "busy" | "closed";
 export class Session {
   readonly #transport: Transport;
   readonly #options: SessionOptions;
-  readonly #encoder = new FrameEncoder();
+  readonly #writer: StatementWriter;
   readonly #decoder: FrameDecoder;
-  readonly #prepared: PreparedStatements;
   readonly #onClosed: (reason: string) => void;
   readonly #footing = new SessionFooting();
   /** What was sent together, and which of it the server is at. */
@@ -92,8 +73,6 @@ export class Session {
   #setup: string | null;
   /** What the setup says of the server's process, as far as it has arrived. */
   #backend: Uint8Array[] = [];
-  /** Names that the server is to forget with the next batch. */
-  #forgotten: readonly string[] = [];
   /** When the last write was made. */
   #began = 0;
 
@@ -102,10 +81,7 @@ export class Session {
     this.#transport = transport;
     this.#options = options;
     this.#setup = options.prepare ? options.setup ?? null : null;
-    this.#prepared = new PreparedStatements(
-      options.preparedLimit,
-      options.statementPrefix?.(),
-    );
+    this.#writer = new StatementWriter(options);
     this.#onClosed = onClosed;
     this.#decoder = new FrameDecoder(this.#sink());
     transport.listen({
@@ -138,13 +114,17 @@ export class Session {
       return events.free();
     }
     this.#events = events;
-    this.#start(
-      tasks.map((task) => {
-        const { stream, block } = task.batch;
-        const isBlock = !this.#options.prepare || block !== "implicit";
-        return new Run(task, isBlock, this.#bodyOptions(stream));
-      }),
-    );
+    const { single, chained } = sendingOf(tasks);
+    this.#start([
+      ...single.map((task) => this.#runOf(task, null)),
+      ...chained.map((task, at) => this.#runOf(task, placeOf(at, chained.length))),
+    ]);
+  }
+
+  #runOf(task: Task, place: ChainPlace | null): Run {
+    const { stream, block } = task.batch;
+    const isBlock = !this.#options.prepare || block !== "implicit";
+    return new Run(task, place ?? isBlock, this.#bodyOptions(stream));
   }
 
   /** Asks the server to cancel what runs. */
@@ -153,14 +133,22 @@ export class Session {
   }
 
   /**
-   * Hands back what waits behind the batch that the server is at, which it returns; what is to be sent
-   * once more, too.
+   * Hands back what waits behind the batch that the server is at, which it returns, and what is to be
+   * sent once more. Null when nobody waits for what goes on: where several are answered together the
+   * server may be at any of them, and all are handed back.
    */
   handBackRest(): Task | null {
+    const current = this.#current;
+    if (current === undefined) return null;
+    const isKept = !current.isLinked || current.settled;
     const rest = this.#takeRest();
-    for (const run of rest) run.settled = true;
-    this.#handBack(rest);
-    return this.#current?.task ?? null;
+    if (isKept) {
+      this.#handBack(rest);
+      return current.task;
+    }
+    for (const { task: { batch: { pace } } } of [current, ...rest]) pace?.refuse();
+    this.#handBack([current, ...rest]);
+    return null;
   }
 
   /** What is to be sent once more, and what waits behind the batch that the server is at. */
@@ -171,6 +159,7 @@ export class Session {
   }
 
   #handBack(runs: readonly Run[]): void {
+    for (const run of runs) run.settled = true;
     if (runs.length > 0) this.#events?.handedBack(runs.map(({ task }) => task));
   }
 
@@ -210,63 +199,25 @@ export class Session {
     this.#runs = runs;
     this.#position = 0;
     this.#began = performance.now();
-    this.#begin();
-    const fresh = new Map<string, string>();
-    for (const run of runs) this.#encodeRun(run, this.#statementsOf(run), fresh);
-    this.#transport.write(this.#encoder.take());
+    this.#write(runs, (run) => this.#statementsOf(run));
   }
 
-  /** What goes before the statements of a write. */
-  #begin(): void {
-    if (this.#setup !== null) {
-      this.#encoder.query(this.#setup);
-      this.#setup = null;
-      this.#settingUp = true;
-    }
-    for (const name of [...this.#forgotten, ...this.#prepared.evict()]) {
-      this.#encoder.closeStatement(name);
-    }
-    this.#forgotten = [];
+  #write(runs: readonly Run[], saying: (run: Run) => readonly Statement[]): void {
+    const setup = this.#setup;
+    this.#setup = null;
+    this.#settingUp ||= setup !== null;
+    this.#transport.write(this.#writer.write(runs, saying, setup));
   }
 
   #statementsOf(run: Run): readonly Statement[] {
     const { task: { batch }, isBlock } = run;
     const { statements: first, mode } = this.#footing.before(batch.footing, isBlock, this.#began);
+    const lead = beginningOf(run, first);
     run.mode = mode;
-    run.lead = (isBlock ? 1 : 0) + first.length;
-    if (run.lead === 0) return batch.statements;
-    const { statements, end } = batch;
-    return [
-      ...(isBlock ? [begin(batch)] : []),
-      ...first,
-      ...statements,
-      ...(isBlock && typeof end === "string" ? [ending(end)] : []),
-    ];
-  }
-
-  #send(run: Run, statement: Statement): void {
-    this.#begin();
-    this.#encodeRun(run, [statement], new Map());
-    this.#transport.write(this.#encoder.take());
-  }
-
-  #encodeRun(run: Run, statements: readonly Statement[], fresh: Map<string, string>): void {
-    run.steps = statements.map((statement) => this.#encode(statement, fresh));
-    run.at = 0;
-    this.#encoder.sync();
-  }
-
-  #encode({ text, params, use }: Statement, fresh: Map<string, string>): Step {
-    const prepare = this.#options.prepare && text.length <= longestPrepared;
-    const known = prepare ? this.#prepared.use(text) ?? fresh.get(text) : undefined;
-    const name = known ?? (prepare ? this.#prepared.freshName() : "");
-    if (known === undefined) {
-      this.#encoder.parse(name, text);
-      if (prepare) fresh.set(text, name);
-    }
-    this.#encoder.bind(name, params, use === "answer" ? binaryFormat : textFormat);
-    this.#encoder.execute();
-    return { text, use, preparing: known === undefined && prepare ? name : null };
+    run.lead = lead.length;
+    const end = endOf(run);
+    const statements = statementsOf(run);
+    return lead.length + end.length === 0 ? statements : [...lead, ...statements, ...end];
   }
 
   #data(chunk: Uint8Array): void {
@@ -285,7 +236,7 @@ export class Session {
   /** Whether a body is to be handed out while it arrives; what waits behind it is handed back then. */
   #isStreamed({ body }: Run): boolean {
     if ((body.length ?? 0) <= largestHeld) return false;
-    this.handBackRest();
+    this.#handBack(this.#takeRest());
     return true;
   }
 
@@ -318,10 +269,12 @@ export class Session {
   #event(type: number): void {
     const current = this.#current;
     if (current === undefined || this.#settingUp) return;
-    if (type === backend.commandComplete || type === backend.emptyQuery) current.at++;
-    else if (type === backend.parseComplete) {
+    if (type === backend.commandComplete || type === backend.emptyQuery) {
+      current.at++;
+      if (current.isLinked && current.at === current.steps.length) this.#over(current);
+    } else if (type === backend.parseComplete) {
       const step = current.steps[current.at];
-      if (step?.preparing) this.#prepared.remember(step.text, step.preparing);
+      if (step !== undefined) this.#writer.remember(step);
     }
   }
 
@@ -347,8 +300,26 @@ export class Session {
     // Terminated after COMMIT was confirmed: what was asked for is done.
     if (current.hasEnded) return;
     current.refused(failure);
-    if (isStaleStatement(failure)) this.#forgotten = this.#prepared.clear();
+    current.task.batch.pace?.ended(false);
+    if (current.isLinked) this.#passOver(current);
+    if (isStaleStatement(failure)) this.#writer.forget();
     if (failure.sqlstate === unknownStatement) this.#options.onForgotten?.();
+  }
+
+  /** The server passes over what was to be answered together with what failed. */
+  #passOver(current: Run): void {
+    current.isLinked = false;
+    const rest = this.#runs.slice(this.#position + 1);
+    const last = rest.findIndex(({ isLinked }) => !isLinked);
+    this.#runs = [...this.#runs.slice(0, this.#position + 1), ...rest.slice(last + 1)];
+    this.#handBack(rest.slice(0, last + 1).filter(({ settled }) => !settled));
+  }
+
+  /** All is said of a run that is answered together with the next one. */
+  #over(current: Run): void {
+    if (current.failure !== null) return this.#failed(current, idleStatus);
+    current.answer();
+    this.#finished(current);
   }
 
   /** ReadyForQuery: `status` is `I` (idle), `T` (in a transaction) or `E` (in a failed one). */
@@ -396,7 +367,7 @@ export class Session {
     try {
       const end = decide(current.head);
       current.phase = "ending";
-      this.#send(current, ending(end));
+      this.#write([current], () => [ending(end)]);
     } catch (error) {
       current.failure = error;
       this.#rollBack(current);
@@ -405,11 +376,12 @@ export class Session {
 
   #rollBack(current: Run): void {
     current.phase = "cleaning";
-    this.#send(current, ending("rollback"));
+    this.#write([current], () => [ending("rollback")]);
   }
 
   /** The server goes on with the next run, or has nothing left to do. */
-  #finished({ task: { batch: { pace } }, body }: Run): void {
+  #finished({ task: { batch: { pace } }, body, failure }: Run): void {
+    if (failure === null) pace?.ended(true);
     if ((body.length ?? 0) > largestHeld) pace?.refuse();
     if (++this.#position < this.#runs.length) return;
     this.#measure();

@@ -40,10 +40,11 @@ export interface TransactionSettings {
 }
 
 /**
- * What a transaction is told beside: nothing, or what its BEGIN or its connection did not say. `block`: the transaction has a BEGIN, and the connection may be any; the others are transactions
- * without one, on connections that were set up.
+ * What a transaction is told beside, as neither its BEGIN nor its connection did. `block` has a BEGIN, on
+ * any connection; the others are on connections that were set up: `chained` has a BEGIN, `reading` and
+ * `writing` have none.
  */
-export type SettingsExtent = "block" | "reading" | "writing";
+export type SettingsExtent = "block" | "chained" | "reading" | "writing";
 
 /** Texts by the schemas that follow the first one, and by that. */
 const searchPaths = new WeakMap<readonly string[], Map<string, string>>();
@@ -125,6 +126,7 @@ export const modes = {
  */
 const cleaning: Readonly<Record<SettingsExtent, Sql>> = {
   block: sql`${clean}, set_config('jit', 'off', true)`,
+  chained: clean,
   reading: sql`${clean}${modes.reading}`,
   writing: sql`${clean}${modes.writing}`,
 };
@@ -145,6 +147,7 @@ function plainText(extent: SettingsExtent): string {
 
 const plainTexts: Readonly<Record<SettingsExtent, string>> = {
   block: plainText("block"),
+  chained: plainText("chained"),
   reading: plainText("reading"),
   writing: plainText("writing"),
 };

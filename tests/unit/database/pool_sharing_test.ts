@@ -365,3 +365,30 @@ Deno.test("what is handed back waits no longer than others, although nobody wait
 function busyUntil(time: number): void {
   while (performance.now() < time);
 }
+
+Deno.test("what is answered together and takes long is run again elsewhere, and cancelled", async () => {
+  const opened = open({ max: 2 });
+  const { pool, replies, transports, writes } = opened;
+  const first = pool.transaction(plain);
+  const second = pool.transaction(plain);
+  await settle();
+  const inBlock = () => ({ text: "set in block", params: [], use: "none" }) as const;
+  const all = [0, 1, 2, 3].map(() => pool.transaction({ ...plain, pace: quick(), inBlock }));
+  replies.shift()?.();
+  await first;
+  await settle();
+  // The first connection takes two of them, and answers once.
+  deepStrictEqual(writes()[0], [1, 1]);
+  const [held] = replies.splice(1, 1);
+  await settle(150);
+  for (let round = 0; round < 10; round++) {
+    replies.shift()?.();
+    await settle();
+  }
+  await second;
+  deepStrictEqual((await Promise.all(all)).map(({ head }) => head), [["1"], ["1"], ["1"], ["1"]]);
+  deepStrictEqual(transports.map(({ log }) => log), [["cancel"], []]);
+  held!();
+  deepStrictEqual(transports.map(({ log }) => log), [["cancel", "end"], []]);
+  await close(opened);
+});

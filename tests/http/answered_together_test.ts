@@ -1,0 +1,185 @@
+/**
+ * Many reads at once on few connections, so that PostgreSQL answers several of them together: each is
+ * a transaction of its own all the same wherever code of the database's own could tell.
+ */
+import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
+import { createHandler, type Handler } from "../../mod.ts";
+import { engines } from "../support/engines.ts";
+import { withClient } from "../support/postgres_client.ts";
+import { buildRequest } from "../support/request.ts";
+
+const sql = `
+  create table api.notes (id int primary key, body text);
+  insert into api.notes select n, 'note ' || n from generate_series(1, 100) n;
+  create table api.owned (id int primary key, body text);
+  insert into api.owned select n, 'owned ' || n from generate_series(1, 100) n;
+  alter table api.owned enable row level security;
+  create policy own on api.owned using
+    (id = (current_setting('request.headers')::json->>'x-n')::int);
+  grant select on api.notes, api.owned to anon;
+
+  -- What it is told, the transaction that it is in, and what the one before it has left.
+  create function api.state(n int) returns json stable language plpgsql as $$
+    declare told json;
+    begin
+      told := json_build_object(
+        'n', n,
+        'told', current_setting('request.headers')::json->>'x-n',
+        'path', current_setting('request.path'),
+        'left', coalesce(current_setting('my.left', true), ''),
+        'role', current_user,
+        'mode', current_setting('transaction_read_only'),
+        'level', current_setting('transaction_isolation'),
+        'transaction', (select virtualtransaction from pg_locks
+          where pid = pg_backend_pid() and locktype = 'virtualxid'),
+        'locks', (select count(*) from pg_locks
+          where pid = pg_backend_pid() and locktype = 'advisory')
+      );
+      perform set_config('my.left', 'something', true);
+      perform pg_advisory_xact_lock_shared(n);
+      perform set_config('response.headers', json_build_array(json_build_object('X-N', n::text))::text, true);
+      return told;
+    end $$;
+  create function api.refuse(n int) returns int stable language plpgsql as $$
+    begin
+      if n % 5 = 0 then raise exception 'no %', n; end if;
+      return n;
+    end $$;
+  create function api.rest(n int, seconds float) returns int stable language plpgsql as $$
+    begin perform pg_sleep(seconds); return n; end $$;
+`;
+
+interface Answer {
+  readonly status: number;
+  readonly body: unknown;
+  readonly headers: Headers;
+}
+
+type Ask = (line: string, n: number) => Promise<Answer>;
+
+function togetherTest(name: string, run: (ask: Ask, handler: Handler) => Promise<void>): void {
+  Deno.test(name, async () => {
+    const database = await engines.pg({ name: "tools", roles: ["anon", "writer"] });
+    try {
+      await withClient(database.superuserUri!, (admin) => admin.query(sql));
+      const handler = createHandler({
+        dbUri: database.uri,
+        dbSchemas: ["api"],
+        dbAnonRole: "anon",
+        dbPool: 2,
+      });
+      const ask: Ask = async (line, n) => {
+        const parts = { headers: { "X-N": String(n) } };
+        const request = await buildRequest({ line, origin: "http://h" }, parts);
+        const { status, headers, json } = await handler(request).then(async (response) => ({
+          status: response.status,
+          headers: response.headers,
+          json: await response.json(),
+        }));
+        return { status, headers, body: json };
+      };
+      try {
+        await handler.ready();
+        await run(ask, handler);
+      } finally {
+        await handler.close();
+      }
+    } finally {
+      await database.remove();
+    }
+  });
+}
+
+/** Asks for each number at once, over and over; gives what came of the last rounds. */
+async function askAll(
+  ask: (n: number) => Promise<Answer>,
+  rounds = 10,
+): Promise<readonly (readonly [n: number, answer: Answer])[]> {
+  const all: (readonly [number, Answer])[] = [];
+  for (let round = 0; round < rounds; round++) {
+    const numbers = Array.from({ length: 40 }, (_, at) => at + 1);
+    all.push(...await Promise.all(numbers.map(async (n) => [n, await ask(n)] as const)));
+  }
+  return all;
+}
+
+togetherTest(
+  "each call is told what its own request said, in a transaction of its own",
+  async (ask) => {
+    const seen = new Set<unknown>();
+    for (
+      const [n, { status, body, headers }] of await askAll((n) => ask(`GET /rpc/state?n=${n}`, n))
+    ) {
+      const { transaction, ...told } = body as Record<string, unknown>;
+      strictEqual(status, 200);
+      deepStrictEqual(told, {
+        n,
+        told: String(n),
+        path: "/rpc/state",
+        left: "",
+        role: "anon",
+        mode: "on",
+        level: "read committed",
+        locks: 0,
+      });
+      strictEqual(headers.get("X-N"), String(n));
+      ok(!seen.has(transaction), "a transaction had two calls");
+      seen.add(transaction);
+    }
+  },
+);
+
+togetherTest("a call that fails fails alone", async (ask) => {
+  for (const [n, { status, body }] of await askAll((n) => ask(`GET /rpc/refuse?n=${n}`, n))) {
+    if (n % 5 === 0) {
+      deepStrictEqual([status, (body as { message: string }).message], [400, `no ${n}`]);
+    } else deepStrictEqual([status, body], [200, n]);
+  }
+});
+
+togetherTest("a reading that fails fails alone", async (ask) => {
+  const asked = (n: number) => ask(`GET /notes?select=body&id=eq.${n % 7 === 0 ? "x" : n}`, n);
+  for (const [n, { status, body }] of await askAll(asked)) {
+    if (n % 7 === 0) strictEqual(status, 400);
+    else deepStrictEqual([status, body], [200, [{ body: `note ${n}` }]]);
+  }
+});
+
+togetherTest("readings of all kinds at once", async (ask) => {
+  const asked = (n: number): Promise<Answer> => {
+    switch (n % 4) {
+      case 0:
+        return ask(`GET /notes?select=body&id=eq.${n}`, n);
+      case 1:
+        return ask(`GET /owned?select=body`, n);
+      case 2:
+        return ask(`GET /rpc/refuse?n=${n}`, n);
+      default:
+        return ask(`GET /notes?select=id&id=eq.${n}`, n);
+    }
+  };
+  for (const [n, { status, body }] of await askAll(asked, 20)) {
+    const expected = [
+      [200, [{ body: `note ${n}` }]],
+      [200, [{ body: `owned ${n}` }]],
+      n % 5 === 0 ? [400, `no ${n}`] : [200, n],
+      [200, [{ id: n }]],
+    ][n % 4];
+    const told = status === 200 ? body : (body as { message: string }).message;
+    deepStrictEqual([status, told], expected);
+  }
+});
+
+togetherTest("a call that takes long after all holds up no others", async (ask) => {
+  await askAll((n) => ask(`GET /rpc/rest?n=${n}&seconds=0`, n), 20);
+  const began = performance.now();
+  const took: number[] = [];
+  const all = await Promise.all(Array.from({ length: 20 }, async (_, n) => {
+    const answer = await ask(`GET /rpc/rest?n=${n}&seconds=${n === 9 ? 2 : 0}`, n);
+    took[n] = performance.now() - began;
+    return answer;
+  }));
+  deepStrictEqual(all.map(({ body }) => body), Array.from({ length: 20 }, (_, n) => n));
+  took.splice(9, 1);
+  ok(Math.max(...took) < 1500, `the others took up to ${Math.max(...took)} ms`);
+});
