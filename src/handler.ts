@@ -9,8 +9,9 @@ import type { Dialect } from "./dialect.ts";
 import { errorFacts, errorResponse } from "./errors/error_response.ts";
 import type { ServiceError } from "./errors/service_error.ts";
 import { answer, isDatabaseFailure, type Outcome, type PipelineContext } from "./pipeline.ts";
+import { requestPieces } from "./request/pieces.ts";
 import type { FinishedRequest } from "./observe/observation.ts";
-import type { HeaderList } from "./response/overrides.ts";
+import type { Header, HeaderList } from "./response/overrides.ts";
 import type { Service, ServiceOptions } from "./service.ts";
 import { ShapeCache } from "./shapes/shape_cache.ts";
 import type { Snapshot } from "./snapshot.ts";
@@ -25,6 +26,8 @@ export interface RequestInfo {
    * `ctx.waitUntil`. Without it a load of the schema cache may delay a response.
    */
   readonly waitUntil?: (work: Promise<void>) => void;
+  /** The server says how long a body is when it has all of it; false unless told. */
+  readonly tellsLength?: boolean;
 }
 
 /** Makes the function that answers requests with a service. It never rejects. */
@@ -48,17 +51,24 @@ export function serviceHandler(
       : [...untraced, [serverTraceHeader, trace] as const];
     const preflight = preflightHeaders(request, serverCorsAllowedOrigins);
     if (preflight !== null) {
-      return new Response(null, { status: 200, headers: sentHeaders(own, preflight, []) });
+      const headers = headersInit(sentHeaders(own, preflight, []));
+      return new Response(null, { status: 200, headers });
     }
     const statements: Statement[] | null = snapshot.config.logQuery ? [] : null;
-    const outcome = await answer(request, contextOf(snapshot), statements);
+    const pieces = requestPieces(request);
+    const outcome = await answer(request, pieces, { context: contextOf(snapshot), statements });
     if (statements !== null) reportStatements(service, statements, outcome.reply.status);
-    const cors = actualHeaders(request, serverCorsAllowedOrigins);
+    const cors = pieces.headers["origin"] === undefined
+      ? none
+      : actualHeaders(request, serverCorsAllowedOrigins);
     report(service, request, { outcome, time, info });
     const refreshing = service.refresh(outcome.error);
     if (refreshing !== null && info.waitUntil !== undefined) info.waitUntil(refreshing);
     else if (refreshing !== null && loading === "unshared") await refreshing;
-    return respond(request, outcome, sentHeaders(own, outcome.reply.headers, cors));
+    return respond(request, outcome, {
+      headers: sentHeaders(own, outcome.reply.headers, cors),
+      tellsLength: info.tellsLength ?? false,
+    });
   };
 }
 
@@ -82,16 +92,30 @@ function contexts(service: Service): (snapshot: Snapshot) => PipelineContext {
   };
 }
 
-/** What `Response` takes: a list that may name a header several times. */
-type SentHeaders = [name: string, value: string][];
+const none: HeaderList = [];
 
 /** The service's own headers, unless the reply has them; its headers; those of cross-origin answers. */
-function sentHeaders(own: HeaderList, reply: HeaderList, cors: HeaderList): SentHeaders {
-  const sent: SentHeaders = [];
-  for (const [name, value] of own) if (!isNamed(name, reply)) sent.push([name, value]);
-  for (const [name, value] of reply) if (!isNamed(name, cors)) sent.push([name, value]);
-  for (const [name, value] of cors) sent.push([name, value]);
+function sentHeaders(own: HeaderList, reply: HeaderList, cors: HeaderList): HeaderList {
+  const sent: Header[] = [];
+  for (const header of own) if (!isNamed(header[0], reply)) sent.push(header);
+  for (const header of reply) if (!isNamed(header[0], cors)) sent.push(header);
+  for (const header of cors) sent.push(header);
   return sent;
+}
+
+/**
+ * What `Response` takes: an object, which costs runtimes less than a list, unless a header comes more
+ * than once. The length may be left to the server.
+ */
+function headersInit(headers: HeaderList, leavesLength = false): HeadersInit {
+  const init: Record<string, string> = {};
+  for (const [name, value] of headers) {
+    if (leavesLength && name === "Content-Length") continue;
+    // True of names that all objects have, too.
+    if (name in init) return headers.map(([...header]) => header);
+    init[name] = value;
+  }
+  return init;
 }
 
 function isNamed(wanted: string, headers: HeaderList): boolean {
@@ -114,12 +138,17 @@ export function refuse(request: Request, error: ServiceError, dialect: Dialect):
   });
 }
 
-function respond(request: Request, { reply }: Outcome, headers: SentHeaders): Response {
+function respond(
+  request: Request,
+  { reply }: Outcome,
+  { headers, tellsLength }: { readonly headers: HeaderList; readonly tellsLength: boolean },
+): Response {
   const { status, statusText = "", content } = reply;
   const bodiless = request.method === "HEAD";
   if (bodiless && content instanceof ReadableStream) content.cancel().catch(() => {});
   const body = bodiless ? null : content as BodyInit | null;
-  return new Response(body, { status, statusText, headers });
+  const isTold = tellsLength && body instanceof Uint8Array;
+  return new Response(body, { status, statusText, headers: headersInit(headers, isTold) });
 }
 
 function report(

@@ -20,7 +20,7 @@ import { plan } from "./plan/plan.ts";
 import type { RootPlan } from "./plan/root_plan.ts";
 import type { ApiRequest, Payload } from "./request/api_request.ts";
 import { parseHead, receivePayload } from "./request/parse_request.ts";
-import { type RequestPieces, requestPieces } from "./request/pieces.ts";
+import type { RequestPieces } from "./request/pieces.ts";
 import type { Reply } from "./response/reply.ts";
 import {
   respondToCall,
@@ -80,19 +80,21 @@ export interface Outcome {
 }
 
 /**
- * Answers a request. Never rejects. `statements` takes those of the request; null when nobody wants
- * them.
+ * Answers a request of these pieces. Never rejects. `statements` takes those of the request; null when
+ * nobody wants them.
  */
 export async function answer(
   request: Request,
-  context: PipelineContext,
-  statements: Statement[] | null,
+  pieces: RequestPieces,
+  { context, statements }: {
+    readonly context: PipelineContext;
+    readonly statements: Statement[] | null;
+  },
 ): Promise<Outcome> {
   const { serverTimingEnabled } = context.snapshot.config;
   const stopwatch = new Stopwatch(serverTimingEnabled, context.traceStage);
   let identity: Identity | null = null;
   try {
-    const pieces = requestPieces(request);
     const identified = identify(pieces, context);
     identity = identified instanceof Promise ? await identified : identified;
     stopwatch.lap("jwt");

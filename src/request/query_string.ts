@@ -66,12 +66,12 @@ export function decodeQueryText(raw: string): string {
  * joined by commas, everything but unreserved characters (RFC 3986, section 2.3) encoded.
  */
 export function canonicalQuery(params: readonly QueryParam[]): string {
-  let canonical = "";
-  for (const { name, values } of isAscending(params) ? params.map(alone) : byName(params)) {
-    if (canonical !== "") canonical += "&";
-    canonical += `${encodeText(name)}=${values.map(encodeText).join(",")}`;
-  }
-  return canonical;
+  const texts = isAscending(params)
+    ? params.map(({ name, value }) => `${encodeText(name)}=${encodeText(value ?? "")}`)
+    : byName(params).map(({ name, values }) =>
+      `${encodeText(name)}=${values.map(encodeText).join(",")}`
+    );
+  return texts.join("&");
 }
 
 interface NamedValues {
@@ -87,10 +87,6 @@ function isAscending(params: readonly QueryParam[]): boolean {
     previous = name;
   }
   return true;
-}
-
-function alone({ name, value }: QueryParam): NamedValues {
-  return { name, values: [value ?? ""] };
 }
 
 function byName(params: readonly QueryParam[]): readonly NamedValues[] {

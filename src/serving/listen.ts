@@ -20,6 +20,8 @@ export type ServeRequest = (request: Request, info: ClientInfo) => Promise<Respo
 export interface ClientInfo {
   /** Its address without port; null when it came by a Unix socket. */
   readonly client: string | null;
+  /** Deno says how long a body is when it has all of it. */
+  readonly tellsLength: true;
 }
 
 /** What listening needs beside the place. */
@@ -125,6 +127,7 @@ function gatedHandler(gate: Gate, { serve, server }: ListenOptions): Deno.ServeH
 
 /** Looks for the address when it is asked for, which most requests do not. */
 class Client implements ClientInfo {
+  readonly tellsLength = true as const;
   readonly #info: Deno.ServeHandlerInfo;
 
   constructor(info: Deno.ServeHandlerInfo) {

@@ -108,7 +108,10 @@ export class ShapeCache {
       headers,
       cookies,
       window: offsetAt < 0 ? known.request.window : { first, last: null },
-      query: { ...known.request.query, canonical: canonicalOf(shape) },
+      // Only answers to what reads show it.
+      query: plan.kind === "read"
+        ? { ...known.request.query, canonical: canonicalOf(shape) }
+        : known.request.query,
     };
     return { request, asked: { plan, query, pace } };
   }
