@@ -15,7 +15,7 @@ import type {
 import type { Identity } from "./auth/jwt_cache.ts";
 import type { RoleDefaults } from "./config/in_database.ts";
 import type { Config } from "./config/options.ts";
-import { type Footing, FootingLost } from "./database/footing.ts";
+import { FootingLost } from "./database/footing.ts";
 import type { Pace } from "./database/pace.ts";
 import { errors } from "./errors/catalogue.ts";
 import { DatabaseError } from "./errors/service_error.ts";
@@ -25,7 +25,7 @@ import type { RootPlan } from "./plan/root_plan.ts";
 import { callQuery, fact, mutateQuery, type Query, readQuery } from "./query/query.ts";
 import { badOverride, overridesCheck } from "./query/overrides_check.ts";
 import { schemaFactsQuery } from "./query/root.ts";
-import { type Purpose, RequestFooting } from "./query/request_footing.ts";
+import { requestFooting } from "./query/request_footing.ts";
 import {
   claimSettings,
   searchPathOf,
@@ -103,7 +103,7 @@ export function requestTransaction(
   const purpose = access === "read only" ? "reading" : "writing";
   const settings = settingsOf(request, plan, owner, config);
   const footing = isImplicit && !isLoud && isQuiet(plan, config)
-    ? footingOf(settings, purpose)
+    ? requestFooting(purpose, settings)
     : null;
   const quiet = footing !== null;
   const query = say(quiet);
@@ -292,7 +292,7 @@ function settingsOf(
   };
 }
 
-/** Plans that met relations which have become others than the schema cache knows. */
+/** Relations that were met and have become others than the schema cache knows. */
 const doubted = new WeakSet<object>();
 
 /** Whether none of the database's own code runs, as far as is known. */
@@ -340,25 +340,6 @@ export function unsaid(reply: BatchReply): BatchReply {
   head[fact.status] = null;
   return { ...reply, head };
 }
-
-/** Null where there are settings that are applied before the role is taken, or some of the request's own. */
-function footingOf(settings: TransactionSettings, purpose: Purpose): Footing | null {
-  const { role, roleSettings, timezone, later } = settings;
-  // Settings that only code looks at tell a quiet reading nothing.
-  const isPlain = roleSettings.length === 0 && timezone === null &&
-    (purpose === "reading" || later.length === 0);
-  return isPlain && isRoleName(role) ? new RequestFooting(purpose, settings) : null;
-}
-
-/** Whether a role of the name is called just that: there is none called `none`, and long ones are cut. */
-function isRoleName(name: string): boolean {
-  return name !== "none" &&
-    (name.length < longestName / 3 || utf8.encode(name).length < longestName);
-}
-
-const utf8 = new TextEncoder();
-/** PostgreSQL's `NAMEDATALEN`. */
-const longestName = 64;
 
 function preRequest({ dbPreRequest }: TransactionConfig): readonly Statement[] {
   if (dbPreRequest === null) return [];

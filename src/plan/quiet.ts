@@ -38,8 +38,7 @@ export function isQuietMutation(
   cache: SchemaCache,
 ): boolean {
   const { kind, relation, read } = plan;
-  // A schema cache that was dumped long ago does not say it.
-  const quiet = relation.quiet as Relation["quiet"] | undefined;
+  const quiet = quietOf(relation);
   const updates = kind !== "insert" || plan.conflict?.resolution === "merge";
   if (!(updates ? quiet?.changes : quiet?.inserts)) return false;
   if (kind !== "delete" && plan.rows.columns.some(({ fromJson }) => fromJson !== null)) {
@@ -51,6 +50,11 @@ export function isQuietMutation(
   }
   if (kind !== "insert" && plan.limited !== null) return false;
   return read === null || quietReading(read, representation, cache) !== null;
+}
+
+/** Undefined where the schema cache was dumped long ago and does not say it. */
+function quietOf(relation: Relation): Relation["quiet"] | undefined {
+  return relation.quiet;
 }
 
 function isQuietFormat({ format, explain }: Representation): boolean {
@@ -95,9 +99,7 @@ function isQuietLevel(node: ReadNode, looking: Looking): boolean {
 
 function isQuietRelation(name: QualifiedName, { cache, relations }: Looking): boolean {
   const relation = cache.relation(name);
-  if (relation === undefined) return false;
-  const quiet = relation.quiet as Relation["quiet"] | undefined;
-  if (!quiet?.reads) return false;
+  if (relation === undefined || !quietOf(relation)?.reads) return false;
   relations.add(relation);
   return true;
 }

@@ -6,17 +6,45 @@
  */
 import type { Statement } from "../database/database.ts";
 import type { Footing, FootingMode } from "../database/footing.ts";
-import { compile, type Sql, sql } from "../sql/fragment.ts";
-import { modes, type TransactionSettings } from "./settings.ts";
+import { compile, param, type Sql, sql } from "../sql/fragment.ts";
+import {
+  blanks,
+  modes,
+  requestParams,
+  saying,
+  type SettingsExtent,
+  type TransactionSettings,
+} from "./settings.ts";
 
 /**
  * What a quiet transaction is for. Nothing runs in it that would read what the request said when it
  * reads, or that could say anything of the response.
  */
-export type Purpose = "reading" | "writing";
+export type Purpose = Extract<SettingsExtent, "reading" | "writing">;
 
-/** The footing of a request's transaction. */
-export class RequestFooting implements Footing {
+/**
+ * The footing of a request's transaction; null where there are settings that are applied before the
+ * role is taken, or some of the request's own.
+ */
+export function requestFooting(purpose: Purpose, settings: TransactionSettings): Footing | null {
+  const { role, roleSettings, timezone, later } = settings;
+  // Settings that only code looks at tell a quiet reading nothing.
+  const isPlain = roleSettings.length === 0 && timezone === null &&
+    (purpose === "reading" || later.length === 0);
+  return isPlain && isRoleName(role) ? new RequestFooting(purpose, settings) : null;
+}
+
+/** Whether a role of the name is called just that: there is none called `none`, and long ones are cut. */
+function isRoleName(name: string): boolean {
+  return name !== "none" &&
+    (name.length < longestName / 3 || utf8.encode(name).length < longestName);
+}
+
+const utf8 = new TextEncoder();
+/** PostgreSQL's `NAMEDATALEN`. */
+const longestName = 64;
+
+class RequestFooting implements Footing {
   readonly role: string;
   readonly searchPath: string;
   readonly #purpose: Purpose;
@@ -34,70 +62,47 @@ export class RequestFooting implements Footing {
   }
 
   first(mode: FootingMode): Statement | null {
-    const { role, searchPath } = this;
     const text = texts[this.#purpose][mode];
-    if (text === null) return null;
-    switch (text.says) {
-      case "place":
-        return { text: text.text, params: [role, searchPath], use: "none" };
-      case "request":
-        return { text: text.text, params: [...this.#request(), role], use: "none" };
-      case "all":
-        return { text: text.text, params: [...this.#request(), role, searchPath], use: "none" };
-      default:
-        return text.says satisfies never;
-    }
+    return text === null ? null : { text, params: this.#params(mode), use: "none" };
   }
 
-  #request(): readonly string[] {
-    const { claims, method, path, headers, cookies } = this.#settings;
-    return [claims, method, path, JSON.stringify(headers), JSON.stringify(cookies)];
+  #params(mode: FootingMode): readonly string[] {
+    const { role, searchPath } = this;
+    if (this.#purpose === "reading") return [searchPath, role];
+    const said = requestParams(this.#settings);
+    return mode === "check" ? [role, ...said] : [searchPath, role, ...said];
   }
 }
-
-/** A statement's text, and which parameters it has. */
-interface FirstText {
-  /** `place`: role and search path; `request`: what the request said, and the role; `all`: all of these. */
-  readonly says: "place" | "request" | "all";
-  readonly text: string;
-}
-
-const said =
-  sql`set_config('request.jwt.claims', $1, true), set_config('request.method', $2, true), set_config('request.path', $3, true), set_config('request.headers', $4, true), set_config('request.cookies', $5, true)`;
 
 /** How long role and search path are taken for. */
 const stays = { enter: sql`false`, borrow: sql`true` } as const;
 
-function takingPlace(mode: "enter" | "borrow"): FirstText {
+function taking(mode: "enter" | "borrow", purpose: Purpose): Sql {
   const stay = stays[mode];
-  return {
-    says: "place",
-    text: textOf(
-      sql`select set_config('search_path', $2, ${stay})${modes.reading}, set_config('role', $1, ${stay})`,
-    ),
-  };
+  return sql`select set_config('search_path', ${param("")}, ${stay})${
+    modes[purpose]
+  }, set_config('role', ${param("")}, ${stay})`;
 }
 
-function taking(mode: "enter" | "borrow"): FirstText {
-  const stay = stays[mode];
-  return {
-    says: "all",
-    text: textOf(
-      sql`select set_config('search_path', $7, ${stay})${modes.writing}, set_config('role', $6, ${stay}), ${said}`,
-    ),
-  };
+function takingAndSaying(mode: "enter" | "borrow"): Sql {
+  return sql`${taking(mode, "writing")}, ${saying(blanks)}`;
 }
 
-const check: FirstText = {
-  says: "request",
-  text: textOf(sql`select 1 / (current_user = $6)::int, ${said}`),
-};
+const check = sql`select 1 / (current_user = ${param("")})::int, ${saying(blanks)}`;
 
 function textOf(fragment: Sql): string {
   return compile(fragment).text;
 }
 
-const texts: Readonly<Record<Purpose, Readonly<Record<FootingMode, FirstText | null>>>> = {
-  reading: { enter: takingPlace("enter"), borrow: takingPlace("borrow"), check: null },
-  writing: { enter: taking("enter"), borrow: taking("borrow"), check },
+const texts: Readonly<Record<Purpose, Readonly<Record<FootingMode, string | null>>>> = {
+  reading: {
+    enter: textOf(taking("enter", "reading")),
+    borrow: textOf(taking("borrow", "reading")),
+    check: null,
+  },
+  writing: {
+    enter: textOf(takingAndSaying("enter")),
+    borrow: textOf(takingAndSaying("borrow")),
+    check: textOf(check),
+  },
 };

@@ -67,10 +67,10 @@ export function settingsStatement(
   if (roleSettings.length === 0 && later.length === 0 && timezone === null) {
     return { text: plainTexts[extent], params: plainParams(settings), use: "none" };
   }
-  const [searchPath, ...rest] = plainParams(settings);
-  const fragment = sql`select set_config('search_path', ${param(searchPath!)}, true)${
+  const { searchPath, role } = settings;
+  const fragment = sql`select set_config('search_path', ${param(searchPath)}, true)${
     cleaning[extent]
-  }${named(roleSettings)}${plainRest(rest)}${
+  }${named(roleSettings)}, ${takingRole(role)}, ${saying(requestParams(settings))}${
     named(timezone === null ? [] : [["timezone", timezone]])
   }${named(later)}`;
   return { ...compile(fragment), use: "none" };
@@ -96,8 +96,13 @@ function named(settings: readonly Setting[]) {
     }`;
 }
 
-function plainRest([role, claims, method, path, headers, cookies]: readonly ParamValue[]) {
-  return sql`, set_config('role', ${param(role!)}, true), set_config('request.jwt.claims', ${
+function takingRole(role: string): Sql {
+  return sql`set_config('role', ${param(role)}, true)`;
+}
+
+/** Settings for what the request said, as {@linkcode requestParams} gives it. */
+export function saying([claims, method, path, headers, cookies]: readonly ParamValue[]): Sql {
+  return sql`set_config('request.jwt.claims', ${
     param(claims!)
   }, true), set_config('request.method', ${param(method!)}, true), set_config('request.path', ${
     param(path!)
@@ -105,6 +110,15 @@ function plainRest([role, claims, method, path, headers, cookies]: readonly Para
     param(headers!)
   }, true), set_config('request.cookies', ${param(cookies!)}, true)`;
 }
+
+/** What the request said. */
+export function requestParams(settings: TransactionSettings): readonly string[] {
+  const { claims, method, path, headers, cookies } = settings;
+  return [claims, method, path, JSON.stringify(headers), JSON.stringify(cookies)];
+}
+
+/** In the place of what a request says, in texts whose parameters come later. */
+export const blanks = ["", "", "", "", ""] as const;
 
 /** What a function may have left on the connection is gone. */
 const clean =
@@ -132,16 +146,14 @@ const cleaning: Readonly<Record<SettingsExtent, Sql>> = {
 };
 
 function plainParams(settings: TransactionSettings): readonly ParamValue[] {
-  const { searchPath, role, claims, method, path, headers, cookies } = settings;
-  const texts = [JSON.stringify(headers), JSON.stringify(cookies)];
-  return [searchPath, role, claims, method, path, ...texts];
+  return [settings.searchPath, settings.role, ...requestParams(settings)];
 }
 
 function plainText(extent: SettingsExtent): string {
   return compile(
-    sql`select set_config('search_path', ${param("")}, true)${cleaning[extent]}${
-      plainRest(["", "", "", "", "", ""])
-    }`,
+    sql`select set_config('search_path', ${param("")}, true)${cleaning[extent]}, ${
+      takingRole("")
+    }, ${saying(blanks)}`,
   ).text;
 }
 
