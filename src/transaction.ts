@@ -29,6 +29,7 @@ import { requestFooting } from "./query/request_footing.ts";
 import {
   claimSettings,
   searchPathOf,
+  settingsInBlock,
   settingsStatement,
   type TransactionSettings,
 } from "./query/settings.ts";
@@ -122,7 +123,7 @@ export function requestTransaction(
   const overrides = kept && !quiet ? place(overridesCheck) : null;
   const sharing = (pace: Pace) => {
     if (!mayRunTwice(plan, config)) return { pace, once: true };
-    return quiet ? { pace } : { pace, inBlock: () => settingsStatement(settings, "chained") };
+    return quiet ? { pace } : { pace, inBlock: () => settingsInBlock(settings, before[0]!) };
   };
   const batch: Batch = {
     access,

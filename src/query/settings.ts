@@ -63,17 +63,27 @@ export function settingsStatement(
   settings: TransactionSettings,
   extent: SettingsExtent,
 ): Statement {
-  const { roleSettings, timezone, later } = settings;
-  if (roleSettings.length === 0 && later.length === 0 && timezone === null) {
+  if (isPlain(settings)) {
     return { text: plainTexts[extent], params: plainParams(settings), use: "none" };
   }
-  const { searchPath, role } = settings;
+  const { searchPath, role, roleSettings, timezone, later } = settings;
   const fragment = sql`select set_config('search_path', ${param(searchPath)}, true)${
     cleaning[extent]
   }${named(roleSettings)}, ${takingRole(role)}, ${saying(requestParams(settings))}${
     named(timezone === null ? [] : [["timezone", timezone]])
   }${named(later)}`;
   return { ...compile(fragment), use: "none" };
+}
+
+/** The same settings for a transaction with a BEGIN on a connection that was set up. */
+export function settingsInBlock(settings: TransactionSettings, { params }: Statement): Statement {
+  return isPlain(settings)
+    ? { text: plainTexts.chained, params, use: "none" }
+    : settingsStatement(settings, "chained");
+}
+
+function isPlain({ roleSettings, timezone, later }: TransactionSettings): boolean {
+  return roleSettings.length === 0 && later.length === 0 && timezone === null;
 }
 
 /**
