@@ -122,7 +122,7 @@ export function requestTransaction(
   if (end === "rollback") place(constraintsNow);
   const overrides = kept && !quiet ? place(overridesCheck) : null;
   const sharing = (pace: Pace) => {
-    if (!mayRunTwice(plan, config)) return { pace, once: true };
+    if (!mayRunTwice(plan, config)) return { pace, once: true, undoable: quiet };
     return quiet ? { pace } : { pace, inBlock: () => settingsInBlock(settings, before[0]!) };
   };
   const batch: Batch = {

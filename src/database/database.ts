@@ -73,6 +73,11 @@ export interface Batch {
   /** It must not be run a second time; false unless told. */
   readonly once?: boolean;
   /**
+   * Nothing of it remains when it fails, outside of its transaction either: although it must not be run
+   * twice, it may be cancelled and run anew. It may share a write with others like it.
+   */
+  readonly undoable?: boolean;
+  /**
    * Gives what takes the place of the first statement where the transaction has a BEGIN, which says
    * isolation level and access mode. Batches that have it may be run one after the other in a chain of
    * transactions, whose answers come together: only those that may share a write.

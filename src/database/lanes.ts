@@ -4,7 +4,7 @@
  * @module
  */
 import { type Pace, RoundTrip } from "./pace.ts";
-import { type Asked, mayShare } from "./pool_queue.ts";
+import { type Asked, sharingOf } from "./pool_queue.ts";
 
 /** So many batches share a write at most, and so many milliseconds of the server's time. */
 const mostShared = 16;
@@ -83,7 +83,7 @@ export class Lanes {
 
   #mostFor(asked: Asked): number {
     const { pace } = asked.batch;
-    const more = mayShare(asked)
+    const more = sharingOf(asked) !== null
       ? (pace?.cost ?? 0) / laneStep
       : Math.max(0, (pace?.whole ?? 0) - aloneAtLeast) / aloneStep;
     return Math.min(this.#max, fewestLanes + Math.floor(more));

@@ -11,6 +11,10 @@ const slow = 20;
 const quick = 1;
 /** Measurements before the first verdict. */
 const needed = 2;
+/** What takes at most so many milliseconds when it is run behind others waits for no disk. */
+const prompt = 0.2;
+/** After more than that so many are run by themselves before it is tried again. */
+const patience = 1000;
 /** After a failure so many have to end well. */
 const smooth = 100;
 
@@ -22,10 +26,20 @@ export class Pace {
   #isExact = false;
   /** How many have ended well since the last failure. */
   #smooth = smooth;
+  /** How many are still to be run by themselves. */
+  #patience = 0;
 
   /** Whether a batch of this kind may be expected to be over soon. */
   get isQuick(): boolean {
     return this.#measured >= needed && this.#ms < quick;
+  }
+
+  /**
+   * Whether batches of this kind may be run one after the other although each ends with a write to the
+   * disk: where that takes its time, several connections wait for it together.
+   */
+  get isPrompt(): boolean {
+    return this.#patience === 0;
   }
 
   /** Whether a batch of this kind may be expected to end well, which one that fails spoils for others. */
@@ -50,6 +64,7 @@ export class Pace {
 
   /** What a batch that was sent alone took from its write to its answer. */
   noteWhole(ms: number): void {
+    if (this.#patience > 0) this.#patience--;
     this.#whole = Math.min(this.#whole * 1.05 + 0.001, ms);
   }
 
@@ -68,6 +83,7 @@ export class Pace {
     }
     if (isExact && !this.#isExact) this.#ms = ms;
     else if (isExact || !this.#isExact) this.#ms = Math.min(this.#ms * 1.05 + 0.001, ms);
+    if (isExact && this.#ms > prompt) this.#patience = patience;
     // What is not quick runs alone, which is then all that can show that it is quick after all.
     this.#isExact = (this.#isExact || isExact) && this.#ms < quick;
   }

@@ -68,6 +68,8 @@ interface Member extends Named {
   lane: number | null;
   /** Ends listening for clients that leave; says whether what ran was cancelled. */
   stopListening: (() => boolean) | null;
+  /** The server was asked to cancel what runs. */
+  cancelled: boolean;
 }
 
 /** A pooler that cannot keep a transaction over a pause refuses already this one. */
@@ -185,7 +187,7 @@ class Pool implements Database {
         this.#leaveLane(member);
         member.running = [];
         use?.ended();
-        const cancelled = member.stopListening?.() ?? false;
+        const cancelled = member.stopListening?.() || member.cancelled;
         member.stopListening = null;
         // A cancellation may arrive late: nothing else must run on this connection by then.
         if (cancelled) this.#retire(member, "release");
@@ -279,6 +281,7 @@ class Pool implements Database {
       began: 0,
       lane: null,
       stopListening: null,
+      cancelled: false,
     };
     this.#members.add(member);
     if (this.#trace !== null) {
@@ -376,12 +379,20 @@ class Pool implements Database {
   }
 
   #lookAtLongRun(member: Member): void {
-    if (member.stopListening !== null) return;
+    const isOver = member.cancelled && member.running[0]!.batch.once !== true;
+    if (member.stopListening !== null || isOver) return;
     const slow = member.session.handBackRest();
-    if (slow === null) return void (member.stopListening = cancelNow(member));
+    if (slow === null) return this.#cancel(member);
     slow.batch.pace?.refuse();
     member.running = [slow];
     member.stopListening = cancelWith(member, slow);
+  }
+
+  /** Has the server go on with what comes next: with a write, which may have to be cancelled as well. */
+  #cancel(member: Member): void {
+    member.cancelled = true;
+    member.began = performance.now();
+    member.session.cancel();
   }
 
   #leaveLane(member: Member): void {
@@ -471,12 +482,6 @@ function cancelWith({ session }: Member, { batch }: Task): (() => boolean) | nul
     stop();
     return cancelled;
   };
-}
-
-/** Cancels what goes on although nobody waits for it; returns what says so. */
-function cancelNow({ session }: Member): () => boolean {
-  session.cancel();
-  return () => true;
 }
 
 /** Calls a function when a signal is aborted, at once when it is; returns what ends that. */

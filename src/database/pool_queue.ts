@@ -32,9 +32,15 @@ export function isShort({ batch: { pace }, alone }: Asked): boolean {
   return !alone && pace !== undefined && pace.isQuick;
 }
 
-/** Whether a batch may share a write with others now. */
-export function mayShare(asked: Asked): boolean {
-  return isShort(asked) && asked.batch.once !== true;
+/** Which batches share a write: only those of one kind do. */
+export type Sharing = "reads" | "writes";
+
+/** With which others a batch may share a write now; null for none. */
+export function sharingOf(asked: Asked): Sharing | null {
+  if (!isShort(asked)) return null;
+  const { once, undoable, pace } = asked.batch;
+  if (once !== true) return "reads";
+  return undoable === true && pace?.isPrompt === true ? "writes" : null;
 }
 
 /**
@@ -106,11 +112,14 @@ export class PoolQueue {
   take(mayGo: (asked: Asked) => boolean, limit: (first: Asked) => number): readonly Asked[] {
     const taken: Asked[] = [];
     let most = 1;
+    let sharing: Sharing | null = null;
     for (let place = this.#first(mayGo); place !== null; place = place.behind) {
       const { asked } = place;
-      const shares = mayShare(asked);
-      if (taken.length === 0) most = shares ? limit(asked) : 1;
-      else if (!shares) break;
+      const wanted = sharingOf(asked);
+      if (taken.length === 0) {
+        sharing = wanted;
+        most = wanted === null ? 1 : limit(asked);
+      } else if (wanted !== sharing) break;
       taken.push(asked);
       if (taken.length >= most) break;
     }

@@ -70,6 +70,8 @@ export class Session {
   #closed = false;
   /** The answer to the setup is still to come. */
   #settingUp = false;
+  /** What is cancelled is handed back: it held up others. */
+  #givesWay = false;
   #setup: string | null;
   /** What the setup says of the server's process, as far as it has arrived. */
   #backend: Uint8Array[] = [];
@@ -114,6 +116,7 @@ export class Session {
       return events.free();
     }
     this.#events = events;
+    this.#givesWay = false;
     const { single, chained } = sendingOf(tasks);
     this.#start([
       ...single.map((task) => this.#runOf(task, null)),
@@ -134,28 +137,39 @@ export class Session {
 
   /**
    * Hands back what waits behind the batch that the server is at, which it returns, and what is to be
-   * sent once more. Null when nobody waits for what goes on: where several are answered together the
-   * server may be at any of them, and all are handed back.
+   * sent once more. Null when what the server is at is to be cancelled: nobody waits for it, as of
+   * several that are answered together, at any of which the server may be, all are handed back; or what
+   * waits behind it must not be run twice, so that it is the one which gives way.
    */
   handBackRest(): Task | null {
     const current = this.#current;
     if (current === undefined) return null;
-    const isKept = !current.isLinked || current.settled;
+    if (this.#behind().some(isOnce)) {
+      this.#givesWay = true;
+      current.task.batch.pace?.refuse();
+      return null;
+    }
+    const isKept = current.settled ? current.body.streaming : !current.isLinked;
     const rest = this.#takeRest();
     if (isKept) {
       this.#handBack(rest);
       return current.task;
     }
     for (const { task: { batch: { pace } } } of [current, ...rest]) pace?.refuse();
-    this.#handBack([current, ...rest]);
+    this.#handBack(current.settled ? rest : [current, ...rest]);
     return null;
+  }
+
+  /** What waits behind the batch that the server is at. */
+  #behind(): readonly Run[] {
+    return this.#runs.slice(this.#position + 1).filter(({ settled }) => !settled);
   }
 
   /** What is to be sent once more, and what waits behind the batch that the server is at. */
   #takeRest(): readonly Run[] {
-    const rest = [...this.#again, ...this.#runs.slice(this.#position + 1)];
+    const again = this.#again.filter(({ settled }) => !settled);
     this.#again = [];
-    return rest.filter(({ settled }) => !settled);
+    return [...again, ...this.#behind().filter((run) => !isOnce(run))];
   }
 
   #handBack(runs: readonly Run[]): void {
@@ -344,7 +358,8 @@ export class Session {
     if (current.metOtherDefaults) this.#setup = this.#options.setup ?? null;
     this.#lostFooting(current);
     const again = mayRetry(current);
-    if (!again) current.reject(current.failure);
+    if (!again && this.#givesWay && wasCancelled(current)) this.#handBack([current]);
+    else if (!again) current.reject(current.failure);
     if (status === idleStatus) {
       if (again) this.#again.push(current.again(this.#bodyOptions(current.task.batch.stream)));
       return this.#finished(current);
@@ -415,9 +430,11 @@ export class Session {
     this.#closed = true;
     const current = this.#current;
     const rest = this.#takeRest();
+    const written = this.#behind().filter(isOnce);
     this.#runs = [];
     this.#onClosed(reason);
     if (current !== undefined) failWith(current, reason);
+    for (const run of written) failWith(run, reason);
     this.#handBack(rest);
     this.#free();
   }
@@ -437,6 +454,17 @@ function failWith(run: Run, reason: string): void {
 }
 
 const idleStatus = 0x49;
+
+/** Whether a run must not be sent elsewhere, as the server may have done it already. */
+function isOnce({ task: { batch } }: Run): boolean {
+  return batch.once === true;
+}
+
+/** Whether a run was cancelled, and may be run anew. */
+function wasCancelled({ failure, settled, task: { batch } }: Run): boolean {
+  return !settled && batch.undoable === true && failure instanceof DatabaseError &&
+    failure.failure.sqlstate === "57014";
+}
 
 /**
  * Nothing was done by a batch that met a stale statement, which a new try prepares anew, defaults that

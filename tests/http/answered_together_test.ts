@@ -3,9 +3,9 @@
  * a transaction of its own all the same wherever code of the database's own could tell.
  */
 import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
-import { createHandler, type Handler } from "../../mod.ts";
+import { createHandler } from "../../mod.ts";
 import { engines } from "../support/engines.ts";
-import { withClient } from "../support/postgres_client.ts";
+import { type PostgresClient, withClient } from "../support/postgres_client.ts";
 import { buildRequest } from "../support/request.ts";
 
 const sql = `
@@ -16,7 +16,9 @@ const sql = `
   alter table api.owned enable row level security;
   create policy own on api.owned using
     (id = (current_setting('request.headers')::json->>'x-n')::int);
+  create table api.kept (id int primary key, body text);
   grant select on api.notes, api.owned to anon;
+  grant all on api.kept to anon;
 
   -- What it is told, the transaction that it is in, and what the one before it has left.
   create function api.state(n int) returns json stable language plpgsql as $$
@@ -55,35 +57,37 @@ interface Answer {
   readonly headers: Headers;
 }
 
-type Ask = (line: string, n: number) => Promise<Answer>;
+type Ask = (line: string, n: number, body?: unknown) => Promise<Answer>;
 
-function togetherTest(name: string, run: (ask: Ask, handler: Handler) => Promise<void>): void {
+function togetherTest(name: string, run: (ask: Ask, admin: PostgresClient) => Promise<void>): void {
   Deno.test(name, async () => {
     const database = await engines.pg({ name: "tools", roles: ["anon", "writer"] });
     try {
-      await withClient(database.superuserUri!, (admin) => admin.query(sql));
-      const handler = createHandler({
-        dbUri: database.uri,
-        dbSchemas: ["api"],
-        dbAnonRole: "anon",
-        dbPool: 2,
+      await withClient(database.superuserUri!, async (admin) => {
+        await admin.query(sql);
+        const handler = createHandler({
+          dbUri: database.uri,
+          dbSchemas: ["api"],
+          dbAnonRole: "anon",
+          dbPool: 3,
+        });
+        const ask: Ask = async (line, n, body) => {
+          const parts = { headers: { "X-N": String(n) }, ...(body === undefined ? {} : { body }) };
+          const request = await buildRequest({ line, origin: "http://h" }, parts);
+          const { status, headers, json } = await handler(request).then(async (response) => ({
+            status: response.status,
+            headers: response.headers,
+            json: await response.text().then((text) => text === "" ? null : JSON.parse(text)),
+          }));
+          return { status, headers, body: json };
+        };
+        try {
+          await handler.ready();
+          await run(ask, admin);
+        } finally {
+          await handler.close();
+        }
       });
-      const ask: Ask = async (line, n) => {
-        const parts = { headers: { "X-N": String(n) } };
-        const request = await buildRequest({ line, origin: "http://h" }, parts);
-        const { status, headers, json } = await handler(request).then(async (response) => ({
-          status: response.status,
-          headers: response.headers,
-          json: await response.json(),
-        }));
-        return { status, headers, body: json };
-      };
-      try {
-        await handler.ready();
-        await run(ask, handler);
-      } finally {
-        await handler.close();
-      }
     } finally {
       await database.remove();
     }
@@ -183,3 +187,47 @@ togetherTest("a call that takes long after all holds up no others", async (ask) 
   took.splice(9, 1);
   ok(Math.max(...took) < 1500, `the others took up to ${Math.max(...took)} ms`);
 });
+
+togetherTest("writes that are sent together are kept or refused one by one", async (ask, admin) => {
+  let next = 0;
+  const ids: number[] = [];
+  const asked = async (n: number) => {
+    // Each tenth is there already.
+    const id = n % 10 === 0 ? 1 : ++next + 1;
+    const answer = await ask("POST /kept", n, { id, body: `kept ${n}` });
+    if (answer.status === 201) ids.push(id);
+    return answer;
+  };
+  await ask("POST /kept", 0, { id: 1, body: "first" });
+  for (const [n, { status }] of await askAll(asked, 30)) {
+    strictEqual(status, n % 10 === 0 ? 409 : 201);
+  }
+  const { rows } = await admin.query("select id from api.kept order by id");
+  deepStrictEqual(rows.map(({ id }) => id), [1, ...ids.toSorted((a, b) => a - b)]);
+});
+
+togetherTest(
+  "a write that waits for a lock holds up others for a moment, and is done once",
+  async (ask, admin) => {
+    let next = 0;
+    const write = (id: number) => ask("POST /kept", id, { id, body: `kept ${id}` });
+    await askAll(() => write(++next), 10);
+    const blocked = 10_009;
+    await admin.query(`begin; insert into api.kept values (${blocked}, 'not for long')`);
+    const began = performance.now();
+    const took: number[] = [];
+    const all = Array.from({ length: 30 }, async (_, at) => {
+      const answer = await write(10_000 + at);
+      took[at] = performance.now() - began;
+      return answer.status;
+    });
+    const others = all.filter((_, at) => at !== blocked - 10_000);
+    deepStrictEqual(new Set(await Promise.all(others)), new Set([201]));
+    ok(Math.max(...took.filter((ms) => ms !== undefined)) < 1500);
+    strictEqual(took[blocked - 10_000], undefined);
+    await admin.query("rollback");
+    strictEqual(await all[blocked - 10_000], 201);
+    const { rows } = await admin.query("select count(*)::int from api.kept where id >= 10000");
+    deepStrictEqual(rows, [{ count: 30 }]);
+  },
+);

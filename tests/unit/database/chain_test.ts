@@ -340,3 +340,70 @@ Deno.test("a long body is handed out, and what was to be answered with it is han
   await free;
   deepStrictEqual(outcomes, ["ok", "handed back", "handed back"]);
 });
+
+/** A write that may be cancelled, and must not be run twice. */
+const written = (text: string) =>
+  batch([text], {
+    footing: { ...ann, inAnswer: false },
+    once: true,
+    undoable: true,
+    stream: false,
+  });
+
+/** Has a session with a silent server write three times in one write. */
+async function writeThrice() {
+  const opened = open();
+  for (let time = 0; time < 2; time++) await run(opened.session, [quiet("read")]).free;
+  opened.server.isSilent = true;
+  const asked = run(opened.session, [written("one"), written("two"), written("three")]);
+  return { ...opened, ...asked };
+}
+
+const done = join(parseComplete, bindComplete, complete("INSERT 0 1"), ready("I"));
+const cancelled = join(parseComplete, bindComplete, failure("57014", "cancelled"), ready("I"));
+
+Deno.test("a write that holds up others is to be cancelled, and is handed back then", async () => {
+  const { session, server, transport, outcomes, free } = await writeThrice();
+  strictEqual(server.said.at(-1), "|");
+  strictEqual(session.handBackRest(), null);
+  deepStrictEqual(outcomes, ["waits", "waits", "waits"]);
+  transport.tell(cancelled);
+  deepStrictEqual(outcomes, ["handed back", "waits", "waits"]);
+  transport.tell(done);
+  await Promise.resolve();
+  deepStrictEqual(outcomes, ["handed back", "ok", "waits"]);
+  // Nothing waits behind the last one.
+  strictEqual(session.handBackRest()?.batch.statements[0]?.text, "three");
+  transport.tell(done);
+  await free;
+  deepStrictEqual(outcomes, ["handed back", "ok", "ok"]);
+});
+
+Deno.test("a write that is cancelled by somebody else fails of it", async () => {
+  const { transport, outcomes, free } = await writeThrice();
+  transport.tell(join(cancelled, done, done));
+  await free;
+  deepStrictEqual(outcomes, ["57014", "ok", "ok"]);
+});
+
+Deno.test("what fails of itself while it holds up others is not run anew", async () => {
+  const { session, transport, outcomes, free } = await writeThrice();
+  session.handBackRest();
+  const refused = join(parseComplete, bindComplete, failure("23505", "there is one"), ready("I"));
+  transport.tell(join(refused, done, done));
+  await free;
+  deepStrictEqual(outcomes, ["23505", "ok", "ok"]);
+});
+
+Deno.test("writes whose connection is lost are not run elsewhere", async () => {
+  const { transport, outcomes, free } = await writeThrice();
+  transport.tell(done);
+  transport.lose("reset");
+  await free;
+  await Promise.resolve();
+  deepStrictEqual(outcomes.map((outcome) => outcome.slice(0, 12)), [
+    "ok",
+    "ServiceError",
+    "ServiceError",
+  ]);
+});

@@ -75,3 +75,18 @@ Deno.test("RoundTrip takes the time of the way off", () => {
   // The first of them took the time of the way, or is as quick as the others.
   deepStrictEqual([way.share(3, 2), way.share(5, 5), way.share(0.5, 5)], [2, 1, 0.1]);
 });
+
+Deno.test("Pace.isPrompt ends with what takes long when it is run behind others, for a while", () => {
+  const pace = new Pace();
+  strictEqual(pace.isPrompt, true);
+  pace.note(0.1, "shared");
+  pace.note(5, "shared");
+  strictEqual(pace.isPrompt, true, "one of several says little");
+  const other = new Pace();
+  other.note(0.3, "shared");
+  for (let time = 0; time < 1000; time++) {
+    strictEqual(other.isPrompt, false);
+    other.noteWhole(0.1);
+  }
+  strictEqual(other.isPrompt, true);
+});

@@ -392,3 +392,60 @@ Deno.test("what is answered together and takes long is run again elsewhere, and 
   deepStrictEqual(transports.map(({ log }) => log), [["cancel", "end"], []]);
   await close(opened);
 });
+
+/** A kind of write that may be cancelled. */
+const undoable = (pace = quick()) => ({ ...plain, pace, once: true, undoable: true }) as const;
+
+Deno.test("short writes that may be cancelled share a write, but none with reads", async () => {
+  const opened = open();
+  const { pool, writes } = opened;
+  const first = pool.transaction(plain);
+  await settle();
+  const write = undoable();
+  const all = [write, write, { ...plain, pace: quick() }, write, write].map((batch) =>
+    pool.transaction(batch)
+  );
+  await serveAll(opened);
+  await Promise.all([first, ...all]);
+  deepStrictEqual(writes(), [[1, 2, 1, 1, 1]]);
+  await close(opened);
+});
+
+Deno.test("writes that wait for a disk share none", async () => {
+  const opened = open();
+  const { pool, writes } = opened;
+  const pace = quick();
+  for (let time = 0; time < 2; time++) pace.note(0.5, "shared");
+  const all = [0, 1, 2, 3].map(() => pool.transaction(undoable(pace)));
+  await serveAll(opened);
+  await Promise.all(all);
+  deepStrictEqual(writes(), [[1, 1, 1, 1]]);
+  await close(opened);
+});
+
+Deno.test("a write that holds up others is cancelled, and run again elsewhere", async () => {
+  const opened = open({ max: 2 });
+  const { pool, replies, transports, writes } = opened;
+  const first = pool.transaction(plain);
+  const second = pool.transaction(plain);
+  await settle();
+  const all = [0, 1, 2, 3].map(() => pool.transaction(undoable()));
+  replies.shift()?.();
+  await first;
+  await settle();
+  deepStrictEqual(writes()[0], [1, 2]);
+  // The first of two waits for something; the other connection is free.
+  const [, held] = replies.splice(1, 2);
+  await settle(80);
+  deepStrictEqual(transports[0]!.log, ["cancel"]);
+  transports[0]!.tell(join(failure("57014", "cancelled"), ready("I")));
+  for (let round = 0; round < 10; round++) {
+    if (replies.length > 0) replies.shift()!();
+    await settle();
+  }
+  held!();
+  await Promise.all([second, ...all]);
+  // Nothing else runs on a connection that a cancellation is on its way to.
+  deepStrictEqual(transports[0]!.log, ["cancel", "end"]);
+  await close(opened);
+});
