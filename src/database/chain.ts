@@ -3,7 +3,7 @@
  * the server a write of its own, and this side much of a read.
  *
  * Batches that run no code of the database's own, and say the same, are one transaction: nobody can tell,
- * and the second locks nothing that the first has not locked. Others make a chain of transactions.
+ * and the second locks what the first has locked, but for partitions. Others make a chain of transactions.
  *
  * What fails has the server pass over what comes before the next Sync.
  *

@@ -52,6 +52,11 @@ const longestInLane = 10;
  * what runs or waits for so long.
  */
 const longestShort = 50;
+/**
+ * What nobody waits for, or holds up writes, is cancelled after so many, which costs the connection: short
+ * locks are to be waited for.
+ */
+const longestHoldingUp = 250;
 
 interface Member extends Named {
   readonly session: Session;
@@ -382,16 +387,18 @@ class Pool implements Database {
     const isOver = member.cancelled && member.running[0]!.batch.once !== true;
     if (member.stopListening !== null || isOver) return;
     const slow = member.session.handBackRest();
-    if (slow === null) return this.#cancel(member);
+    if (slow === null) return this.#cancelIfLong(member);
     slow.batch.pace?.refuse();
     member.running = [slow];
     member.stopListening = cancelWith(member, slow);
   }
 
-  /** Has the server go on with what comes next: with a write, which may have to be cancelled as well. */
-  #cancel(member: Member): void {
+  /** Has the server go on with what comes next: with a write, which may have to be cancelled soon. */
+  #cancelIfLong(member: Member): void {
+    const now = performance.now();
+    if (member.began > now - longestHoldingUp) return;
     member.cancelled = true;
-    member.began = performance.now();
+    member.began = now - longestHoldingUp + longestShort;
     member.session.cancel();
   }
 

@@ -19,6 +19,7 @@ import {
   isConnectionUri,
   type Targets,
 } from "./targets.ts";
+import { schedule } from "../timers.ts";
 import type { Transport, TransportEvents } from "./transport.ts";
 import { createUnpooled } from "./unpooled.ts";
 import { cancelFrame } from "./wire.ts";
@@ -151,6 +152,9 @@ async function connect(targets: Targets): Promise<Transport> {
   return new SocketTransport(await connectToFirst(targets, clients));
 }
 
+/** So many milliseconds are given to the other side of a connection that asks to cancel something. */
+const longestCancelling = 5000;
+
 const terminate = new Uint8Array([0x58, 0, 0, 0, 4]);
 
 class SocketTransport implements Transport {
@@ -202,8 +206,11 @@ class SocketTransport implements Transport {
     const connection = new (pg as unknown as {
       Connection: new (settings: { ssl: unknown }) => Connection;
     }).Connection({ ssl });
-    const ask = () => connection.stream.end(cancelFrame(processID, secretKey));
-    connection.on("error", () => connection.stream.destroy());
+    // The other side closes the connection when it is done: poolers may fail if that happens earlier.
+    const ask = () => void connection.stream.write(cancelFrame(processID, secretKey));
+    const giveUp = () => void connection.stream.destroy();
+    connection.on("end", schedule(giveUp, longestCancelling));
+    connection.on("error", giveUp);
     connection.on("connect", () => ssl ? connection.requestSsl() : ask());
     connection.on("sslconnect", ask);
     if (host.startsWith("/")) connection.connect(`${host}/.s.PGSQL.${port}`);

@@ -151,12 +151,12 @@ export class Session {
     }
     const isKept = current.settled ? current.body.streaming : !current.isLinked;
     const rest = this.#takeRest();
-    if (isKept) {
+    if (isKept || current.settled) {
       this.#handBack(rest);
-      return current.task;
+      return isKept ? current.task : null;
     }
     for (const { task: { batch: { pace } } } of [current, ...rest]) pace?.refuse();
-    this.#handBack(current.settled ? rest : [current, ...rest]);
+    this.#handBack([current, ...rest]);
     return null;
   }
 
@@ -213,14 +213,16 @@ export class Session {
     this.#runs = runs;
     this.#position = 0;
     this.#began = performance.now();
-    this.#write(runs, (run) => this.#statementsOf(run));
-  }
-
-  #write(runs: readonly Run[], saying: (run: Run) => readonly Statement[]): void {
     const setup = this.#setup;
     this.#setup = null;
     this.#settingUp ||= setup !== null;
-    this.#transport.write(this.#writer.write(runs, saying, setup));
+    const bytes = this.#writer.write(runs, (run) => this.#statementsOf(run), setup);
+    this.#transport.write(bytes);
+  }
+
+  /** Ends the transaction of a run in a write of its own. */
+  #end(run: Run, end: Ending): void {
+    this.#transport.write(this.#writer.write([run], () => [ending(end)], null));
   }
 
   #statementsOf(run: Run): readonly Statement[] {
@@ -382,7 +384,7 @@ export class Session {
     try {
       const end = decide(current.head);
       current.phase = "ending";
-      this.#write([current], () => [ending(end)]);
+      this.#end(current, end);
     } catch (error) {
       current.failure = error;
       this.#rollBack(current);
@@ -391,7 +393,7 @@ export class Session {
 
   #rollBack(current: Run): void {
     current.phase = "cleaning";
-    this.#write([current], () => [ending("rollback")]);
+    this.#end(current, "rollback");
   }
 
   /** The server goes on with the next run, or has nothing left to do. */

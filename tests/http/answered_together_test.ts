@@ -42,6 +42,16 @@ const sql = `
       perform set_config('response.headers', json_build_array(json_build_object('X-N', n::text))::text, true);
       return told;
     end $$;
+  create function api.leave(n int) returns text stable language plpgsql as $$
+    declare
+      found text := current_setting('response.headers', true);
+    begin
+      if n % 3 = 0 then
+        perform set_config('response.headers', '[{"X-Left": "behind"}]', false),
+          set_config('response.status', '202', false);
+      end if;
+      return found;
+    end $$;
   create function api.refuse(n int) returns int stable language plpgsql as $$
     begin
       if n % 5 = 0 then raise exception 'no %', n; end if;
@@ -132,6 +142,19 @@ togetherTest(
     }
   },
 );
+
+togetherTest("what a call leaves on the connection is gone", async (ask) => {
+  for (
+    const [n, { status, body, headers }] of await askAll((n) => ask(`GET /rpc/leave?n=${n}`, n))
+  ) {
+    const isLeft = n % 3 === 0;
+    deepStrictEqual([status, body, headers.get("X-Left")], [
+      isLeft ? 202 : 200,
+      "",
+      isLeft ? "behind" : null,
+    ]);
+  }
+});
 
 togetherTest("a call that fails fails alone", async (ask) => {
   for (const [n, { status, body }] of await askAll((n) => ask(`GET /rpc/refuse?n=${n}`, n))) {

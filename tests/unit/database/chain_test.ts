@@ -54,7 +54,8 @@ class FakeServer {
         }
         if (current.startsWith("begin")) this.#status = "T";
         if (/^(commit|rollback)$/.test(current)) this.#status = "I";
-        if (current.startsWith("read")) chunks.push(row("1", null, "ann", null, "body"));
+        const user = current === "read as eve" ? "eve" : "ann";
+        if (current.startsWith("read")) chunks.push(row("1", null, user, null, "body"));
         chunks.push(complete("SELECT 1"));
       }
     }
@@ -157,10 +158,33 @@ interface Case {
   readonly outcomes?: readonly string[];
 }
 
+const lost = "Error: the session has another role than it was given";
+
 const begun = "begin isolation level read committed read only";
 const chained = `${begun} reset role set in block`;
 
 const cases: readonly Case[] = [
+  {
+    name: "what is asked first counts as well",
+    batches: ["plan", "plan", "other plan"].map((text) => batch([text, "read"], { footing: ann })),
+    said: "plan read plan read | other plan read |",
+  },
+  {
+    name: "and so does what is asked last",
+    batches: [batch(["read"], { footing: ann }), batch(["read", "more"], { footing: ann })],
+    said: "read | read more |",
+  },
+  {
+    name: "what takes another place is not answered with what goes before",
+    batches: [quiet("read"), batch(["read"], { footing: { ...ann, searchPath: "elsewhere" } })],
+    said: "read | reset role enter read |",
+  },
+  {
+    name: "what was read as somebody else is no answer, and is read once more",
+    batches: [quiet("read as eve"), quiet("read as eve")],
+    said: "read as eve read as eve | reset role enter read as eve | reset role enter read as eve |",
+    outcomes: [lost, lost],
+  },
   { name: "one quiet reading", batches: [quiet("read")], said: "read |" },
   {
     name: "quiet readings that say the same are answered together",

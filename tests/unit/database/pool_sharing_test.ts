@@ -387,6 +387,9 @@ Deno.test("what is answered together and takes long is run again elsewhere, and 
   }
   await second;
   deepStrictEqual((await Promise.all(all)).map(({ head }) => head), [["1"], ["1"], ["1"], ["1"]]);
+  // Short locks cost no connection.
+  deepStrictEqual(transports.map(({ log }) => log), [[], []]);
+  await settle(300);
   deepStrictEqual(transports.map(({ log }) => log), [["cancel"], []]);
   held!();
   deepStrictEqual(transports.map(({ log }) => log), [["cancel", "end"], []]);
@@ -436,7 +439,9 @@ Deno.test("a write that holds up others is cancelled, and run again elsewhere", 
   deepStrictEqual(writes()[0], [1, 2]);
   // The first of two waits for something; the other connection is free.
   const [, held] = replies.splice(1, 2);
-  await settle(80);
+  await settle(150);
+  deepStrictEqual(transports[0]!.log, []);
+  await settle(150);
   deepStrictEqual(transports[0]!.log, ["cancel"]);
   transports[0]!.tell(join(failure("57014", "cancelled"), ready("I")));
   for (let round = 0; round < 10; round++) {
