@@ -15,6 +15,8 @@ const schema = `
   grant select, insert, update, delete on api.items to anon;
   create function api.slow() returns int language sql as
     $$ select 1 from pg_catalog.pg_sleep(0.1) $$;
+  create function api.rest(seconds float) returns int stable language plpgsql as
+    $$ begin perform pg_catalog.pg_sleep(seconds); return 1; end $$;
   create function api.prepared() returns bigint stable language sql as
     $$ select count(*) from pg_catalog.pg_prepared_statements $$;
 `;
@@ -98,6 +100,26 @@ for (const [mode, prepared] of working) {
     },
   });
 }
+
+Deno.test({
+  name: "a pooler bears that calls are cancelled",
+  ignore,
+  fn: async () => {
+    await using pooler = await startPooler("session");
+    await using service = await startBehind(pooler.port, { prepared: true });
+    await service.listening();
+    const ask = async (seconds: number) => {
+      const response = await service.fetch(`GET /rpc/rest?seconds=${seconds}`);
+      await response.body?.cancel();
+      return response.status;
+    };
+    for (let round = 0; round < 12; round++) {
+      const slowest = round % 2 === 1 ? 5 : -1;
+      const all = Array.from({ length: 20 }, (_, at) => ask(at === slowest ? 0.5 : 0));
+      deepStrictEqual(new Set(await Promise.all(all)), new Set([200]));
+    }
+  },
+});
 
 Deno.test({
   name: "the service ends with 1 behind a pooler in transaction mode with prepared statements",
