@@ -74,7 +74,8 @@ export interface Batch {
   readonly once?: boolean;
   /**
    * Nothing of it remains when it fails, outside of its transaction either: although it must not be run
-   * twice, it may be cancelled and run anew. It may share a write with others like it.
+   * twice, it may give way to others when it has to wait for a lock, and be run anew. It may share a write
+   * with others like it.
    */
   readonly undoable?: boolean;
   /**

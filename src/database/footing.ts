@@ -24,9 +24,10 @@ export interface Footing {
   readonly inAnswer: boolean;
   /**
    * The statement that the batch begins with; null for the `check` that is made in the answer. A check
-   * divides by zero where the session has another role.
+   * divides by zero where the session has another role or search path. What is hurried fails with 55P03
+   * when it would have to wait for a lock for more than a moment.
    */
-  first(mode: FootingMode): Statement | null;
+  first(mode: FootingMode, isHurried?: boolean): Statement | null;
 }
 
 /** Position of `current_user` in answers that have it. */
@@ -81,20 +82,27 @@ export class SessionFooting {
    * What a batch begins with. `isBlock` tells that it has a BEGIN; `now` is in milliseconds. What needs
    * no footing may run code of the database's own, and does so as the session's own role at first.
    */
-  before(wanted: Footing | "any" | undefined, isBlock: boolean, now: number): Lead {
+  before(
+    wanted: Footing | "any" | undefined,
+    { isBlock, isHurried, now }: {
+      readonly isBlock: boolean;
+      readonly isHurried: boolean;
+      readonly now: number;
+    },
+  ): Lead {
     if (typeof wanted !== "object") {
       const statements = this.#return(wanted === undefined);
       return statements.length === 0 ? nothing : { statements, mode: null };
     }
-    if (isBlock || !this.isDirect) return this.#lead(wanted, "borrow");
+    if (isBlock || !this.isDirect) return this.#lead(wanted, "borrow", isHurried);
     const { role, searchPath } = wanted;
     const isThere = this.#role === role && this.#searchPath === searchPath &&
       !this.#isDoubtful && now < this.#until;
     if (isThere) {
-      const check = wanted.first("check");
+      const check = wanted.first("check", isHurried);
       return check === null ? unchanged : { statements: [check], mode: "check" };
     }
-    const lead = this.#lead(wanted, "enter");
+    const lead = this.#lead(wanted, "enter", isHurried);
     this.#role = role;
     this.#searchPath = searchPath;
     this.#until = now + longestStay;
@@ -113,8 +121,8 @@ export class SessionFooting {
     this.#hasOwnPath = false;
   }
 
-  #lead(wanted: Footing, mode: "enter" | "borrow"): Lead {
-    const first = wanted.first(mode);
+  #lead(wanted: Footing, mode: "enter" | "borrow", isHurried: boolean): Lead {
+    const first = wanted.first(mode, isHurried);
     return { statements: [...this.#return(false), ...(first === null ? [] : [first])], mode };
   }
 

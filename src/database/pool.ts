@@ -52,11 +52,8 @@ const longestInLane = 10;
  * what runs or waits for so long.
  */
 const longestShort = 50;
-/**
- * What nobody waits for, or holds up writes, is cancelled after so many, which costs the connection: short
- * locks are to be waited for.
- */
-const longestHoldingUp = 250;
+/** What nobody waits for is cancelled after so many, which costs the connection: short locks end earlier. */
+const longestForNobody = 250;
 
 interface Member extends Named {
   readonly session: Session;
@@ -384,21 +381,19 @@ class Pool implements Database {
   }
 
   #lookAtLongRun(member: Member): void {
-    const isOver = member.cancelled && member.running[0]!.batch.once !== true;
-    if (member.stopListening !== null || isOver) return;
-    const slow = member.session.handBackRest();
+    const { stopListening, cancelled, session } = member;
+    if (stopListening !== null || cancelled || session.holdsWrites) return;
+    const slow = session.handBackRest();
     if (slow === null) return this.#cancelIfLong(member);
     slow.batch.pace?.refuse();
     member.running = [slow];
     member.stopListening = cancelWith(member, slow);
   }
 
-  /** Has the server go on with what comes next: with a write, which may have to be cancelled soon. */
+  /** Cancels what goes on although nobody waits for it. */
   #cancelIfLong(member: Member): void {
-    const now = performance.now();
-    if (member.began > now - longestHoldingUp) return;
+    if (member.began > performance.now() - longestForNobody) return;
     member.cancelled = true;
-    member.began = now - longestHoldingUp + longestShort;
     member.session.cancel();
   }
 

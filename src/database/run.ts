@@ -44,6 +44,8 @@ export class Run {
   lead = 0;
   /** How the batch comes to its footing; null where it needs none. */
   mode: FootingMode | null = null;
+  /** It holds up others that must not be run elsewhere, and gives way when it waits for a lock. */
+  isHurried = false;
   /** The batch was sent behind one that took back the footing on which it relies. */
   isMisled = false;
   /** What the server is working through, in order. */

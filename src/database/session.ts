@@ -70,8 +70,6 @@ export class Session {
   #closed = false;
   /** The answer to the setup is still to come. */
   #settingUp = false;
-  /** What is cancelled is handed back: it held up others. */
-  #givesWay = false;
   #setup: string | null;
   /** What the setup says of the server's process, as far as it has arrived. */
   #backend: Uint8Array[] = [];
@@ -116,7 +114,6 @@ export class Session {
       return events.free();
     }
     this.#events = events;
-    this.#givesWay = false;
     const { single, chained } = sendingOf(tasks);
     this.#start([
       ...single.map((task) => this.#runOf(task, null)),
@@ -135,20 +132,19 @@ export class Session {
     if (this.#current !== undefined) this.#transport.cancel();
   }
 
+  /** Whether what waits behind the batch that the server is at can neither be cancelled nor run elsewhere. */
+  get holdsWrites(): boolean {
+    return this.#behind().some(isOnce);
+  }
+
   /**
    * Hands back what waits behind the batch that the server is at, which it returns, and what is to be
-   * sent once more. Null when what the server is at is to be cancelled: nobody waits for it, as of
-   * several that are answered together, at any of which the server may be, all are handed back; or what
-   * waits behind it must not be run twice, so that it is the one which gives way.
+   * sent once more. Null when nobody waits for what goes on: of several that are answered together the
+   * server may be at any, and all are handed back.
    */
   handBackRest(): Task | null {
     const current = this.#current;
     if (current === undefined) return null;
-    if (this.#behind().some(isOnce)) {
-      this.#givesWay = true;
-      current.task.batch.pace?.refuse();
-      return null;
-    }
     const isKept = current.settled ? current.body.streaming : !current.isLinked;
     const rest = this.#takeRest();
     if (isKept || current.settled) {
@@ -227,7 +223,9 @@ export class Session {
 
   #statementsOf(run: Run): readonly Statement[] {
     const { task: { batch }, isBlock } = run;
-    const { statements: first, mode } = this.#footing.before(batch.footing, isBlock, this.#began);
+    run.isHurried = isOnce(run) && batch.undoable === true && this.#runs.length > 1;
+    const how = { isBlock, isHurried: run.isHurried, now: this.#began };
+    const { statements: first, mode } = this.#footing.before(batch.footing, how);
     const lead = beginningOf(run, first);
     run.mode = mode;
     run.lead = lead.length;
@@ -360,7 +358,7 @@ export class Session {
     if (current.metOtherDefaults) this.#setup = this.#options.setup ?? null;
     this.#lostFooting(current);
     const again = mayRetry(current);
-    if (!again && this.#givesWay && wasCancelled(current)) this.#handBack([current]);
+    if (!again && gaveWay(current)) this.#handBack([current]);
     else if (!again) current.reject(current.failure);
     if (status === idleStatus) {
       if (again) this.#again.push(current.again(this.#bodyOptions(current.task.batch.stream)));
@@ -436,7 +434,8 @@ export class Session {
     this.#runs = [];
     this.#onClosed(reason);
     if (current !== undefined) failWith(current, reason);
-    for (const run of written) failWith(run, reason);
+    if (current !== undefined && wasTerminated(current)) this.#handBack(written);
+    else for (const run of written) failWith(run, reason);
     this.#handBack(rest);
     this.#free();
   }
@@ -462,10 +461,15 @@ function isOnce({ task: { batch } }: Run): boolean {
   return batch.once === true;
 }
 
-/** Whether a run was cancelled, and may be run anew. */
-function wasCancelled({ failure, settled, task: { batch } }: Run): boolean {
-  return !settled && batch.undoable === true && failure instanceof DatabaseError &&
-    failure.failure.sqlstate === "57014";
+/** Whether a run would have had to wait for a lock although it was to hurry, and was taken back. */
+function gaveWay({ failure, isHurried, settled }: Run): boolean {
+  return isHurried && !settled && failure instanceof DatabaseError &&
+    failure.failure.sqlstate === "55P03";
+}
+
+/** Whether the server was told to end the connection while it was at a run, and came no further. */
+function wasTerminated({ failure }: Run): boolean {
+  return failure instanceof DatabaseError && /^57P0[1-5]$/.test(failure.failure.sqlstate);
 }
 
 /**

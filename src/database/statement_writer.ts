@@ -67,7 +67,7 @@ export class StatementWriter {
 
   /** The server is to forget all that it has prepared. */
   forget(): void {
-    this.#forgotten = this.#prepared.clear();
+    this.#forgotten = [...this.#forgotten, ...this.#prepared.clear()];
   }
 
   #runs(runs: readonly Run[], said: readonly (readonly Statement[])[]): void {

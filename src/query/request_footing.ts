@@ -61,16 +61,17 @@ class RequestFooting implements Footing {
     return this.#purpose === "reading";
   }
 
-  first(mode: FootingMode): Statement | null {
-    const text = texts[this.#purpose][mode];
-    return text === null ? null : { text, params: this.#params(mode), use: "none" };
+  first(mode: FootingMode, isHurried = false): Statement | null {
+    const kind = isHurried && this.#purpose === "writing" ? "hurrying" : this.#purpose;
+    const text = texts[kind][mode];
+    return text === null ? null : { text, params: this.#params, use: "none" };
   }
 
-  #params(mode: FootingMode): readonly string[] {
+  get #params(): readonly string[] {
     const { role, searchPath } = this;
-    if (this.#purpose === "reading") return [searchPath, role];
-    const said = requestParams(this.#settings);
-    return mode === "check" ? [role, ...said] : [searchPath, role, ...said];
+    return this.#purpose === "reading"
+      ? [searchPath, role]
+      : [searchPath, role, ...requestParams(this.#settings)];
   }
 }
 
@@ -88,13 +89,21 @@ function takingAndSaying(mode: "enter" | "borrow"): Sql {
   return sql`${taking(mode, "writing")}, ${saying(blanks)}`;
 }
 
-const check = sql`select 1 / (current_user = ${param("")})::int, ${saying(blanks)}`;
+/** What was sent before it may have failed, and have taken back both. */
+const check = sql`select 1 / (current_setting('search_path') = ${param("")} and current_user = ${
+  param("")
+})::int, ${saying(blanks)}`;
+
+/** So many milliseconds a write waits for a lock that holds up others. */
+const hurry = sql`, set_config('lock_timeout', '20', true)`;
 
 function textOf(fragment: Sql): string {
   return compile(fragment).text;
 }
 
-const texts: Readonly<Record<Purpose, Readonly<Record<FootingMode, string | null>>>> = {
+const texts: Readonly<
+  Record<Purpose | "hurrying", Readonly<Record<FootingMode, string | null>>>
+> = {
   reading: {
     enter: textOf(taking("enter", "reading")),
     borrow: textOf(taking("borrow", "reading")),
@@ -104,5 +113,10 @@ const texts: Readonly<Record<Purpose, Readonly<Record<FootingMode, string | null
     enter: textOf(takingAndSaying("enter")),
     borrow: textOf(takingAndSaying("borrow")),
     check: textOf(check),
+  },
+  hurrying: {
+    enter: textOf(sql`${takingAndSaying("enter")}${hurry}`),
+    borrow: textOf(sql`${takingAndSaying("borrow")}${hurry}`),
+    check: textOf(sql`${check}${hurry}`),
   },
 };

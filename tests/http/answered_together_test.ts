@@ -19,6 +19,13 @@ const sql = `
   create table api.kept (id int primary key, body text);
   grant select on api.notes, api.owned to anon;
   grant all on api.kept to anon;
+  create schema other;
+  create table api.thing (id int);
+  create table other.thing (id int);
+  create table api.named (id int primary key, thing regclass);
+  create table other.named (id int primary key, thing regclass);
+  grant usage on schema other to anon;
+  grant all on api.named, other.named to anon;
 
   -- What it is told, the transaction that it is in, and what the one before it has left.
   create function api.state(n int) returns json stable language plpgsql as $$
@@ -67,7 +74,11 @@ interface Answer {
   readonly headers: Headers;
 }
 
-type Ask = (line: string, n: number, body?: unknown) => Promise<Answer>;
+type Ask = (
+  line: string,
+  n: number,
+  more?: { readonly body: unknown; readonly headers?: Readonly<Record<string, string>> },
+) => Promise<Answer>;
 
 function togetherTest(name: string, run: (ask: Ask, admin: PostgresClient) => Promise<void>): void {
   Deno.test(name, async () => {
@@ -77,12 +88,12 @@ function togetherTest(name: string, run: (ask: Ask, admin: PostgresClient) => Pr
         await admin.query(sql);
         const handler = createHandler({
           dbUri: database.uri,
-          dbSchemas: ["api"],
+          dbSchemas: ["api", "other"],
           dbAnonRole: "anon",
           dbPool: 3,
         });
-        const ask: Ask = async (line, n, body) => {
-          const parts = { headers: { "X-N": String(n) }, ...(body === undefined ? {} : { body }) };
+        const ask: Ask = async (line, n, more) => {
+          const parts = { ...more, headers: { "X-N": String(n), ...more?.headers } };
           const request = await buildRequest({ line, origin: "http://h" }, parts);
           const { status, headers, json } = await handler(request).then(async (response) => ({
             status: response.status,
@@ -217,11 +228,11 @@ togetherTest("writes that are sent together are kept or refused one by one", asy
   const asked = async (n: number) => {
     // Each tenth is there already.
     const id = n % 10 === 0 ? 1 : ++next + 1;
-    const answer = await ask("POST /kept", n, { id, body: `kept ${n}` });
+    const answer = await ask("POST /kept", n, { body: { id, body: `kept ${n}` } });
     if (answer.status === 201) ids.push(id);
     return answer;
   };
-  await ask("POST /kept", 0, { id: 1, body: "first" });
+  await ask("POST /kept", 0, { body: { id: 1, body: "first" } });
   for (const [n, { status }] of await askAll(asked, 30)) {
     strictEqual(status, n % 10 === 0 ? 409 : 201);
   }
@@ -233,24 +244,48 @@ togetherTest(
   "a write that waits for a lock holds up others for a moment, and is done once",
   async (ask, admin) => {
     let next = 0;
-    const write = (id: number) => ask("POST /kept", id, { id, body: `kept ${id}` });
+    const write = (id: number) => ask("POST /kept", id, { body: { id, body: `kept ${id}` } });
     await askAll(() => write(++next), 10);
-    const blocked = 10_009;
-    await admin.query(`begin; insert into api.kept values (${blocked}, 'not for long')`);
+    const [one, other] = [10_009, 10_010];
+    await admin.query(`begin; insert into api.kept values (${one}, ''), (${other}, '')`);
     const began = performance.now();
-    const took: number[] = [];
+    const took = new Map<number, number>();
     const all = Array.from({ length: 30 }, async (_, at) => {
-      const answer = await write(10_000 + at);
-      took[at] = performance.now() - began;
-      return answer.status;
+      const id = 10_000 + at;
+      const { status } = await write(id);
+      took.set(id, performance.now() - began);
+      return status;
     });
-    const others = all.filter((_, at) => at !== blocked - 10_000);
-    deepStrictEqual(new Set(await Promise.all(others)), new Set([201]));
-    ok(Math.max(...took.filter((ms) => ms !== undefined)) < 1500);
-    strictEqual(took[blocked - 10_000], undefined);
-    await admin.query("rollback");
-    strictEqual(await all[blocked - 10_000], 201);
+    const others = all.filter((_, at) => at !== 9 && at !== 10);
+    try {
+      deepStrictEqual(new Set(await Promise.all(others)), new Set([201]));
+      ok(Math.max(...took.values()) < 1500);
+      deepStrictEqual([took.has(one), took.has(other)], [false, false]);
+    } finally {
+      await admin.query("rollback");
+    }
+    deepStrictEqual([await all[9], await all[10]], [201, 201]);
     const { rows } = await admin.query("select count(*)::int from api.kept where id >= 10000");
     deepStrictEqual(rows, [{ count: 30 }]);
+  },
+);
+
+togetherTest(
+  "writes find names in their own schema, whatever fails before them",
+  async (ask, admin) => {
+    let next = 1;
+    const write = (n: number) => {
+      // A third is there already: what fails takes back the search path that it took.
+      const id = n % 3 === 0 ? 1 : ++next;
+      const headers = { "Content-Profile": n % 7 < 2 ? "other" : "api" };
+      return ask("POST /named", n, { body: { id, thing: "thing" }, headers });
+    };
+    await admin.query("insert into api.named values (1); insert into other.named values (1)");
+    const statuses = new Set((await askAll(write, 40)).map(([, { status }]) => status));
+    deepStrictEqual(statuses, new Set([201, 409]));
+    const { rows } = await admin.query(`
+    select count(*)::int from api.named where thing <> 'api.thing'::regclass
+    union all select count(*)::int from other.named where thing <> 'other.thing'::regclass`);
+    deepStrictEqual(rows, [{ count: 0 }, { count: 0 }]);
   },
 );

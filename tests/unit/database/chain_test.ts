@@ -365,58 +365,81 @@ Deno.test("a long body is handed out, and what was to be answered with it is han
   deepStrictEqual(outcomes, ["ok", "handed back", "handed back"]);
 });
 
-/** A write that may be cancelled, and must not be run twice. */
+/** Who hurries writes. */
+const hurrying: Footing = {
+  ...ann,
+  inAnswer: false,
+  first: (mode, isHurried = false) => ({
+    text: `${isHurried ? "hurried " : ""}${mode}`,
+    params: [],
+    use: "none",
+  }),
+};
+
+/** A write that may be taken back, and must not be run twice. */
 const written = (text: string) =>
-  batch([text], {
-    footing: { ...ann, inAnswer: false },
-    once: true,
-    undoable: true,
-    stream: false,
-  });
+  batch([text], { footing: hurrying, once: true, undoable: true, stream: false });
 
 /** Has a session with a silent server write three times in one write. */
 async function writeThrice() {
   const opened = open();
   for (let time = 0; time < 2; time++) await run(opened.session, [quiet("read")]).free;
   opened.server.isSilent = true;
+  opened.server.said.length = 0;
   const asked = run(opened.session, [written("one"), written("two"), written("three")]);
   return { ...opened, ...asked };
 }
 
-const done = join(parseComplete, bindComplete, complete("INSERT 0 1"), ready("I"));
-const cancelled = join(parseComplete, bindComplete, failure("57014", "cancelled"), ready("I"));
+const step = [parseComplete, bindComplete, complete("SELECT 1")] as const;
+const done = join(...step, parseComplete, bindComplete, complete("INSERT 0 1"), ready("I"));
+const refused = (sqlstate: string) =>
+  join(...step, parseComplete, bindComplete, failure(sqlstate, "no"), ready("I"));
 
-Deno.test("a write that holds up others is to be cancelled, and is handed back then", async () => {
-  const { session, server, transport, outcomes, free } = await writeThrice();
-  strictEqual(server.said.at(-1), "|");
-  strictEqual(session.handBackRest(), null);
-  deepStrictEqual(outcomes, ["waits", "waits", "waits"]);
-  transport.tell(cancelled);
-  deepStrictEqual(outcomes, ["handed back", "waits", "waits"]);
+Deno.test("writes that share a write hurry", async () => {
+  const { session, server, transport, free } = await writeThrice();
+  strictEqual(
+    server.said.join(" "),
+    "hurried check one | hurried check two | hurried check three |",
+  );
+  transport.tell(join(done, done, done));
+  await free;
+  server.said.length = 0;
+  const { free: alone } = run(session, [written("one")]);
+  strictEqual(server.said.join(" "), "check one |");
   transport.tell(done);
+  await alone;
+});
+
+Deno.test("writes that share a write and wait for a lock are handed back, as many as there are", async () => {
+  const { session, transport, outcomes, free } = await writeThrice();
+  strictEqual(session.holdsWrites, true);
+  transport.tell(refused("55P03"));
+  deepStrictEqual(outcomes, ["handed back", "waits", "waits"]);
+  transport.tell(refused("55P03"));
   await Promise.resolve();
-  deepStrictEqual(outcomes, ["handed back", "ok", "waits"]);
-  // Nothing waits behind the last one.
+  deepStrictEqual(outcomes, ["handed back", "handed back", "waits"]);
+  strictEqual(session.holdsWrites, false);
   strictEqual(session.handBackRest()?.batch.statements[0]?.text, "three");
   transport.tell(done);
   await free;
-  deepStrictEqual(outcomes, ["handed back", "ok", "ok"]);
+  deepStrictEqual(outcomes, ["handed back", "handed back", "ok"]);
 });
 
-Deno.test("a write that is cancelled by somebody else fails of it", async () => {
+Deno.test("a write by itself that may not wait for a lock fails of it", async () => {
+  const { session, server, transport } = open();
+  await run(session, [quiet("read")]).free;
+  server.isSilent = true;
+  const { outcomes, free } = run(session, [written("one")]);
+  transport.tell(refused("55P03"));
+  await free;
+  deepStrictEqual(outcomes, ["55P03"]);
+});
+
+Deno.test("a write that shares a write and fails of itself is not run anew", async () => {
   const { transport, outcomes, free } = await writeThrice();
-  transport.tell(join(cancelled, done, done));
+  transport.tell(join(refused("23505"), refused("57014"), done));
   await free;
-  deepStrictEqual(outcomes, ["57014", "ok", "ok"]);
-});
-
-Deno.test("what fails of itself while it holds up others is not run anew", async () => {
-  const { session, transport, outcomes, free } = await writeThrice();
-  session.handBackRest();
-  const refused = join(parseComplete, bindComplete, failure("23505", "there is one"), ready("I"));
-  transport.tell(join(refused, done, done));
-  await free;
-  deepStrictEqual(outcomes, ["23505", "ok", "ok"]);
+  deepStrictEqual(outcomes, ["23505", "57014", "ok"]);
 });
 
 Deno.test("writes whose connection is lost are not run elsewhere", async () => {
@@ -430,4 +453,12 @@ Deno.test("writes whose connection is lost are not run elsewhere", async () => {
     "ServiceError",
     "ServiceError",
   ]);
+});
+
+Deno.test("writes behind one at which the server was told to end are run elsewhere", async () => {
+  const { transport, outcomes, free } = await writeThrice();
+  transport.tell(join(...step, parseComplete, bindComplete, failure("57P01", "terminated")));
+  transport.lose("end");
+  await free;
+  deepStrictEqual(outcomes, ["57P01", "handed back", "handed back"]);
 });

@@ -99,7 +99,7 @@ for (const { name, direct = true, asked, leads } of cases) {
       if (each === "lose") session.lose();
       else {
         const [wanted, now = 0, isBlock = false] = each;
-        const { statements } = session.before(wanted, isBlock, now);
+        const { statements } = session.before(wanted, { isBlock, isHurried: false, now });
         said.push(statements.map(({ text }) => text).join("; "));
       }
     }
