@@ -68,8 +68,8 @@ interface Member extends Named {
   began: number;
   /** How much it takes up of what carries short batches; null while it is none of those. */
   lane: number | null;
-  /** Ends listening for clients that leave; says whether what ran was cancelled. */
-  stopListening: (() => boolean) | null;
+  /** Ends listening for clients that leave. */
+  stopListening: (() => void) | null;
   /** The server was asked to cancel what runs. */
   cancelled: boolean;
 }
@@ -189,10 +189,10 @@ class Pool implements Database {
         this.#leaveLane(member);
         member.running = [];
         use?.ended();
-        const cancelled = member.stopListening?.() || member.cancelled;
+        member.stopListening?.();
         member.stopListening = null;
         // A cancellation may arrive late: nothing else must run on this connection by then.
-        if (cancelled) this.#retire(member, "release");
+        if (member.cancelled) this.#retire(member, "release");
         else this.#release(member);
       },
     });
@@ -387,14 +387,12 @@ class Pool implements Database {
     if (slow === null) return this.#cancelIfLong(member);
     slow.batch.pace?.refuse();
     member.running = [slow];
-    member.stopListening = cancelWith(member, slow);
+    member.stopListening = whenAborted(slow.batch.signal, () => cancel(member));
   }
 
   /** Cancels what goes on although nobody waits for it. */
   #cancelIfLong(member: Member): void {
-    if (member.began > performance.now() - longestForNobody) return;
-    member.cancelled = true;
-    member.session.cancel();
+    if (member.began <= performance.now() - longestForNobody) cancel(member);
   }
 
   #leaveLane(member: Member): void {
@@ -473,17 +471,10 @@ class Pool implements Database {
   }
 }
 
-/** Cancels what runs when its client leaves; returns what ends that and says whether it happened. */
-function cancelWith({ session }: Member, { batch }: Task): (() => boolean) | null {
-  let cancelled = false;
-  const stop = whenAborted(batch.signal, () => {
-    cancelled = true;
-    session.cancel();
-  });
-  return stop === null ? null : () => {
-    stop();
-    return cancelled;
-  };
+/** Cancels what runs, which costs the connection. */
+function cancel(member: Member): void {
+  member.cancelled = true;
+  member.session.cancel();
 }
 
 /** Calls a function when a signal is aborted, at once when it is; returns what ends that. */

@@ -1,11 +1,11 @@
 /**
- * Many reads at once on few connections, so that PostgreSQL answers several of them together: each is
- * a transaction of its own all the same wherever code of the database's own could tell.
+ * Many reads, or writes, at once on few connections, so that several share a write to PostgreSQL, which
+ * answers several reads together: each is a transaction of its own all the same wherever code of the
+ * database's own could tell.
  */
 import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
-import { createHandler } from "../../mod.ts";
-import { engines } from "../support/engines.ts";
-import { type PostgresClient, withClient } from "../support/postgres_client.ts";
+import { withAdministeredHandler } from "../support/administered_handler.ts";
+import type { PostgresClient } from "../support/postgres_client.ts";
 import { buildRequest } from "../support/request.ts";
 
 const sql = `
@@ -81,41 +81,22 @@ type Ask = (
 ) => Promise<Answer>;
 
 function togetherTest(name: string, run: (ask: Ask, admin: PostgresClient) => Promise<void>): void {
-  Deno.test(name, async () => {
-    const database = await engines.pg({ name: "tools", roles: ["anon", "writer"] });
-    try {
-      await withClient(database.superuserUri!, async (admin) => {
-        await admin.query(sql);
-        const handler = createHandler({
-          dbUri: database.uri,
-          dbSchemas: ["api", "other"],
-          dbAnonRole: "anon",
-          dbPool: 3,
-        });
-        const ask: Ask = async (line, n, more) => {
-          const parts = { ...more, headers: { "X-N": String(n), ...more?.headers } };
-          const request = await buildRequest({ line, origin: "http://h" }, parts);
-          const { status, headers, json } = await handler(request).then(async (response) => ({
-            status: response.status,
-            headers: response.headers,
-            json: await response.text().then((text) => text === "" ? null : JSON.parse(text)),
-          }));
-          return { status, headers, body: json };
-        };
-        try {
-          await handler.ready();
-          await run(ask, admin);
-        } finally {
-          await handler.close();
-        }
-      });
-    } finally {
-      await database.remove();
-    }
-  });
+  const config = { dbSchemas: ["api", "other"], dbPool: 3 };
+  Deno.test(name, () =>
+    withAdministeredHandler(sql, config, ({ handler, admin }) => {
+      const ask: Ask = async (line, n, more) => {
+        const parts = { ...more, headers: { "X-N": String(n), ...more?.headers } };
+        const request = await buildRequest({ line, origin: "http://h" }, parts);
+        const response = await handler(request);
+        const { status, headers } = response;
+        const text = await response.text();
+        return { status, headers, body: text === "" ? null : JSON.parse(text) };
+      };
+      return run(ask, admin);
+    }));
 }
 
-/** Asks for each number at once, over and over; gives what came of the last rounds. */
+/** Asks for each number at once, over and over; gives all answers. */
 async function askAll(
   ask: (n: number) => Promise<Answer>,
   rounds = 10,

@@ -3,10 +3,8 @@
  * schema cache's back, and beside code that changes the connection.
  */
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import { createHandler, type Handler } from "../../mod.ts";
+import { type Administered, withAdministeredHandler } from "../support/administered_handler.ts";
 import { delay } from "../support/delay.ts";
-import { engines } from "../support/engines.ts";
-import { type PostgresClient, withClient } from "../support/postgres_client.ts";
 import { buildRequest, type RequestParts } from "../support/request.ts";
 import { testSecret } from "../support/token.ts";
 
@@ -29,49 +27,33 @@ const sql = `
     as $$ select current_user || ' ' || current_setting('search_path') $$;
 `;
 
-interface Setup {
-  readonly handler: Handler;
-  /** A superuser. */
-  readonly admin: PostgresClient;
+interface Setup extends Administered {
   /** Status and body, as JSON if it is that. */
   readonly ask: (line: string, parts?: RequestParts) => Promise<readonly [number, unknown]>;
 }
 
 /** One connection, which all requests share, and no news of changes. */
 function quietTest(name: string, run: (setup: Setup) => Promise<void>): void {
-  Deno.test(name, async () => {
-    const database = await engines.pg({ name: "tools", roles: ["anon", "writer"] });
-    try {
-      await withClient(database.superuserUri!, async (admin) => {
-        await admin.query(sql);
-        const handler = createHandler({
-          dbUri: database.uri,
-          dbSchemas: ["api"],
-          dbAnonRole: "anon",
-          jwtSecret: testSecret,
-          dbPool: 1,
-          dbChannelEnabled: false,
-          dbPreConfig: { schema: "api", name: "most_rows" },
-        });
-        const ask: Setup["ask"] = async (line, parts) => {
-          const response = await handler(await buildRequest({ line, origin: "http://h" }, parts));
-          const text = await response.text();
-          return [
-            response.status,
-            text.startsWith("{") || text.startsWith("[") ? JSON.parse(text) : text,
-          ];
-        };
-        try {
-          await handler.ready();
-          await run({ handler, admin, ask });
-        } finally {
-          await handler.close();
-        }
-      });
-    } finally {
-      await database.remove();
-    }
-  });
+  const config = {
+    dbSchemas: ["api"],
+    jwtSecret: testSecret,
+    dbPool: 1,
+    dbChannelEnabled: false,
+    dbPreConfig: { schema: "api", name: "most_rows" },
+  };
+  Deno.test(name, () =>
+    withAdministeredHandler(sql, config, (administered) => {
+      const ask: Setup["ask"] = async (line, parts) => {
+        const request = await buildRequest({ line, origin: "http://h" }, parts);
+        const response = await administered.handler(request);
+        const text = await response.text();
+        return [
+          response.status,
+          text.startsWith("{") || text.startsWith("[") ? JSON.parse(text) : text,
+        ];
+      };
+      return run({ ...administered, ask });
+    }));
 }
 
 const bodies = "GET /notes?select=body&order=id";

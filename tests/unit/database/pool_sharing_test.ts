@@ -396,10 +396,10 @@ Deno.test("what is answered together and takes long is run again elsewhere, and 
   await close(opened);
 });
 
-/** A kind of write that may be cancelled. */
+/** A kind of write that may give way to others. */
 const undoable = (pace = quick()) => ({ ...plain, pace, once: true, undoable: true }) as const;
 
-Deno.test("short writes that may be cancelled share a write, but none with reads", async () => {
+Deno.test("short writes that may give way share a write, but none with reads", async () => {
   const opened = open();
   const { pool, writes } = opened;
   const first = pool.transaction(plain);
