@@ -77,6 +77,8 @@ export class SessionFooting {
   #until = 0;
   /** Something has run since that may have changed what the session is. */
   #isDoubtful = true;
+  /** Code of the database's own may have left another role or search path since both were its own. */
+  #hasRunCode = false;
 
   /**
    * What a batch begins with. `isBlock` tells that it has a BEGIN; `now` is in milliseconds. What needs
@@ -91,7 +93,8 @@ export class SessionFooting {
     },
   ): Lead {
     if (typeof wanted !== "object") {
-      const statements = this.#return(wanted === undefined);
+      const statements = wanted === undefined ? this.#returnForGood() : this.#return(false);
+      if (wanted !== undefined) this.#hasRunCode = true;
       return statements.length === 0 ? nothing : { statements, mode: null };
     }
     if (isBlock || !this.isDirect) return this.#lead(wanted, "borrow", isHurried);
@@ -124,6 +127,13 @@ export class SessionFooting {
   #lead(wanted: Footing, mode: "enter" | "borrow", isHurried: boolean): Lead {
     const first = wanted.first(mode, isHurried);
     return { statements: [...this.#return(false), ...(first === null ? [] : [first])], mode };
+  }
+
+  /** What gives the session its own role and search path again, whatever has run. */
+  #returnForGood(): readonly Statement[] {
+    if (this.#hasRunCode) this.#hasOwnRole = this.#hasOwnPath = false;
+    this.#hasRunCode = false;
+    return this.#return(true);
   }
 
   /** What gives the session its own role again, and its own search path where that is wanted. */

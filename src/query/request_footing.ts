@@ -6,12 +6,13 @@
  */
 import type { Statement } from "../database/database.ts";
 import type { Footing, FootingMode } from "../database/footing.ts";
-import { compile, param, type Sql, sql } from "../sql/fragment.ts";
+import { compile, join, param, type Sql, sql } from "../sql/fragment.ts";
 import {
   blanks,
   modes,
   requestParams,
   saying,
+  setting,
   type SettingsExtent,
   type TransactionSettings,
 } from "./settings.ts";
@@ -75,30 +76,30 @@ class RequestFooting implements Footing {
   }
 }
 
-/** How long role and search path are taken for. */
-const stays = { enter: sql`false`, borrow: sql`true` } as const;
-
-function taking(mode: "enter" | "borrow", purpose: Purpose): Sql {
-  const stay = stays[mode];
-  return sql`select set_config('search_path', ${param("")}, ${stay})${
-    modes[purpose]
-  }, set_config('role', ${param("")}, ${stay})`;
+function taking(mode: "enter" | "borrow", purpose: Purpose): readonly Sql[] {
+  const stays = mode === "enter";
+  return [
+    setting("search_path", param(""), stays),
+    ...modes[purpose],
+    setting("role", param(""), stays),
+  ];
 }
 
-function takingAndSaying(mode: "enter" | "borrow"): Sql {
-  return sql`${taking(mode, "writing")}, ${saying(blanks)}`;
+function takingAndSaying(mode: "enter" | "borrow"): readonly Sql[] {
+  return [...taking(mode, "writing"), ...saying(blanks)];
 }
 
 /** What was sent before it may have failed, and have taken back both. */
-const check = sql`select 1 / (current_setting('search_path') = ${param("")} and current_user = ${
-  param("")
-})::int, ${saying(blanks)}`;
+const check = [
+  sql`1 / (current_setting('search_path') = ${param("")} and current_user = ${param("")})::int`,
+  ...saying(blanks),
+];
 
 /** So many milliseconds a write waits for a lock that holds up others. */
-const hurry = sql`, set_config('lock_timeout', '20', true)`;
+const hurry = setting("lock_timeout", sql`'20'`);
 
-function textOf(fragment: Sql): string {
-  return compile(fragment).text;
+function textOf(columns: readonly Sql[]): string {
+  return compile(sql`select ${join(columns)}`).text;
 }
 
 const texts: Readonly<
@@ -115,8 +116,8 @@ const texts: Readonly<
     check: textOf(check),
   },
   hurrying: {
-    enter: textOf(sql`${takingAndSaying("enter")}${hurry}`),
-    borrow: textOf(sql`${takingAndSaying("borrow")}${hurry}`),
-    check: textOf(sql`${check}${hurry}`),
+    enter: textOf([...takingAndSaying("enter"), hurry]),
+    borrow: textOf([...takingAndSaying("borrow"), hurry]),
+    check: textOf([...check, hurry]),
   },
 };

@@ -7,8 +7,8 @@
 import type { Statement } from "../database/database.ts";
 import {
   compile,
-  empty,
   join,
+  literal,
   param,
   type ParamValue,
   quoteIdent,
@@ -67,12 +67,16 @@ export function settingsStatement(
     return { text: plainTexts[extent], params: plainParams(settings), use: "none" };
   }
   const { searchPath, role, roleSettings, timezone, later } = settings;
-  const fragment = sql`select set_config('search_path', ${param(searchPath)}, true)${
-    cleaning[extent]
-  }${named(roleSettings)}, ${takingRole(role)}, ${saying(requestParams(settings))}${
-    named(timezone === null ? [] : [["timezone", timezone]])
-  }${named(later)}`;
-  return { ...compile(fragment), use: "none" };
+  const all = [
+    setting("search_path", param(searchPath)),
+    ...cleaning[extent],
+    ...named(roleSettings),
+    setting("role", param(role)),
+    ...saying(requestParams(settings)),
+    ...named(timezone === null ? [] : [["timezone", timezone]]),
+    ...named(later),
+  ];
+  return { ...compile(sql`select ${join(all)}`), use: "none" };
 }
 
 /** The same settings for a transaction with a BEGIN on a connection that was set up. */
@@ -91,35 +95,31 @@ function isPlain({ roleSettings, timezone, later }: TransactionSettings): boolea
  * depend on the claims.
  */
 export function claimSettings(claims: string): Statement {
-  const fragment = sql`select set_config('request.jwt.claim.' || key, value, true)
+  const fragment = sql`select ${setConfig}('request.jwt.claim.' || key, value, true)
 from json_each_text(${param(claims)}::json)
 where key ~ '^[A-Za-z_][A-Za-z0-9_$]{0,62}$'`;
   return { ...compile(fragment), use: "none" };
 }
 
-/** Fewer statements are prepared when a setting's name is a parameter, too. */
-function named(settings: readonly Setting[]) {
-  return settings.length === 0
-    ? empty
-    : sql`, ${
-      join(settings.map(([name, value]) => sql`set_config(${param(name)}, ${param(value)}, true)`))
-    }`;
+/** Code may have left a search path on the connection that leads to other functions of the name. */
+const setConfig = sql`pg_catalog.set_config`;
+
+/** Sets something, for the transaction unless it is to stay. */
+export function setting(name: string, value: Sql, stays = false): Sql {
+  return sql`${setConfig}(${literal(name)}, ${value}, ${stays ? sql`false` : sql`true`})`;
 }
 
-function takingRole(role: string): Sql {
-  return sql`set_config('role', ${param(role)}, true)`;
+/** Fewer statements are prepared when a setting's name is a parameter, too. */
+function named(settings: readonly Setting[]): readonly Sql[] {
+  return settings.map(([name, value]) => sql`${setConfig}(${param(name)}, ${param(value)}, true)`);
 }
 
 /** Settings for what the request said, as {@linkcode requestParams} gives it. */
-export function saying([claims, method, path, headers, cookies]: readonly ParamValue[]): Sql {
-  return sql`set_config('request.jwt.claims', ${
-    param(claims!)
-  }, true), set_config('request.method', ${param(method!)}, true), set_config('request.path', ${
-    param(path!)
-  }, true), set_config('request.headers', ${
-    param(headers!)
-  }, true), set_config('request.cookies', ${param(cookies!)}, true)`;
+export function saying(said: readonly ParamValue[]): readonly Sql[] {
+  return said.map((value, index) => setting(`request.${saidNames[index]!}`, param(value)));
 }
+
+const saidNames = ["jwt.claims", "method", "path", "headers", "cookies"] as const;
 
 /** What the request said. */
 export function requestParams(settings: TransactionSettings): readonly string[] {
@@ -131,28 +131,30 @@ export function requestParams(settings: TransactionSettings): readonly string[] 
 export const blanks = ["", "", "", "", ""] as const;
 
 /** What a function may have left on the connection is gone. */
-const clean =
-  sql`, set_config('response.headers', '', true), set_config('response.status', '', true)`;
+const clean = ["response.headers", "response.status"].map((name) => setting(name, sql`''`));
 
 /** Fails unless the transaction is of that level from its beginning, whose default a function may change. */
-const committed = sql`, set_config('transaction_isolation', 'read committed', true)`;
+const committed = setting("transaction_isolation", sql`'read committed'`);
 
 /** What a transaction without BEGIN is told beside, by what it is for. */
 export const modes = {
-  reading: sql`${committed}, set_config('transaction_read_only', 'on', true)`,
+  reading: [committed, setting("transaction_read_only", sql`'on'`)],
   // Fails, too, unless the transaction may write from its beginning, which it never may on a standby.
-  writing: sql`${committed}, set_config('transaction_read_only', pg_is_in_recovery()::text, true)`,
+  writing: [
+    committed,
+    setting("transaction_read_only", sql`pg_catalog.pg_is_in_recovery()::pg_catalog.text`),
+  ],
 } as const;
 
 /**
  * Statements as short as these are run rather than compiled to machine code, unless the role or the
  * function wants it so.
  */
-const cleaning: Readonly<Record<SettingsExtent, Sql>> = {
-  block: sql`${clean}, set_config('jit', 'off', true)`,
+const cleaning: Readonly<Record<SettingsExtent, readonly Sql[]>> = {
+  block: [...clean, setting("jit", sql`'off'`)],
   chained: clean,
-  reading: sql`${clean}${modes.reading}`,
-  writing: sql`${clean}${modes.writing}`,
+  reading: [...clean, ...modes.reading],
+  writing: [...clean, ...modes.writing],
 };
 
 function plainParams(settings: TransactionSettings): readonly ParamValue[] {
@@ -160,11 +162,13 @@ function plainParams(settings: TransactionSettings): readonly ParamValue[] {
 }
 
 function plainText(extent: SettingsExtent): string {
-  return compile(
-    sql`select set_config('search_path', ${param("")}, true)${cleaning[extent]}, ${
-      takingRole("")
-    }, ${saying(blanks)}`,
-  ).text;
+  const all = [
+    setting("search_path", param("")),
+    ...cleaning[extent],
+    setting("role", param("")),
+    ...saying(blanks),
+  ];
+  return compile(sql`select ${join(all)}`).text;
 }
 
 const plainTexts: Readonly<Record<SettingsExtent, string>> = {

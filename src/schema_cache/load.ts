@@ -93,8 +93,8 @@ export function typeCatalogueQueries(
 }
 
 /** Compiling these queries just in time would take longer than running them. */
-const settingsQuery =
-  "select concat(set_config('search_path', '', true), set_config('jit', 'off', true))";
+const settingsQuery = "select pg_catalog.concat(pg_catalog.set_config('search_path', '', true), " +
+  "pg_catalog.set_config('jit', 'off', true))";
 
 /**
  * Builds the schema cache of the answers to {@linkcode schemaCacheQueries}, which are the single

@@ -3,10 +3,8 @@
  * schema cache's back, and beside code that changes the connection.
  */
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import { type Administered, withAdministeredHandler } from "../support/administered_handler.ts";
 import { delay } from "../support/delay.ts";
-import { buildRequest, type RequestParts } from "../support/request.ts";
-import { testSecret } from "../support/token.ts";
+import { type OneConnection, testOneConnection } from "../support/one_connection.ts";
 
 const sql = `
   create table api.notes (id int primary key, owner text default current_user, body text);
@@ -27,33 +25,11 @@ const sql = `
     as $$ select current_user || ' ' || current_setting('search_path') $$;
 `;
 
-interface Setup extends Administered {
-  /** Status and body, as JSON if it is that. */
-  readonly ask: (line: string, parts?: RequestParts) => Promise<readonly [number, unknown]>;
-}
+type Setup = OneConnection;
 
-/** One connection, which all requests share, and no news of changes. */
+/** No news of changes but those of the configuration. */
 function quietTest(name: string, run: (setup: Setup) => Promise<void>): void {
-  const config = {
-    dbSchemas: ["api"],
-    jwtSecret: testSecret,
-    dbPool: 1,
-    dbChannelEnabled: false,
-    dbPreConfig: { schema: "api", name: "most_rows" },
-  };
-  Deno.test(name, () =>
-    withAdministeredHandler(sql, config, (administered) => {
-      const ask: Setup["ask"] = async (line, parts) => {
-        const request = await buildRequest({ line, origin: "http://h" }, parts);
-        const response = await administered.handler(request);
-        const text = await response.text();
-        return [
-          response.status,
-          text.startsWith("{") || text.startsWith("[") ? JSON.parse(text) : text,
-        ];
-      };
-      return run({ ...administered, ask });
-    }));
+  testOneConnection(name, { sql, dbPreConfig: { schema: "api", name: "most_rows" } }, run);
 }
 
 const bodies = "GET /notes?select=body&order=id";

@@ -53,12 +53,25 @@ const cases: readonly Case[] = [
   {
     name: "does not know whether it has its own role after a failure",
     asked: [[ann], ["any"], "lose", ["any"], [undefined]],
-    leads: ["enter ann api", "reset role", "reset role", "reset search_path"],
+    leads: ["enter ann api", "reset role", "reset role", "reset role; reset search_path"],
   },
   {
     name: "has nothing to fear of failures while it is on its own",
-    asked: [["any"], "lose", ["any"], [undefined]],
-    leads: ["", "", ""],
+    asked: [["any"], "lose", ["any"]],
+    leads: ["", ""],
+  },
+  {
+    name: "gives what needs the session as it was opened just that after what may be code",
+    asked: [[undefined], ["any"], [undefined], [undefined], ["any"], [ann], [undefined]],
+    leads: [
+      "",
+      "",
+      "reset role; reset search_path",
+      "",
+      "",
+      "enter ann api",
+      "reset role; reset search_path",
+    ],
   },
   {
     name: "enters anew after a while",
@@ -85,7 +98,7 @@ const cases: readonly Case[] = [
       "reset role; reset search_path",
       "enter ann api",
       "reset role",
-      "reset search_path",
+      "reset role; reset search_path",
     ],
   },
 ];

@@ -26,27 +26,27 @@ const values = [
   '{"host":"h"}',
   "{}",
 ];
-const clean = "set_config('response.headers', '', true), " +
-  "set_config('response.status', '', true), set_config('jit', 'off', true)";
-const text = "select set_config('search_path', $1, true), " + clean +
-  ", set_config('role', $2, true), " +
-  "set_config('request.jwt.claims', $3, true), set_config('request.method', $4, true), " +
-  "set_config('request.path', $5, true), set_config('request.headers', $6, true), " +
-  "set_config('request.cookies', $7, true)";
+const clean = "pg_catalog.set_config('response.headers', '', true), " +
+  "pg_catalog.set_config('response.status', '', true), pg_catalog.set_config('jit', 'off', true)";
+const text = "select pg_catalog.set_config('search_path', $1, true), " + clean +
+  ", pg_catalog.set_config('role', $2, true), " +
+  "pg_catalog.set_config('request.jwt.claims', $3, true), pg_catalog.set_config('request.method', $4, true), " +
+  "pg_catalog.set_config('request.path', $5, true), pg_catalog.set_config('request.headers', $6, true), " +
+  "pg_catalog.set_config('request.cookies', $7, true)";
 
 Deno.test("settingsStatement sets everything in one statement, values as parameters", () => {
   deepStrictEqual(settingsStatement(plain, "block"), { text, params: values, use: "none" });
 });
 
 Deno.test("settingsStatement says what a transaction without BEGIN does not say", () => {
-  const jit = ", set_config('jit', 'off', true)";
+  const jit = ", pg_catalog.set_config('jit', 'off', true)";
   const begin = (readOnly: string) =>
-    ", set_config('transaction_isolation', 'read committed', true)" +
-    `, set_config('transaction_read_only', ${readOnly}, true)`;
+    ", pg_catalog.set_config('transaction_isolation', 'read committed', true)" +
+    `, pg_catalog.set_config('transaction_read_only', ${readOnly}, true)`;
   for (
     const [extent, readOnly] of [
       ["reading", "'on'"],
-      ["writing", "pg_is_in_recovery()::text"],
+      ["writing", "pg_catalog.pg_is_in_recovery()::pg_catalog.text"],
     ] as const
   ) {
     const said = settingsStatement(plain, extent);
@@ -68,11 +68,12 @@ Deno.test("settingsStatement sets role settings before the role and later ones a
   }, "block");
   strictEqual(
     text,
-    "select set_config('search_path', $1, true), " + clean + ", set_config($2, $3, true), " +
-      "set_config('role', $4, true), set_config('request.jwt.claims', $5, true), " +
-      "set_config('request.method', $6, true), set_config('request.path', $7, true), " +
-      "set_config('request.headers', $8, true), set_config('request.cookies', $9, true), " +
-      "set_config($10, $11, true), set_config($12, $13, true), set_config($14, $15, true)",
+    "select pg_catalog.set_config('search_path', $1, true), " + clean +
+      ", pg_catalog.set_config($2, $3, true), " +
+      "pg_catalog.set_config('role', $4, true), pg_catalog.set_config('request.jwt.claims', $5, true), " +
+      "pg_catalog.set_config('request.method', $6, true), pg_catalog.set_config('request.path', $7, true), " +
+      "pg_catalog.set_config('request.headers', $8, true), pg_catalog.set_config('request.cookies', $9, true), " +
+      "pg_catalog.set_config($10, $11, true), pg_catalog.set_config($12, $13, true), pg_catalog.set_config($14, $15, true)",
   );
   deepStrictEqual(params, [
     values[0],
