@@ -5,6 +5,7 @@
  */
 import { apiPage } from "./api_page.ts";
 import { shownConfig } from "./config/print.ts";
+import { badHost, isHostHeader } from "./http/host.ts";
 import { prometheusText } from "./observe/metrics.ts";
 import type { ReadAsset } from "./page_assets.ts";
 import { dumpSchemaCache } from "./schema_cache/dump.ts";
@@ -50,6 +51,7 @@ export function adminHandler(
     ]);
   const page = apiPage({ config: () => service.snapshot.config, readAsset });
   return async function handleAdmin(request) {
+    if (!isHostHeader(request.headers.get("host"))) return badHost(headers);
     const { pathname } = new URL(request.url);
     const shown = await page(pathname);
     if (shown !== undefined) {

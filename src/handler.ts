@@ -4,6 +4,7 @@
  * @module
  */
 import { actualHeaders, preflightHeaders } from "./http/cors.ts";
+import { badHost, isHostHeader } from "./http/host.ts";
 import type { Statement } from "./database/database.ts";
 import type { Dialect } from "./dialect.ts";
 import { errorFacts, errorResponse } from "./errors/error_response.ts";
@@ -56,6 +57,7 @@ export function serviceHandler(
     }
     const statements: Statement[] | null = snapshot.config.logQuery ? [] : null;
     const pieces = requestPieces(request);
+    if (!isHostHeader(pieces.headers["host"] ?? null)) return badHost(headersInit(own));
     const outcome = await answer(request, pieces, { context: contextOf(snapshot), statements });
     if (statements !== null) reportStatements(service, statements, outcome.reply.status);
     const cors = pieces.headers["origin"] === undefined

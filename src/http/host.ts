@@ -13,3 +13,8 @@ const characters = /^[A-Za-z0-9._~%:\[\]-]*$/;
 export function isHostHeader(value: string | null): boolean {
   return value === null || characters.test(value);
 }
+
+/** The answer to a request with another one. */
+export function badHost(headers: HeadersInit): Response {
+  return new Response("Bad Request", { status: 400, headers });
+}

@@ -6,7 +6,6 @@
 import { lookup } from "node:dns/promises";
 import { dirname, join } from "node:path";
 import { hasBody } from "../errors/http_text.ts";
-import { isHostHeader } from "../http/host.ts";
 import type { Observation } from "../observe/observation.ts";
 import { addressesOf, addressText, type Binding } from "./binding.ts";
 import { Gate } from "./gate.ts";
@@ -115,12 +114,10 @@ function attempt(start: () => Server): Server | null {
   }
 }
 
-function gatedHandler(gate: Gate, { serve, server }: ListenOptions): Deno.ServeHandler {
+function gatedHandler(gate: Gate, { serve }: ListenOptions): Deno.ServeHandler {
   return async function handle(request, info) {
     gate.arrived();
-    const response = isHostHeader(request.headers.get("host"))
-      ? sendable(request, await serve(request, new Client(info)))
-      : new Response("Bad Request", { status: 400, headers: { "Server": server } });
+    const response = sendable(request, await serve(request, new Client(info)));
     return gate.isClosing ? await gate.pass(response) : response;
   };
 }
