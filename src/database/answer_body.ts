@@ -5,6 +5,7 @@
  */
 import { BodyStream } from "./body_stream.ts";
 import type { Body } from "./database.ts";
+import { copied } from "./slab.ts";
 import type { Transport } from "./transport.ts";
 
 /** A body that was abandoned with less than this to come is read to its end. */
@@ -90,7 +91,7 @@ export class AnswerBody {
     if (this.#abandoned) return;
     if (this.#handedOut !== null) return this.#handedOut.add(bytes.slice());
     if (at === 0 && (bytes.length === this.#length || this.#isStreamed)) {
-      this.#first = bytes.slice();
+      this.#first = copied(bytes);
       return;
     }
     this.#held ??= this.#allocate();
