@@ -19,7 +19,7 @@ export type ChainPlace = "first" | "middle" | "last";
  * The server is asked to send its answers after so many: this side can work on these while the server
  * works on the next ones.
  */
-export const mostUntold = 3;
+export const mostUntold = 6;
 
 /** What is sent in one write. */
 export interface Sending {

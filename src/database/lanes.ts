@@ -19,6 +19,17 @@ const longestShared = 1;
 const fewestLanes = 2;
 const laneStep = 0.2;
 /**
+ * What keeps the server busy for fewer milliseconds has one connection: it is this side then that has
+ * more to do, and more of them share a write.
+ */
+const shortest = 0.05;
+/**
+ * Where the way to the server and back takes more milliseconds than this, several are on their way on
+ * connections of their own, one more for each so many.
+ */
+const nearest = 0.3;
+const wayStep = 0.2;
+/**
  * The same for what shares no write, for each so many milliseconds above so many from the write to the
  * answer: while that is on its way, or the server waits for its disk, others can be served.
  */
@@ -83,9 +94,14 @@ export class Lanes {
 
   #mostFor(asked: Asked): number {
     const { pace } = asked.batch;
-    const more = sharingOf(asked) !== null
-      ? (pace?.cost ?? 0) / laneStep
-      : Math.max(0, (pace?.whole ?? 0) - aloneAtLeast) / aloneStep;
+    if (sharingOf(asked) === null) {
+      const above = Math.max(0, (pace?.whole ?? 0) - aloneAtLeast);
+      return Math.min(this.#max, fewestLanes + Math.floor(above / aloneStep));
+    }
+    const cost = pace?.cost ?? null;
+    const way = Math.max(0, (this.#roundTrip.ms ?? 0) - nearest);
+    if (cost !== null && cost < shortest && way === 0) return 1;
+    const more = (cost ?? 0) / laneStep + way / wayStep;
     return Math.min(this.#max, fewestLanes + Math.floor(more));
   }
 }

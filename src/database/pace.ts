@@ -98,6 +98,11 @@ export class Pace {
 export class RoundTrip {
   #ms = Infinity;
 
+  /** Milliseconds; null before anything was noted. */
+  get ms(): number | null {
+    return this.#ms === Infinity ? null : this.#ms;
+  }
+
   /** Notes what a single batch took; returns what is left for the server. */
   without(ms: number): number {
     this.#ms = Math.min(this.#ms * 1.001, ms);
@@ -106,6 +111,8 @@ export class RoundTrip {
 
   /** What each of several batches took that were sent together and were over after so long. */
   share(ms: number, batches: number): number {
-    return Math.max(0, ms - Math.min(this.#ms, ms / batches)) / (batches - 1);
+    // Where all took less than that, it is known to be too much.
+    const way = ms < this.#ms ? ms / batches : this.#ms;
+    return (ms - way) / (batches - 1);
   }
 }

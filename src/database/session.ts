@@ -32,6 +32,8 @@ export interface SessionOptions extends PreparingOptions {
   readonly onTook?: (paces: readonly Pace[], ms: number) => void;
   /** Epoch milliseconds. */
   readonly now: () => number;
+  /** Milliseconds and parts of them since some time; `performance.now()` unless told. */
+  readonly clock?: () => number;
 }
 
 /** A batch in progress. */
@@ -73,13 +75,15 @@ export class Session {
   #setup: string | null;
   /** What the setup says of the server's process, as far as it has arrived. */
   #backend: Uint8Array[] = [];
-  /** When the last write was made. */
+  /** When the last write was made, by the clock. */
   #began = 0;
+  readonly #clock: () => number;
 
   /** `onClosed` is told when the connection is lost or destroyed, once. */
   constructor(transport: Transport, options: SessionOptions, onClosed: (reason: string) => void) {
     this.#transport = transport;
     this.#options = options;
+    this.#clock = options.clock ?? (() => performance.now());
     this.#setup = options.prepare ? options.setup ?? null : null;
     this.#writer = new StatementWriter(options);
     this.#onClosed = onClosed;
@@ -208,7 +212,7 @@ export class Session {
   #start(runs: readonly Run[]): void {
     this.#runs = runs;
     this.#position = 0;
-    this.#began = performance.now();
+    this.#began = this.#clock();
     const setup = this.#setup;
     this.#setup = null;
     this.#settingUp ||= setup !== null;
@@ -411,7 +415,7 @@ export class Session {
       if (pace === undefined || failure !== null) return;
       paces.push(pace);
     }
-    this.#options.onTook?.(paces, performance.now() - this.#began);
+    this.#options.onTook?.(paces, this.#clock() - this.#began);
   }
 
   /** One at a time, as the next one may be no implicit transaction. */

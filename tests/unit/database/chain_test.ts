@@ -193,8 +193,8 @@ const cases: readonly Case[] = [
   },
   {
     name: "the server is asked for its answers now and then",
-    batches: Array.from({ length: 5 }, () => quiet("read")),
-    said: "read read read , read read |",
+    batches: Array.from({ length: 8 }, () => quiet("read")),
+    said: "read read read read read read , read read |",
   },
   {
     name: "others are transactions by themselves",

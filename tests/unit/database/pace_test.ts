@@ -74,6 +74,9 @@ Deno.test("RoundTrip takes the time of the way off", () => {
   deepStrictEqual([way.without(2), way.without(5), way.without(1)], [0, 5 - 2 * 1.001, 0]);
   // The first of them took the time of the way, or is as quick as the others.
   deepStrictEqual([way.share(3, 2), way.share(5, 5), way.share(0.5, 5)], [2, 1, 0.1]);
+  // However much of it that is.
+  deepStrictEqual([way.share(1.25, 2), way.share(2, 5)], [0.25, 0.25]);
+  strictEqual(way.ms, 1);
 });
 
 Deno.test("Pace.isPrompt ends with what takes long when it is run behind others, for a while", () => {
