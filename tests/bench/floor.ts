@@ -32,7 +32,8 @@ export async function batchesOf(
 
 /** How a floor is measured. */
 export interface FloorOptions {
-  readonly send: BatchSource["send"];
+  /** Callers take turns with them: the service has what is as short as this wait for one connection. */
+  readonly sends: readonly BatchSource["send"][];
   readonly postmaster: number;
   readonly callers: number;
   readonly seconds: number;
@@ -41,13 +42,14 @@ export interface FloorOptions {
 /** Sends batches, as many at once as there are callers. */
 export async function measureFloor(
   batches: readonly Batch[],
-  { send, postmaster, callers, seconds }: FloorOptions,
+  { sends, postmaster, callers, seconds }: FloorOptions,
 ): Promise<LoadFigures> {
   const took: number[] = [];
   const ownBefore = process.cpuUsage();
   const postgresBefore = await processTime(postmaster);
   const began = performance.now();
   const call = async (_: unknown, caller: number) => {
+    const send = sends[caller % sends.length]!;
     for (let turn = caller; performance.now() - began < seconds * 1000; turn += callers) {
       const batch = batches[turn % batches.length]!;
       const sent = performance.now();

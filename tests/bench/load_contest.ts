@@ -27,9 +27,11 @@ export async function contestLoads(bench: Bench): Promise<readonly LoadStanding[
   if (cases.length === 0) return [];
   await using servers = await startServers(bench);
   await using source = await openBatchSource(serverConfig(bench.postgres));
+  await using second = await openBatchSource(serverConfig(bench.postgres));
   const results: LoadStanding[] = [];
   for (const each of cases) {
-    results.push(await contestLoad(each, { bench, servers: servers.all, source }));
+    const sources = [source, second] as const;
+    results.push(await contestLoad(each, { bench, servers: servers.all, sources }));
   }
   return results;
 }
@@ -37,7 +39,8 @@ export async function contestLoads(bench: Bench): Promise<readonly LoadStanding[
 interface Field {
   readonly bench: Bench;
   readonly servers: readonly BenchServer[];
-  readonly source: BatchSource;
+  /** Of the floor's batches, and of connections that send them. */
+  readonly sources: readonly [BatchSource, BatchSource];
 }
 
 async function contestLoad(each: LoadCase, field: Field): Promise<LoadStanding> {
@@ -69,10 +72,11 @@ async function contestLoad(each: LoadCase, field: Field): Promise<LoadStanding> 
 
 async function floorOf(
   { request }: LoadCase,
-  { bench, source }: Field,
+  { bench, sources }: Field,
 ): Promise<Contender<LoadField>> {
   const { postmaster, options } = bench;
-  const batches = await batchesOf(request, source);
-  const common = { send: source.send, postmaster, callers: options.connections };
+  const batches = await batchesOf(request, sources[0]);
+  const sends = sources.map(({ send }) => send);
+  const common = { sends, postmaster, callers: options.connections };
   return { name: "floor", run: (seconds) => measureFloor(batches, { ...common, seconds }) };
 }
