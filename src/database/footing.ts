@@ -69,7 +69,7 @@ export class SessionFooting {
   /** The session has its own role, or search path: that with which it was opened. */
   #hasOwnRole = true;
   #hasOwnPath = true;
-  /** It was on another footing than its own once. */
+  /** It was on another footing than its own once, or may have been. */
   #hasMoved = false;
   #role = "";
   #searchPath = "";
@@ -94,7 +94,7 @@ export class SessionFooting {
   ): Lead {
     if (typeof wanted !== "object") {
       const statements = wanted === undefined ? this.#returnForGood() : this.#return(false);
-      if (wanted !== undefined) this.#hasRunCode = true;
+      if (wanted !== undefined) this.#hasRunCode = this.#hasMoved = true;
       return statements.length === 0 ? nothing : { statements, mode: null };
     }
     if (isBlock || !this.isDirect) return this.#lead(wanted, "borrow", isHurried);
@@ -116,7 +116,7 @@ export class SessionFooting {
     return lead;
   }
 
-  /** Where the session is, is not known any more. */
+  /** Where the session is, is not known any more: what was changed may have been taken back. */
   lose(): void {
     this.#isDoubtful = true;
     if (!this.#hasMoved) return;

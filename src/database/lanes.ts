@@ -23,6 +23,8 @@ const laneStep = 0.2;
  * more to do, and more of them share a write.
  */
 const shortest = 0.05;
+/** Not for so many batches after one that was short by its kind and took long: others were behind it. */
+const unsteady = 1000;
 /**
  * Where the way to the server and back takes more milliseconds than this, several are on their way on
  * connections of their own, one more for each so many.
@@ -50,6 +52,8 @@ export class Lanes {
   #taken = 0;
   /** How much of all lanes is taken up, from 0 to 1 or a little more. */
   #load = 0;
+  /** For how many batches a single connection is not enough. */
+  #unsteady = 0;
 
   /** `max` is the number of connections that there may be. */
   constructor(max: number) {
@@ -69,6 +73,12 @@ export class Lanes {
     return part;
   }
 
+  /** Frees a lane of what takes long after all. */
+  giveUp(part: number): void {
+    this.leave(part);
+    this.#unsteady = unsteady;
+  }
+
   /** Frees a lane, of which {@linkcode enter} gave the part. */
   leave(part: number): void {
     this.#taken--;
@@ -84,6 +94,7 @@ export class Lanes {
 
   /** Notes how long batches took that were sent in one write. */
   took(paces: readonly Pace[], ms: number): void {
+    this.#unsteady = Math.max(0, this.#unsteady - paces.length);
     if (paces.length === 1) {
       paces[0]!.noteWhole(ms);
       return paces[0]!.note(this.#roundTrip.without(ms), "alone");
@@ -100,7 +111,8 @@ export class Lanes {
     }
     const cost = pace?.cost ?? null;
     const way = Math.max(0, (this.#roundTrip.ms ?? 0) - nearest);
-    if (cost !== null && cost < shortest && way === 0) return 1;
+    const isLone = cost !== null && cost < shortest && way === 0 && this.#unsteady === 0;
+    if (isLone) return 1;
     const more = (cost ?? 0) / laneStep + way / wayStep;
     return Math.min(this.#max, fewestLanes + Math.floor(more));
   }

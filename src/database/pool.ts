@@ -371,7 +371,7 @@ class Pool implements Database {
     for (const member of [...this.#members]) {
       if (member.running.length === 0) continue;
       if (member.began <= now - longestShort) this.#lookAtLongRun(member);
-      if (member.began <= now - longestInLane) this.#leaveLane(member);
+      if (member.began <= now - longestInLane) this.#leaveLane(member, "late");
     }
     if (this.#idle.length > 0 && this.#queue.size > 0) this.#serve();
     this.#listenToWaiting();
@@ -395,8 +395,9 @@ class Pool implements Database {
     if (member.began <= performance.now() - longestForNobody) cancel(member);
   }
 
-  #leaveLane(member: Member): void {
-    if (member.lane !== null) this.#lanes.leave(member.lane);
+  #leaveLane(member: Member, when: "in time" | "late" = "in time"): void {
+    if (member.lane !== null && when === "late") this.#lanes.giveUp(member.lane);
+    else if (member.lane !== null) this.#lanes.leave(member.lane);
     member.lane = null;
   }
 

@@ -222,6 +222,7 @@ export class Session {
 
   /** Ends the transaction of a run in a write of its own. */
   #end(run: Run, end: Ending): void {
+    if (end === "rollback") this.#footing.lose();
     this.#transport.write(this.#writer.write([run], () => [ending(end)], null));
   }
 
@@ -399,7 +400,8 @@ export class Session {
   }
 
   /** The server goes on with the next run, or has nothing left to do. */
-  #finished({ task: { batch: { pace } }, body, failure }: Run): void {
+  #finished({ task: { batch: { pace, end } }, body, failure }: Run): void {
+    if (end === "rollback") this.#footing.lose();
     if (failure === null) pace?.ended(true);
     if ((body.length ?? 0) > largestHeld) pace?.refuse();
     if (++this.#position < this.#runs.length) return;

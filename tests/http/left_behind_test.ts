@@ -2,6 +2,7 @@
  * What functions leave behind on the connection, and what those are told that come after them.
  */
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
+import type { Observation } from "../../src/observe/observation.ts";
 import { type OneConnection, testOneConnection } from "../support/one_connection.ts";
 import type { RequestParts } from "../support/request.ts";
 
@@ -254,19 +255,38 @@ leftTest(
 );
 
 for (const name of ["search_path", "role"]) {
-  leftTest(`the service itself asks nothing on a ${name} that is left behind`, async (setup) => {
+  const failures: unknown[] = [];
+  const observe = (event: Observation) => {
+    if (event.kind === "database-config-failed") failures.push(event);
+  };
+  const title = `the service itself asks nothing on a ${name} that is left behind`;
+  testOneConnection(title, { sql, observe }, async (setup) => {
     const { ask, admin, handler } = setup;
-    await admin.query(trap);
     const value = name === "role" ? "writer" : "trap,%20pg_catalog,%20api";
     const lay = async () => {
       strictEqual((await ask(`GET /rpc/leave?name=${name}&value=${value}`))[0], 200);
     };
-    await admin.query("create table api.later (id int); grant select on api.later to anon");
-    await lay();
-    await handler.reloadConfig();
-    await lay();
+    await admin.query(`${trap}; create table api.later (id int); grant select on api.later to anon;
+      create function api.timeout() returns text stable language sql
+        as $$ select current_setting('lock_timeout') $$`);
     await handler.reloadSchema();
-    deepStrictEqual(await ask("GET /later"), [200, []]);
+    const role = `clerk_${crypto.randomUUID().slice(0, 8)}`;
+    await admin.query(`create role ${role}; grant ${role} to authenticator;
+      alter role ${role} set lock_timeout = '1234ms'; grant usage on schema api to ${role}`);
+    try {
+      for (let turn = 0; turn < 2; turn++) {
+        await lay();
+        // It asks several things, whose transactions are rolled back.
+        await handler.reloadConfig();
+        deepStrictEqual(await ask("GET /rpc/timeout", { as: role }), [200, '"1234ms"']);
+        await lay();
+        await handler.reloadSchema();
+        deepStrictEqual(await ask("GET /later"), [200, []]);
+      }
+      deepStrictEqual(failures, []);
+    } finally {
+      await admin.query(`drop owned by ${role}; drop role ${role}`);
+    }
   });
 }
 

@@ -17,7 +17,7 @@ export interface OneConnection extends Administered {
 /** Registers a test over a database that was given `sql`. There is no news of changes. */
 export function testOneConnection(
   name: string,
-  { sql, ...config }: { readonly sql: string } & Pick<HandlerOptions, "dbPreConfig">,
+  { sql, ...config }: { readonly sql: string } & Pick<HandlerOptions, "dbPreConfig" | "observe">,
   run: (setup: OneConnection) => Promise<void>,
 ): void {
   const all = {

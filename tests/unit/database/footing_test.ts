@@ -57,8 +57,20 @@ const cases: readonly Case[] = [
   },
   {
     name: "has nothing to fear of failures while it is on its own",
-    asked: [["any"], "lose", ["any"]],
-    leads: ["", ""],
+    asked: [[undefined], "lose", [undefined], ["any"]],
+    leads: ["", "", ""],
+  },
+  {
+    name: "is on its own again after a failure that took that back",
+    asked: [["any"], [undefined], "lose", [undefined], ["any"], "lose", ["any"], ["any"]],
+    leads: [
+      "",
+      "reset role; reset search_path",
+      "reset role; reset search_path",
+      "",
+      "reset role",
+      "",
+    ],
   },
   {
     name: "gives what needs the session as it was opened just that after what may be code",

@@ -185,6 +185,33 @@ for (const [name, cost, way, connections] of lanes) {
   });
 }
 
+Deno.test("short reads have two connections for a while after one that took long", async () => {
+  const opened = await openIdle(6);
+  const { pool } = opened;
+  const pace = quick();
+  for (let turn = 0; turn < 2; turn++) pace.note(0.02, "shared");
+  const read = () => pool.transaction({ ...plain, pace });
+  const slow = read();
+  await settle(40);
+  await serveAll(opened);
+  await slow;
+  const all = Array.from({ length: 8 }, read);
+  strictEqual(pool.counts().inUse, 2);
+  await serveAll(opened);
+  await Promise.all(all);
+  for (let turn = 0; turn < 1000; turn++) {
+    const one = read();
+    await Promise.resolve();
+    opened.serve();
+    await one;
+  }
+  const later = Array.from({ length: 8 }, read);
+  strictEqual(pool.counts().inUse, 1);
+  await serveAll(opened);
+  await Promise.all(later);
+  await close(opened);
+});
+
 Deno.test("short batches of all kinds go in the order in which they came", async () => {
   const opened = await openIdle(6);
   const { pool, serve } = opened;
