@@ -108,7 +108,7 @@ export interface Body {
 export const versionBatch: Batch = {
   access: "read only",
   isolation: "read committed",
-  statements: [{ text: "select pg_catalog.version()", params: [], use: "rows" }],
+  statements: [{ text: "select version()", params: [], use: "rows" }],
   end: "commit",
   stream: false,
 };
