@@ -66,16 +66,11 @@ export function settingsStatement(
   if (isPlain(settings)) {
     return { text: plainTexts[extent], params: plainParams(settings), use: "none" };
   }
-  const { searchPath, role, roleSettings, timezone, later } = settings;
-  const all = [
-    setting("search_path", param(searchPath)),
-    ...cleaning[extent],
-    ...named(roleSettings),
-    setting("role", param(role)),
-    ...saying(requestParams(settings)),
-    ...named(timezone === null ? [] : [["timezone", timezone]]),
-    ...named(later),
-  ];
+  const { roleSettings, timezone, later } = settings;
+  const all = columns(extent, plainParams(settings), {
+    beforeRole: named(roleSettings),
+    after: [...named(timezone === null ? [] : [["timezone", timezone]]), ...named(later)],
+  });
   return { ...compile(sql`select ${join(all)}`), use: "none" };
 }
 
@@ -162,13 +157,24 @@ function plainParams(settings: TransactionSettings): readonly ParamValue[] {
 }
 
 function plainText(extent: SettingsExtent): string {
-  const all = [
-    setting("search_path", param("")),
-    ...cleaning[extent],
-    setting("role", param("")),
-    ...saying(blanks),
-  ];
+  const all = columns(extent, ["", "", ...blanks], { beforeRole: [], after: [] });
   return compile(sql`select ${join(all)}`).text;
+}
+
+/** All that is set, in order: what {@linkcode plainParams} gives, and what some requests have beside. */
+function columns(
+  extent: SettingsExtent,
+  [searchPath, role, ...said]: readonly ParamValue[],
+  { beforeRole, after }: { readonly beforeRole: readonly Sql[]; readonly after: readonly Sql[] },
+): readonly Sql[] {
+  return [
+    setting("search_path", param(searchPath!)),
+    ...cleaning[extent],
+    ...beforeRole,
+    setting("role", param(role!)),
+    ...saying(said),
+    ...after,
+  ];
 }
 
 const plainTexts: Readonly<Record<SettingsExtent, string>> = {

@@ -79,7 +79,7 @@ Deno.test("log-query tells the SQL of each request before the request, and no va
       await service.fetch("GET /items?id=eq.2");
       await service.fetch("GET /items?id=eq.y");
       await service.stdout.waitFor(/id=eq\.y/);
-      await service.stderr.waitFor(/select pg_catalog.set_config/, { after: from });
+      await service.stderr.waitFor(/select pg_catalog\.set_config/, { after: from });
       const settings = texts(service.stderr.all, from)
         .filter((line) => line.startsWith("select pg_catalog.set_config"));
       strictEqual(settings.length, 1);
