@@ -77,7 +77,8 @@ function planAll(scope: FieldScope, expanded: boolean): readonly ReadItem[] {
   return relation.columns.map(({ name }) => columnItem(plainField(name), scope));
 }
 
-function plainField(name: string): SelectField {
+/** A column by its name, as if the select list named it alone. */
+export function plainField(name: string): SelectField {
   return {
     kind: "field",
     field: { name, path: [] },

@@ -8,7 +8,7 @@ import type { Relationship, SchemaCache } from "../schema_cache/schema_cache.ts"
 import type { Aliases } from "./aliases.ts";
 import { planCondition } from "./conditions.ts";
 import { settlePresence } from "./embed_presence.ts";
-import { type FieldScope, planField, planItems } from "./fields.ts";
+import { type FieldScope, plainField, planField, planItems } from "./fields.ts";
 import { hasSpreadAggregate, spreadsMany } from "./level_checks.ts";
 import { addressOf, type EmbedItem } from "./levels.ts";
 import { orderRows } from "./order_rows.ts";
@@ -71,7 +71,7 @@ export function planNode(level: AnyLevel, context: NodeContext): ReadNode {
     items: planItems(level.fields, scope, { expanded }),
     conditions,
     order,
-    orderSources: orderSources(order, embeds, { grouped, level, aliases }),
+    orderSources: orderSources(order, embeds, { grouped, level, context }),
     window,
     embeds,
     grouped,
@@ -179,10 +179,10 @@ function windowFor(level: AnyLevel, { windows }: NodeContext): RowWindow {
 function orderSources(
   order: readonly PlannedOrder[],
   embeds: readonly Embed[],
-  { grouped, level, aliases }: {
+  { grouped, level, context: { aliases, cache } }: {
     readonly grouped: boolean;
     readonly level: AnyLevel;
-    readonly aliases: Aliases;
+    readonly context: NodeContext;
   },
 ): readonly OrderSource[] {
   const keys = new Map<number, Set<string>>();
@@ -195,7 +195,25 @@ function orderSources(
     else known.add(term.key);
   }
   return Array.from(keys, ([embed, wanted]) => {
-    const alias = aliases(level.children[embed]!.origin.name);
-    return { embed, alias, node: orderRows(embeds[embed]!, wanted) };
+    const child = level.children[embed]!;
+    const alias = aliases(child.origin.name);
+    const source = sortableEmbed(embeds[embed]!, child, wanted, cache);
+    return { embed, alias, node: orderRows(source, wanted) };
   });
+}
+
+/**
+ * Gives an embed that selects nothing the columns that an order names: all columns of its relation
+ * are open to the order then, and computed fields too.
+ */
+function sortableEmbed(
+  embed: Embed,
+  { relation }: EmbeddedLevel,
+  names: ReadonlySet<string>,
+  cache: SchemaCache,
+): Embed {
+  if (embed.visible) return embed;
+  const scope: FieldScope = { relation, untypedRow: null, cache };
+  const items = planItems([...names].map(plainField), scope, { expanded: false });
+  return { ...embed, node: { ...embed.node, items } };
 }

@@ -14,6 +14,8 @@ const failure = (
   { details = null, hint = null }: { details?: string | null; hint?: string | null } = {},
 ) => ({ code, message, details, hint });
 
+const ids = (...ids: readonly number[]) => ids.map((id) => ({ id }));
+
 const notEmbedded = (name: string) =>
   failure("SVC108", `'${name}' is not an embedded resource in this request`, {
     hint: `Verify that '${name}' is included in the 'select' query parameter.`,
@@ -276,6 +278,55 @@ suite.rows("parents are ordered by a related column", [
     ),
   ],
   ["GET /tools?select=id&order=makers(name)", {}, 400, notEmbedded("makers")],
+  ["GET /tools?select=id,makers()&order=makers(name).desc.nullslast,id", {}, 200, ids(3, 1, 2, 4)],
+  ["GET /tools?select=id,makers!inner()&order=makers(name).desc,id", {}, 200, ids(3, 1, 2)],
+  [
+    "GET /tools?select=id,m:makers()&m.city=eq.Kobe&order=m(city),id&limit=2&offset=1",
+    exact,
+    206,
+    ids(1, 2),
+    { "Content-Range": "1-2/4" },
+  ],
+  [
+    "GET /tools?select=id,...makers()&order=makers(name).desc.nullslast,id",
+    {},
+    200,
+    ids(3, 1, 2, 4),
+  ],
+  ["GET /tools?select=id,makers(tools())&order=makers(id).desc,id", {}, 200, ids(4, 3, 1, 2)],
+  [
+    "GET /makers?select=tools(id,manuals())&id=eq.1&tools.order=manuals(pages).desc",
+    {},
+    200,
+    [{ tools: [{ id: 2 }, { id: 1 }] }],
+  ],
+  ["GET /manuals?select=tool_id,tools()&order=tools(spec->w->kg).desc", {}, 200, [
+    { tool_id: 2 },
+    { tool_id: 1 },
+  ]],
+  ["GET /manuals?select=tool_id,tools()&order=tools(shout)", {}, 200, [
+    { tool_id: 2 },
+    { tool_id: 1 },
+  ]],
+  ["GET /makers?select=id,latest()&order=latest(price).desc.nullslast", {}, 200, ids(1, 2, 3)],
+  ["GET /makers?select=id,latest()&order=latest(shout).nullsfirst", {}, 200, ids(3, 1, 2)],
+  ["GET /rpc/cheap_tools?below=100&select=id,makers()&order=makers(name).desc,id", {}, 200, [
+    { id: 3 },
+    { id: 1 },
+    { id: 2 },
+  ]],
+  [
+    "PATCH /tools?select=id,makers()&id=lt.4&order=makers(name).desc,id",
+    { as: "writer", body: { price: 1 }, headers: { Prefer: "return=representation" } },
+    200,
+    ids(3, 1, 2),
+  ],
+  [
+    "GET /tools?select=id,makers()&order=makers(missing)",
+    {},
+    400,
+    failure("42703", "column makers_1.missing does not exist"),
+  ],
   ["GET /tools?select=id,m:makers(name)&order=makers(name)", {}, 400, notEmbedded("makers")],
   [
     "GET /makers?select=id,tools(name)&order=tools(name)",
