@@ -16,24 +16,23 @@ export interface ApiPageOptions {
   readonly readAsset: (name: AssetName) => Promise<Uint8Array<ArrayBuffer>>;
 }
 
-/** Makes what answers the page's paths; undefined for any other path. */
+/** Returns what answers each path of the page. */
 export function apiPage(
   { config, readAsset }: ApiPageOptions,
-): (path: string) => Promise<Response> | undefined {
+): ReadonlyMap<string, () => Promise<Response>> {
   const text = (body: string, type: string) => Promise.resolve(respond(body, type));
   const asset = (name: AssetName, type: string) =>
     readAsset(name).then(
       (bytes) => respond(bytes, type),
       () => respond("The page's files could not be downloaded.\n", plain, 502),
     );
-  const routes: ReadonlyMap<string, () => Promise<Response>> = new Map([
+  return new Map([
     ["/", () => text(html(config()), "text/html; charset=utf-8")],
     ["/page.js", () => text(script, javascript)],
     ["/page.css", () => text(style, css)],
     ["/swagger-ui.css", () => asset("swagger-ui.css", css)],
     ["/swagger-ui-bundle.js", () => asset("swagger-ui-bundle.js", javascript)],
   ]);
-  return (path) => routes.get(path)?.();
 }
 
 const plain = "text/plain; charset=utf-8";

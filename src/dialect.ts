@@ -60,6 +60,8 @@ export interface Dialect {
   readonly notServingStatus: 500 | 503;
   /** Whether the admin server shows the configuration. */
   readonly configPage: "shown" | "absent";
+  /** Whether the admin server shows the schema cache to this machine alone, or to any peer. */
+  readonly schemaCachePage: "guarded" | "open";
 
   /** `limit` and `offset` of PATCH and DELETE: they limit what is changed, or are ignored. */
   readonly limitedChanges: "limited" | "ignored";
@@ -98,6 +100,7 @@ export const svcDialect: Dialect = {
   missingTrace: "nothing",
   notServingStatus: 503,
   configPage: "shown",
+  schemaCachePage: "guarded",
   limitedChanges: "limited",
   embedFilters: "refused",
   toManySpreads: "refused",
@@ -142,6 +145,7 @@ export const pgrstDialect: Dialect = {
   missingTrace: "empty",
   notServingStatus: 500,
   configPage: "absent",
+  schemaCachePage: "open",
   limitedChanges: "ignored",
   embedFilters: "column",
   toManySpreads: "arrays",

@@ -38,5 +38,6 @@ export async function serveFile(request: Request): Promise<Response> {
 
 if (import.meta.main) {
   const onListen = ({ port }: Deno.NetAddr) => console.log(`Open http://localhost:${port}/`);
-  Deno.serve({ port: Number(Deno.env.get("PORT") ?? 3000), onListen }, serveFile);
+  const port = Number(Deno.env.get("PORT") ?? 3000);
+  Deno.serve({ hostname: "127.0.0.1", port, onListen }, serveFile);
 }

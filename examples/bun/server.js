@@ -9,6 +9,7 @@
 import { handler } from "../../dist/svc.js";
 
 const server = Bun.serve({
+  hostname: "127.0.0.1",
   port: Number(process.env.PORT ?? 3000),
   // Seconds without a byte; the database decides how long a request may take.
   idleTimeout: 0,

@@ -10,6 +10,7 @@ import { handler } from "../../mod.ts";
 const prefix = "/api";
 
 const options: Deno.ServeTcpOptions = {
+  hostname: "127.0.0.1",
   port: Number(Deno.env.get("PORT") ?? 3000),
   onListen: ({ port }) => console.log(`Listening on http://localhost:${port}/`),
 };

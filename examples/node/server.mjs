@@ -25,7 +25,7 @@ const server = createServer(async (incoming, outgoing) => {
   }
 });
 
-server.listen(Number(process.env.PORT ?? 3000), () => {
+server.listen(Number(process.env.PORT ?? 3000), "127.0.0.1", () => {
   console.log(`Listening on http://localhost:${server.address().port}/`);
 });
 

@@ -53,6 +53,11 @@ export function isHost(value: string): boolean {
   return /^(?:\*|[*!][46]|[A-Za-z0-9._:%-]+)$/.test(value);
 }
 
+/** Returns whether a text is a host's name without a port: `admin.example.com`. */
+export function isHostName(value: string): boolean {
+  return /^[A-Za-z0-9_](?:[A-Za-z0-9._-]*[A-Za-z0-9_])?$/.test(value);
+}
+
 /** Returns whether a text may be a role path; authentication parses it whole. */
 export function startsRolePath(value: string): boolean {
   return value.startsWith("$") || value.startsWith(".");

@@ -10,6 +10,7 @@ import {
   checkSchema,
   isHeaderName,
   isHost,
+  isHostName,
   isOrigin,
   isProxyUri,
   isSettingName,
@@ -109,13 +110,28 @@ const port = integer({ min: 0, max: 65535 });
 const seconds = (min: number) => integer({ min, max: 2_147_483 });
 
 export const options = {
+  "admin-allowed-hosts": option({
+    codec: list({
+      expected: "host names in quotes, separated by commas",
+      empty: "unset",
+      check: isHostName,
+    }),
+    default: null,
+    reloadable: true,
+    inDatabase: false,
+    doc:
+      "Names, beside `localhost` and addresses, by which the inner paths of the admin server may " +
+      "be called.",
+    example: '"admin.example.com"',
+    extension: true,
+  }),
   "admin-server-host": option({
     codec: host,
     default: { sameAs: "server-host" },
     reloadable: false,
     inDatabase: false,
     doc: "Host that the admin server binds to.",
-    example: '"localhost"',
+    example: '"127.0.0.1"',
   }),
   "admin-server-port": option({
     codec: port,

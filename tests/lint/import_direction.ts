@@ -38,6 +38,7 @@ const ranks: readonly (readonly string[])[] = [
     "src/handler.ts",
     "src/reload.ts",
     "src/admin.ts",
+    "src/admin_access.ts",
     "src/api_page.ts",
     "src/cli.ts",
     "src/lazy_handler.ts",

@@ -168,14 +168,17 @@ Deno.test("--ready asks the admin server of the configuration", async () => {
 /** What the dump of each example says beside the defaults. */
 const examples: Readonly<Record<string, readonly string[]>> = {
   todos: [
+    'admin-server-host = "127.0.0.1"',
     "admin-server-port = 3001",
     'db-anon-role = "web_anon"',
     'db-embedded-init = "todos.sql"',
     'db-schemas = "api"',
     'db-uri = "pglite://memory"',
     'jwt-secret = "an-example-secret-of-32-characters-or-more"',
+    'server-host = "127.0.0.1"',
   ],
   weather: [
+    'admin-server-host = "127.0.0.1"',
     "admin-server-port = 3001",
     'db-anon-role = "web_anon"',
     'db-embedded-init = "weather.sql"',
@@ -183,6 +186,7 @@ const examples: Readonly<Record<string, readonly string[]>> = {
     'db-schemas = "api"',
     'db-uri = "pglite://memory"',
     'jwt-secret = "an-example-secret-of-32-characters-or-more"',
+    'server-host = "127.0.0.1"',
   ],
 };
 

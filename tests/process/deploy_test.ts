@@ -27,7 +27,12 @@ Deno.test("the compose file configures a service that can be asked whether it is
     port: 3000,
     reusePort: false,
   });
-  strictEqual(adminBinding(config)?.kind, "tcp");
+  deepStrictEqual(adminBinding(config), {
+    kind: "tcp",
+    host: "127.0.0.1",
+    port: 3001,
+    reusePort: false,
+  });
   const uri = new URL(config.dbUri);
   deepStrictEqual([uri.hostname, uri.username], ["db", "authenticator"]);
   const roles = read("init/roles.sql");

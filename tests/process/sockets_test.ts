@@ -126,6 +126,31 @@ Deno.test("in PostgREST's dialect a socket that is gone makes 500", async () => 
 
 const hasIpv6 = Object.values(networkInterfaces()).flat().some((found) => found?.family === "IPv6");
 
+/** An address of this machine that is no loopback address. */
+const outerAddress = Object.values(networkInterfaces()).flat()
+  .find((found) => found !== undefined && !found.internal && found.family === "IPv4")?.address;
+
+Deno.test({
+  name: "inner paths of the admin server answer loopback peers only",
+  ignore: outerAddress === undefined,
+  fn: async () => {
+    await using service = await startService({ ...unreachable, "admin-server-host": "*4" });
+    await service.listening();
+    const port = Number(new URL(service.adminOrigin).port);
+    const statusAt = async (hostname: string, path: string, host: string) => {
+      using connection = await HttpConnection.connect({ hostname, port });
+      const request = requestBytes(`GET ${path}`, { headers: { Host: `${host}:${port}` } });
+      return (await connection.exchange(request, "GET")).status;
+    };
+    for (const path of ["/", "/config", "/schema_cache"]) {
+      strictEqual(await statusAt("127.0.0.1", path, "localhost"), 200, path);
+      strictEqual(await statusAt("127.0.0.1", path, "evil.example"), 403, path);
+      strictEqual(await statusAt(outerAddress!, path, outerAddress!), 403, path);
+    }
+    strictEqual(await statusAt(outerAddress!, "/live", "evil.example"), 200);
+  },
+});
+
 /** What each host is shown as, and the addresses that reach it. */
 const hosts: readonly (readonly [host: string, shown: string, reached: readonly string[]])[] = [
   ["*", "0.0.0.0", ["127.0.0.1"]],

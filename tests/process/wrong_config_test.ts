@@ -27,6 +27,7 @@ const schemas = list("schemas in quotes, separated by commas");
 
 /** A value that each option refuses, as it stands in the file, and what is said of it. */
 const wrong: Readonly<Record<OptionKey, readonly [value: string, problem: string]>> = {
+  "admin-allowed-hosts": list("host names in quotes, separated by commas"),
   "admin-server-host": host,
   "admin-server-port": whole("from 0 to 65535"),
   "admin-server-unix-socket": path,

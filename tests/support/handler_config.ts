@@ -11,7 +11,7 @@ import { defaultText } from "../../src/config/print.ts";
 const file = new URL("../../src/config/handler_config.ts", import.meta.url);
 
 /** Options that only a process of its own has a use for. */
-const ofProcess = /^(admin-server-|log-|server-(host|port|reuseport|unix)|db-embedded-init$)/;
+const ofProcess = /^(admin-|log-|server-(host|port|reuseport|unix)|db-embedded-init$)/;
 /** Options that `HandlerOptions` describes itself. */
 const described: ReadonlySet<string> = new Set(["db-uri", "db-schemas", "dialect", "jwt-secret"]);
 

@@ -54,13 +54,18 @@ export class HttpConnection implements Disposable {
     this.#conn = conn;
   }
 
-  /** Connects to a port of this machine, or to the path of a Unix socket. Rejects when nobody listens. */
-  static async connect(place: number | string): Promise<HttpConnection> {
-    return new HttpConnection(
-      typeof place === "number"
-        ? await Deno.connect({ hostname: "127.0.0.1", port: place })
-        : await Deno.connect({ transport: "unix", path: place }),
-    );
+  /**
+   * Connects to an address, to a port of 127.0.0.1, or to the path of a Unix socket. Rejects when
+   * nobody listens.
+   */
+  static async connect(
+    place: number | string | { readonly hostname: string; readonly port: number },
+  ): Promise<HttpConnection> {
+    if (typeof place === "string") {
+      return new HttpConnection(await Deno.connect({ transport: "unix", path: place }));
+    }
+    const address = typeof place === "number" ? { hostname: "127.0.0.1", port: place } : place;
+    return new HttpConnection(await Deno.connect({ ...address }));
   }
 
   /** False after the server's `Connection: close`, or an error. */

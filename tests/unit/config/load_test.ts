@@ -24,6 +24,7 @@ Deno.test("loadConfig takes the defaults", () => {
   deepStrictEqual(
     load({ environment: neededVariables }),
     {
+      adminAllowedHosts: null,
       adminServerHost: "*4",
       adminServerPort: null,
       adminServerUnixSocket: null,

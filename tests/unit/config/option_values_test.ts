@@ -196,9 +196,23 @@ const proxy = "Malformed proxy uri, a correct example: https://example.com:8443/
 const schemas = "expected schemas in quotes, separated by commas";
 const settings = "names of settings in quotes, separated by commas";
 const origins = 'origins in quotes, separated by commas, such as "https://example.com"';
+const hostNames = "host names in quotes, separated by commas";
 const secret32 = "reallyreallyreallyreallyverysafe";
 
 const cases: Readonly<Record<OptionKey, Cases>> = {
+  "admin-allowed-hosts": {
+    accepted: [
+      ["admin.example.com", ["admin.example.com"]],
+      ["a, B_1.x", ["a", "B_1.x"]],
+    ],
+    rejected: [
+      ...lists(hostNames).rejected.slice(1),
+      ['"a:3001"', `expected ${hostNames}, got "a:3001"`],
+      ['"http://a"', `expected ${hostNames}, got "http://a"`],
+      ['"*.example.com"', `expected ${hostNames}, got "*.example.com"`],
+      ['".a"', `expected ${hostNames}, got ".a"`],
+    ],
+  },
   "admin-server-host": hosts,
   "admin-server-port": bounded(0, 65535),
   "admin-server-unix-socket": sockets,
