@@ -4,6 +4,7 @@ import { renderConditions, renderOrder, whereClause } from "../../../src/query/c
 import type { Filter, LogicTree, Operation } from "../../../src/request/query_types.ts";
 import { compile, ident } from "../../../src/sql/fragment.ts";
 import { api, by, cache, filter, group, isNull, place, relation } from "../../support/reading.ts";
+import { assertLinearTime } from "../../support/linear_time.ts";
 
 const things = relation("things", "id:integer doc:tsvector search:api.doc spec:json body");
 const tools = cache.relation(api("tools"))!;
@@ -204,9 +205,11 @@ Deno.test("renderOrder sorts by columns and places in them", () => {
   deepStrictEqual(params, ["a", "0"]);
 });
 
-Deno.test("renderConditions joins paths of thousands of steps in no time", () => {
-  const steps = Array.from({ length: 20_000 }, () => ["->", "a"]).flat();
-  const start = performance.now();
-  where([filter(place("spec", ...steps), ["eq", "v"])]);
-  deepStrictEqual(performance.now() - start < 1000, true);
+Deno.test("renderConditions() joins the steps of a path in linear time", () => {
+  const make = (count: number) => {
+    const steps = Array.from({ length: count }, () => ["->", "a"]).flat();
+    return filter(place("spec", ...steps), ["eq", "v"]);
+  };
+  const run = (condition: Filter) => where([condition]);
+  assertLinearTime("renderConditions", { size: 20_000, make, run });
 });
