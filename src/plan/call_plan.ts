@@ -158,11 +158,14 @@ export function overloadsWithoutArguments(
   return callable || candidates.length === 0 ? [chooseRoutine(given, cache)] : candidates;
 }
 
+/** The single unnamed parameter has the empty name: `{"":1}` names it, and it may be left out. */
 function matchesNames({ parameters }: Routine, given: Given): boolean {
-  if (parameters.length === 0) return given.keys.length === 0 && given.payload?.kind !== "raw";
+  const isRaw = given.payload?.kind === "raw";
+  if (parameters.length === 0) return given.keys.length === 0 && !isRaw;
   const keys = new Set(given.keys);
   const known = new Set(parameters.map(({ name }) => name));
-  if (known.has("")) return false;
+  // The type of a raw body chooses; beside other parameters an argument cannot be passed without a name.
+  if (known.has("") && (isRaw || (keys.has("") && parameters.length > 1))) return false;
   return parameters.every(({ name, required }) => !required || keys.has(name)) &&
     given.keys.every((key) => known.has(key));
 }
@@ -184,8 +187,12 @@ function takesWholeBody({ parameters }: Routine, { post, payload }: Given): bool
 function argumentsOf({ parameters }: Routine, given: Given): CallArguments {
   const { payload, keys } = given;
   const [first] = parameters;
-  if (first?.name === "" && payload !== null) {
-    return { kind: "whole", parameter: first, value: wholeBody(payload) };
+  if (first?.name === "" && parameters.length === 1) {
+    const body = wholeBody(payload);
+    if (body !== null) {
+      const value = first.type === "bytea" ? { binary: body } : body;
+      return { kind: "whole", parameter: first, value };
+    }
   }
   const wanted = new Set(keys);
   const supplied = parameters.filter(({ name }) => wanted.has(name));
@@ -210,17 +217,23 @@ function valuesOf(
   return variadic ? all : all.slice(-1);
 }
 
-function wholeBody(payload: Payload): ParamValue {
-  switch (payload.kind) {
+/** The body as one value; null where there is none, or it is a form, whose fields are the values. */
+function wholeBody(payload: Payload | null): Uint8Array | null {
+  switch (payload?.kind) {
     case "json":
-      return payload.raw;
+      return payload.source === "csv" ? bytesOf(payload.text) : payload.raw;
     case "raw":
-      return payload.type === "bytea" ? { binary: payload.bytes } : payload.bytes;
+      return payload.bytes;
     case "form":
+    case undefined:
       return null;
     default:
       return payload satisfies never;
   }
+}
+
+function bytesOf(text: string | Uint8Array): Uint8Array {
+  return typeof text === "string" ? new TextEncoder().encode(text) : text;
 }
 
 /** `schema.name(a => integer, b => text)` */

@@ -53,7 +53,7 @@ export type Payload =
      * The body as sent, for a single unnamed parameter; `{}` for an empty one and `[]` for a scalar.
      */
     readonly raw: Uint8Array;
-    /** What the body was; lines of CSV never fit a single unnamed parameter. */
+    /** The body's format. A single unnamed parameter takes the JSON that CSV was converted to. */
     readonly source: "json" | "csv";
   }
   | {

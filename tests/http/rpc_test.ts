@@ -141,6 +141,30 @@ suite.rows("a body for the single unnamed parameter", [
   [...post("f", new Uint8Array([1]), octets), 200, "f(bytea)"],
   [...post("optional", "ignored", text), 200, 12],
   [...post("f", "x=1&y=2", form), 200, "f(x,y)"],
+  // The empty name is the unnamed parameter's: its value is the whole body.
+  [...post("echo_text", { "": "x" }), 200, '{"":"x"}'],
+  [...post("echo_xml", { "": "x" }), 200, '{"":"x"}'],
+  [...post("echo_bytes", { "": "\\" }), 200, "7b22223a225c5c227d"],
+  [...post("echo", { "": "x" }), 200, { "": "x" }],
+  [...post("echo_text?columns=", { "": "x" }), 400, {
+    code: "SVC100",
+    details: "unexpected end of input expecting field name (* or [a..z0..9_$])",
+    hint: null,
+    message: '"failed to parse columns parameter ()" (line 1, column 1)',
+  }],
+  [...post("echo_text", '""\nx', csv), 200, '[{"":"x"}]'],
+  [...post("echo_text", "=x", form), 200, "x"],
+  ["GET /rpc/spare_text", {}, 200, "spare"],
+  ["GET /rpc/spare_json", {}, 200, { d: 1 }],
+  [...post("spare_text", {}), 200, "{}"],
+  [...post("spare_text", { "": "x" }), 200, '{"":"x"}'],
+  [...post("spare_text", "sent", text), 200, "sent"],
+  [...post("spare_text", "", form), 200, "spare"],
+  [...post("spare_json", { A: 1 }), 200, { A: 1 }],
+  ["GET /rpc/leads_json?a=2", {}, 200, '{"d":1}2'],
+  [...post("leads_json", { a: 2 }), 200, '{"d":1}2'],
+  [...post("spare", "sent", text), 200, "spare(text)"],
+  [...post("spare", { "": "x" }), 200, "spare(text)"],
 ]);
 
 suite.test("json keeps the bytes that were sent", async (api) => {
@@ -192,6 +216,8 @@ const none = (name: string, keys: string) =>
 const searched = (name: string, part: string) =>
   `Searched for the function api.${name}${part}, but no matches were found in the schema cache.`;
 const orJson = " or with a single unnamed json/jsonb parameter";
+const spare =
+  "Could not choose the best candidate function between: api.spare(), api.spare( => text)";
 const rename =
   "Try renaming the parameters or the function itself in the database so function overloading can be resolved";
 const meant = (name: string) => `Perhaps you meant to call the function api.${name}`;
@@ -396,6 +422,23 @@ refusals("several functions", [
     ...post("g", { A: 1 }),
     "SVC203",
     "Could not choose the best candidate function between: api.g( => json), api.g( => jsonb)",
+    null,
+    rename,
+  ],
+  ...(["GET /rpc/spare", "OPTIONS /rpc/spare"] as const).map((line): Refusal => [
+    line,
+    {},
+    "SVC203",
+    spare,
+    null,
+    rename,
+  ]),
+  [...post("spare", {}), "SVC203", spare, null, rename],
+  [...post("spare", ""), "SVC203", spare, null, rename],
+  [
+    ...post("f", { "": "x" }),
+    "SVC203",
+    "Could not choose the best candidate function between: api.f( => bytea), api.f( => json), api.f( => text), api.f( => xml)",
     null,
     rename,
   ],

@@ -38,6 +38,7 @@ function routine(name: string, parameters: readonly ParameterFacts[]): Routine {
 
 const unnamed = (type: string): ParameterFacts => ({ name: "", type });
 const optional = (name: string): ParameterFacts => ({ name, required: false });
+const optionalUnnamed = (type: string): ParameterFacts => ({ ...unnamed(type), required: false });
 
 const cache = indexSchemaCache({
   relations: [],
@@ -50,6 +51,12 @@ const cache = indexSchemaCache({
     routine("f", [{ name: "x" }, { name: "y" }]),
     routine("g", [unnamed("json")]),
     routine("g", [unnamed("jsonb")]),
+    routine("lone", [unnamed("text")]),
+    routine("spare", []),
+    routine("spare", [optionalUnnamed("text")]),
+    routine("either", [optionalUnnamed("text")]),
+    routine("either", [optionalUnnamed("json")]),
+    routine("beside", [optionalUnnamed("json"), optional("a")]),
     routine("sayhello", [{ name: "name" }]),
     routine("add_them", [{ name: "a" }, { name: "b" }]),
     routine("named_json", [{ name: "data", type: "json" }]),
@@ -138,6 +145,22 @@ const chosen: readonly [string, Call, string][] = [
   ["POST with other names", { name: "f", method: "POST", payload: json(["A"]) }, "f(:json)"],
   ["POST text", { name: "f", method: "POST", payload: raw("text") }, "f(:text)"],
   ["POST bytes", { name: "f", method: "POST", payload: raw("bytea") }, "f(:bytea)"],
+  [
+    "POST with the empty name",
+    { name: "lone", method: "POST", payload: json([""]) },
+    "lone(:text)",
+  ],
+  ["POST text of an optional type", {
+    name: "either",
+    method: "POST",
+    payload: raw("text"),
+  }, "either(:text)"],
+  [
+    "POST text beside none",
+    { name: "spare", method: "POST", payload: raw("text") },
+    "spare(:text)",
+  ],
+  ["unnamed, left out", { name: "beside", values: [["a", "1"]] }, "beside(:json,a)"],
   ["only optional, none given", { name: "optional" }, "optional(a,b)"],
   ["only optional, one given", { name: "optional", values: [["b", "1"]] }, "optional(a,b)"],
   ["required and optional", { name: "mixed", values: [["a", "1"]] }, "mixed(a,b)"],
@@ -224,6 +247,25 @@ const refused: readonly [Call, string, string, string | null, string | null][] =
     null,
     "Try renaming the parameters or the function itself in the database so function overloading can be resolved",
   ],
+  ...([
+    ["f", json([""]), " => json), api.f( => text), api.f( => bytea)"],
+    ["spare", json([]), "), api.spare( => text)"],
+    ["spare", undefined, "), api.spare( => text)"],
+    ["either", json([]), " => text), api.either( => json)"],
+  ] as const).map(([name, payload, list]): (typeof refused)[number] => [
+    { name, method: payload === undefined ? "GET" : "POST", payload },
+    "203",
+    `Could not choose the best candidate function between: api.${name}(${list}`,
+    null,
+    "Try renaming the parameters or the function itself in the database so function overloading can be resolved",
+  ]),
+  [
+    { name: "beside", method: "POST", payload: json(["", "a"]) },
+    "202",
+    "Could not find the function api.beside(, a) in the schema cache",
+    "Searched for the function api.beside with parameters , a or with a single unnamed json/jsonb parameter, but no matches were found in the schema cache.",
+    null,
+  ],
   [
     { name: "g", method: "POST", payload: json(["A"]) },
     "203",
@@ -235,7 +277,7 @@ const refused: readonly [Call, string, string, string | null, string | null][] =
 
 Deno.test("planCall says what it looked for, and what may have been meant", async (t) => {
   for (const [request, code, message, details, hint] of refused) {
-    await t.step(`${code} ${request.name}`, () => {
+    await t.step(`${code} ${request.method ?? "GET"} ${message}`, () => {
       const error = errorOf(() => call(request));
       deepStrictEqual(
         [
