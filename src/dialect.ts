@@ -52,6 +52,8 @@ export interface Dialect {
   readonly variants: Readonly<
     Partial<Record<ErrorVariant, { readonly code: string; readonly status: number }>>
   >;
+  /** Details that describe a database server: sent to clients and logged, or logged only. */
+  readonly serverDetails: "sent" | "logged";
   /** What `Retry-After` says: the seconds until the next attempt, or always 0. */
   readonly retryAfter: "seconds" | "zero";
   /** What the trace header is answered with when the request has none. */
@@ -96,6 +98,7 @@ export const svcDialect: Dialect = {
   namesKeywordConnections: false,
   statuses: [],
   variants: {},
+  serverDetails: "logged",
   retryAfter: "seconds",
   missingTrace: "nothing",
   notServingStatus: 503,
@@ -141,6 +144,7 @@ export const pgrstDialect: Dialect = {
     "content type": { code: "102", status: 400 },
     "raise": { code: "121", status: 500 },
   },
+  serverDetails: "sent",
   retryAfter: "zero",
   missingTrace: "empty",
   notServingStatus: 500,

@@ -127,10 +127,13 @@ function isNamed(wanted: string, headers: HeaderList): boolean {
   return false;
 }
 
-/** The response to a request that reaches no service. */
+/** Returns the response to a request that reaches no service; the error's details are sent. */
 export function refuse(request: Request, error: ServiceError, dialect: Dialect): Response {
-  const verbosity = "verbose";
-  const { status, headers, body } = errorResponse(error, { dialect, verbosity, retryAfter: null });
+  const { status, headers, body } = errorResponse(error, {
+    dialect: { ...dialect, serverDetails: "sent" },
+    verbosity: "verbose",
+    retryAfter: null,
+  });
   return new Response(request.method === "HEAD" ? null : body, {
     status,
     headers: [

@@ -4,8 +4,7 @@
  *
  * @module
  */
-import type { ErrorVariant } from "../dialect.ts";
-import { type ErrorTexts, ServiceError } from "./service_error.ts";
+import { type ErrorFacts, type ErrorTexts, ServiceError } from "./service_error.ts";
 
 type Headers = readonly (readonly [string, string])[];
 
@@ -23,7 +22,7 @@ function entry<Args extends readonly unknown[]>(
   when: string,
   texts: (
     ...args: Args
-  ) => ErrorTexts & { readonly headers?: Headers; readonly variant?: ErrorVariant },
+  ) => ErrorTexts & Pick<ErrorFacts, "describesServer" | "headers" | "variant">,
 ): Entry<Args> {
   const make = (...args: Args) => new ServiceError({ code, own: true, status, ...texts(...args) });
   return Object.assign(make, { code, status, when });
@@ -66,6 +65,7 @@ export const errors = {
   cannotConnect: entry("000", 503, "the database cannot be reached", (details: string | null) => ({
     message: "Database connection error.",
     details,
+    describesServer: true,
   })),
   connectionLost: entry(
     "001",
@@ -74,6 +74,7 @@ export const errors = {
     (details: string | null) => ({
       message: "Database client error. Retrying the connection.",
       details,
+      describesServer: true,
     }),
   ),
   noSchemaCache: entry("002", 503, "the schema cache could not be loaded yet", () => ({

@@ -13,7 +13,10 @@ import { databaseFailureToError, type FailureContext } from "./sqlstate.ts";
 export type ErrorVerbosity = "verbose" | "minimal";
 
 export interface ErrorResponseOptions {
-  readonly dialect: Pick<Dialect, "errorPrefix" | "displayName" | "retryAfter">;
+  readonly dialect: Pick<
+    Dialect,
+    "errorPrefix" | "displayName" | "retryAfter" | "serverDetails"
+  >;
   readonly verbosity: ErrorVerbosity;
   /** Whole seconds until the next attempt to connect; `null` when there is none to wait for. */
   readonly retryAfter: number | null;
@@ -69,7 +72,7 @@ function numbered(error: ServiceError, variants: Dialect["variants"]): ServiceEr
  * that the error asks for, which win over the former except where they would break the framing.
  */
 export function errorResponse(error: ServiceError, options: ErrorResponseOptions): ErrorResponse {
-  const { facts } = error;
+  const facts = shownFacts(error, options);
   const status = sendableStatus(facts.status);
   const code = facts.own ? options.dialect.errorPrefix + facts.code : facts.code;
   const body = hasBody(status) ? utf8.encode(errorBody(code, facts, options.verbosity)) : null;
@@ -85,6 +88,12 @@ export function errorResponse(error: ServiceError, options: ErrorResponseOptions
     headers: [...length, ...override(ownHeaders, facts.headers ?? [])],
     body,
   };
+}
+
+/** The facts that clients may see. */
+function shownFacts({ facts }: ServiceError, { dialect }: ErrorResponseOptions): ErrorFacts {
+  const isHidden = facts.describesServer === true && dialect.serverDetails === "logged";
+  return isHidden ? { ...facts, details: null } : facts;
 }
 
 function retryAfter({ dialect, retryAfter }: ErrorResponseOptions): string {

@@ -21,6 +21,11 @@ export interface ErrorFacts extends ErrorTexts {
   readonly own: boolean;
   /** HTTP status. */
   readonly status: number;
+  /**
+   * The details describe a database server, its address for example. A dialect may keep them from
+   * clients; the log has them in both.
+   */
+  readonly describesServer?: true;
   /** Under which name a dialect may have another code and status for it. */
   readonly variant?: ErrorVariant;
   /** Headers that the error asks for, names as they are to be sent. */

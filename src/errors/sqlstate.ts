@@ -57,6 +57,9 @@ export const statusBySqlstate: readonly StatusRow[] = [
 
 const insufficientPrivilege = "42501";
 
+/** The class of connection exceptions, such as those of `dblink` and of poolers. */
+const connectionException = "08";
+
 /**
  * Gives the status that a failure is answered with, full-control states aside. The dialect's own rules
  * go before the common ones.
@@ -103,6 +106,7 @@ export function databaseFailureToError(
     message: failure.message,
     details: failure.detail,
     hint: failure.hint,
+    ...(failure.sqlstate.startsWith(connectionException) ? { describesServer: true } : {}),
     ...(status === 401 ? { headers: bearerChallenge } : {}),
     ...(failure.sqlstate === `PT${status}` ? { statusText: reasonPhrase(failure.message) } : {}),
   });

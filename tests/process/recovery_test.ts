@@ -204,11 +204,12 @@ Deno.test("with a listener a loss is noticed without a request", async () => {
     /channel\. connection to server at "127\.0\.0\.1", port \d+ failed: Connection refused Is the server running on that host and accepting TCP\/IP connections\?$/,
   );
   const response = await service.fetch("GET /items");
-  deepStrictEqual([response.status, (await response.json()).details], [
-    503,
-    `connection to server at "127.0.0.1", port ${server.port} failed: Connection refused\n\t` +
-    "Is the server running on that host and accepting TCP/IP connections?\n",
-  ]);
+  deepStrictEqual([response.status, await response.json()], [503, {
+    code: "SVC000",
+    details: null,
+    hint: null,
+    message: "Database connection error.",
+  }]);
   match(response.headers.get("Retry-After")!, /^[12]$/);
   await server.resume();
   strictEqual(await statusOf(service, "GET /items"), 200);
@@ -217,6 +218,34 @@ Deno.test("with a listener a loss is noticed without a request", async () => {
   await eventually("readiness", async () => await ready() === 200);
   strictEqual((await service.stop()).code, 0);
 });
+
+/** What a 503 tells clients of the server in each dialect. */
+const serverDetails: readonly (readonly [dialect: string, details: RegExp])[] = [
+  ["svc", /^null$/],
+  [
+    "pgrst",
+    /^connection to server at "127\.0\.0\.1", port \d+ failed: Connection refused\n\tIs the server running on that host and accepting TCP\/IP connections\?\n$/,
+  ],
+];
+
+for (const [dialect, details] of serverDetails) {
+  Deno.test(`in ${dialect} a 503 has the details ${details}, and the log has all of them`, async () => {
+    await using service = await startService({ ...config, dialect, "log-level": "error" });
+    await service.listening();
+    strictEqual(await statusOf(service, "GET /items"), 200);
+    const after = service.stderr.all.length;
+    await server.halt("immediate");
+    const response = await service.fetch("GET /items");
+    strictEqual(response.status, 503);
+    match(String((await response.json()).details), details);
+    await service.stderr.waitFor(
+      /: \{"code":"[A-Z]+000","details":"connection to server at \\"127\.0\.0\.1\\", port \d+ failed: /,
+      { after },
+    );
+    strictEqual((await service.stop()).code, 0);
+    await server.resume();
+  });
+}
 
 Deno.test("without a listener the first request that fails begins the recovery", async () => {
   await using service = await startService({ ...config, "db-channel-enabled": false });

@@ -1,7 +1,8 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import { svcDialect } from "../../../src/dialect.ts";
+import { pgrstDialect, svcDialect } from "../../../src/dialect.ts";
 import { errors } from "../../../src/errors/catalogue.ts";
 import {
+  errorFacts,
   errorResponse,
   type ErrorResponseOptions,
   toServiceError,
@@ -113,6 +114,38 @@ Deno.test("errorResponse leaves details and hint out when it is to be minimal", 
   strictEqual(text, '{"code":"C","message":"m"}');
   strictEqual(headers["Content-Length"], "26");
 });
+
+const address = 'connection to server at "db.internal" (10.0.0.5), port 5432 failed';
+
+/** An error with details about the server, and how each dialect sends its body. */
+const serverErrors: readonly (readonly [
+  label: string,
+  error: ServiceError,
+  sentIn: readonly string[],
+])[] = [
+  ["SVC000", errors.cannotConnect(address), ["pgrst"]],
+  ["SVC001", errors.connectionLost(address), ["pgrst"]],
+  ["a connection exception", raised("08001"), ["pgrst"]],
+  ["a lack of resources", raised("53000"), ["svc", "pgrst"]],
+  ["PT503", raised("PT503"), ["svc", "pgrst"]],
+];
+
+function raised(sqlstate: string): ServiceError {
+  const failure = { sqlstate, message: "m", detail: address, hint: null };
+  return toServiceError(new DatabaseError(failure), anonymous);
+}
+
+for (const [label, error, sentIn] of serverErrors) {
+  for (const dialect of [svcDialect, pgrstDialect]) {
+    const isSent = sentIn.includes(dialect.name);
+    Deno.test(`errorResponse in ${dialect.name} ${isSent ? "sends" : "hides"} details of ${label}`, () => {
+      const { status, text } = respond(error, { dialect });
+      strictEqual(status, 503);
+      strictEqual(JSON.parse(text!).details, isSent ? address : null);
+      strictEqual(errorFacts(error, dialect).details, address);
+    });
+  }
+}
 
 Deno.test("errorResponse sends Retry-After with every 503 and with no other status", () => {
   const rows: [ServiceError, retryAfter: number | null, expected: string | undefined][] = [
