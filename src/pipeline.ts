@@ -16,10 +16,10 @@ import { errors } from "./errors/catalogue.ts";
 import { errorResponse, toServiceError } from "./errors/error_response.ts";
 import { DatabaseError, ServiceError } from "./errors/service_error.ts";
 import { formatServerTiming } from "./http/server_timing.ts";
-import { plan } from "./plan/plan.ts";
+import { checkWithoutBody, plan } from "./plan/plan.ts";
 import type { RootPlan } from "./plan/root_plan.ts";
 import type { ApiRequest, Payload } from "./request/api_request.ts";
-import { parseHead, receivePayload } from "./request/parse_request.ts";
+import { parseHead, receivePayload, type RequestHead } from "./request/parse_request.ts";
 import type { RequestPieces } from "./request/pieces.ts";
 import type { Reply } from "./response/reply.ts";
 import {
@@ -174,8 +174,7 @@ async function serveUnknown(
   const { pieces, shape, cache, context, stopwatch } = serving;
   const { snapshot, shapes } = context;
   const head = parseHead(pieces, snapshot.config);
-  const payload = received ??
-    (head.read === null ? null : await receivePayload(request, head.read));
+  const payload = received ?? await receive(request, head, serving);
   const parsed = payload === null ? head.request : { ...head.request, payload };
   stopwatch.lap("parse");
   const planned = plan(parsed, cache, snapshot.config);
@@ -190,13 +189,30 @@ async function serveUnknown(
     case "call": {
       const query = (quiet: boolean) => queryOf(planned, quiet);
       const asked = { plan: planned, query };
-      const example = { pieces, payload, read: head.read, query };
+      const example = { pieces, payload, reader: head.reader, query };
       if (shape !== null) shapes.learn(shape, example);
       return run(request, { request: parsed, asked }, serving);
     }
     default:
       return planned satisfies never;
   }
+}
+
+/**
+ * Receives the body; null where the request has none. A long body is received only by a request that
+ * cannot be refused without it.
+ */
+function receive(
+  request: Request,
+  { request: parsed, reader }: RequestHead,
+  { cache, context: { snapshot } }: ServingUnknown,
+): Promise<Payload> | null {
+  if (reader === null) return null;
+  return receivePayload(
+    request,
+    reader,
+    () => checkWithoutBody(parsed, reader.format, cache, snapshot.config),
+  );
 }
 
 /** What is known of a request by its shape. */
@@ -215,10 +231,10 @@ function understand(
   shape: Shape,
   { pieces, context: { shapes } }: Serving,
 ): Known | Promise<Known> {
-  const read = shapes.bodyReader(shape);
-  if (read === undefined) return none;
-  if (read === null) return { understood: shapes.understand(shape, pieces, null), payload: null };
-  return receivePayload(request, read).then((payload) => ({
+  const reader = shapes.bodyReader(shape);
+  if (reader === undefined) return none;
+  if (reader === null) return { understood: shapes.understand(shape, pieces, null), payload: null };
+  return receivePayload(request, reader).then((payload) => ({
     understood: shapes.understand(shape, pieces, payload),
     payload,
   }));

@@ -158,6 +158,18 @@ export function overloadsWithoutArguments(
   return callable || candidates.length === 0 ? [chooseRoutine(given, cache)] : candidates;
 }
 
+/** The overloads of a name, whatever their arguments. Raises `202` when there is none. */
+export function routinesNamed(name: QualifiedName, cache: SchemaCache): readonly Routine[] {
+  const overloads = cache.routines(name);
+  if (overloads.length > 0) return overloads;
+  const full = `${name.schema}.${name.name}`;
+  throw errors.noFunction({
+    message: `Could not find the function ${full} in the schema cache`,
+    details: `Searched for the function ${full}, but no matches were found in the schema cache.`,
+    hint: similarRoutine(name, cache),
+  });
+}
+
 /** The single unnamed parameter has the empty name: `{"":1}` names it, and it may be left out. */
 function matchesNames({ parameters }: Routine, given: Given): boolean {
   const isRaw = given.payload?.kind === "raw";
@@ -281,13 +293,15 @@ function hintFor(
   candidates: readonly Routine[],
   cache: SchemaCache,
 ): string | null {
+  if (candidates.length === 0) return similarRoutine(given.name, cache);
   const { schema, name } = given.name;
-  if (candidates.length === 0) {
-    const found = cache.derived(nameSuggesters).routines(schema)(name, 0.75);
-    return found && `Perhaps you meant to call the function ${schema}.${found}`;
-  }
   const lists = candidates.filter(({ parameters }) => parameters.every(({ name }) => name !== ""))
     .map(({ parameters }) => `(${parameters.map((p) => p.name).sort().join(", ")})`);
   const found = suggest(`(${given.keys.join(", ")})`, lists, 0.33);
   return found && `Perhaps you meant to call the function ${schema}.${name}${found}`;
+}
+
+function similarRoutine({ schema, name }: QualifiedName, cache: SchemaCache): string | null {
+  const found = cache.derived(nameSuggesters).routines(schema)(name, 0.75);
+  return found && `Perhaps you meant to call the function ${schema}.${found}`;
 }

@@ -4,10 +4,17 @@
  * @module
  */
 import { errors } from "../errors/catalogue.ts";
-import type { ApiRequest, OptionsTarget } from "../request/api_request.ts";
-import type { Relation, SchemaCache } from "../schema_cache/schema_cache.ts";
+import type { ApiRequest, OptionsTarget, Payload } from "../request/api_request.ts";
+import type { PayloadFormat } from "../request/payload.ts";
+import type { Relation, Routine, SchemaCache } from "../schema_cache/schema_cache.ts";
 import { relationMethods, rootMethods, routineMethods } from "./allowed_methods.ts";
-import { type CallPlan, overloadsWithoutArguments, planCall, planResult } from "./call_plan.ts";
+import {
+  type CallPlan,
+  overloadsWithoutArguments,
+  planCall,
+  planResult,
+  routinesNamed,
+} from "./call_plan.ts";
 import { type CountPlan, planCount, planResultCount } from "./count_plan.ts";
 import { type MutatePlan, planDelete, planInsert, planPut, planUpdate } from "./mutate_plan.ts";
 import {
@@ -77,6 +84,36 @@ export function plan(request: ApiRequest, cache: SchemaCache, config: PlanConfig
   }
 }
 
+/**
+ * Raises what {@linkcode plan} would raise for a request whatever its body holds. What depends on the
+ * arguments of a function, such as the choice between overloads, is left to {@linkcode plan}.
+ */
+export function checkWithoutBody(
+  request: ApiRequest,
+  format: PayloadFormat,
+  cache: SchemaCache,
+  config: PlanConfig,
+): void {
+  const { action, schema } = request;
+  if (action.kind === "call") {
+    const [routine, ...others] = routinesNamed({ schema, name: action.routine }, cache);
+    if (routine === undefined || others.length > 0) return checkPreferences(request);
+    checkResult(request, routine, cache, config);
+    return checkMaxAffected(request, routine);
+  }
+  // PUT is refused for a body without the key.
+  const keys = action.kind === "put" ? findRelation(schema, action.relation, cache).primaryKey : [];
+  plan({ ...request, payload: rowsPlaceholder(keys, format) }, cache, config);
+}
+
+/** A body of no rows, with these keys. */
+function rowsPlaceholder(keys: readonly string[], format: PayloadFormat): Payload {
+  const source = format === "json" ? "json" : "csv";
+  return { kind: "json", source, shape: "array", keys, text: noBytes, raw: noBytes };
+}
+
+const noBytes = new Uint8Array(0);
+
 type MutateAction = Extract<
   ApiRequest["action"],
   { kind: "insert" | "update" | "put" | "delete" }
@@ -145,12 +182,14 @@ function planCalling(
   const { routine } = call;
   const representation = represent(request, { kind: "routine", routine }, cache, config);
   checkPreferences(request);
+  checkMaxAffected(request, routine);
   const { preferences, window } = request;
-  const { set } = routine.returns;
-  if (preferences.handling === "strict" && preferences.maxAffected !== null && !set) {
-    throw errors.maxAffectedOnSingle();
-  }
-  const count = planResultCount(preferences.count, window, config.dbMaxRows, set);
+  const count = planResultCount(
+    preferences.count,
+    window,
+    config.dbMaxRows,
+    routine.returns.set,
+  );
   return {
     kind: "call",
     call: { ...call, read: fitted(call.read, representation) },
@@ -181,6 +220,12 @@ function fitted(read: ReadPlan, { format }: Representation): ReadPlan {
 function checkPreferences({ preferences }: ApiRequest): void {
   if (preferences.handling === "strict" && preferences.invalid.length > 0) {
     throw errors.invalidPreferences(preferences.invalid);
+  }
+}
+
+function checkMaxAffected({ preferences }: ApiRequest, { returns }: Routine): void {
+  if (preferences.handling === "strict" && preferences.maxAffected !== null && !returns.set) {
+    throw errors.maxAffectedOnSingle();
   }
 }
 
@@ -221,9 +266,18 @@ function allowOfRoutine(
   config: PlanConfig,
 ): string {
   const overloads = overloadsWithoutArguments({ schema: request.schema, name }, cache);
-  const routine = overloads[0]!;
+  checkResult(request, overloads[0]!, cache, config);
+  return routineMethods(overloads);
+}
+
+/** Checks what depends on the routine alone. */
+function checkResult(
+  request: ApiRequest,
+  routine: Routine,
+  cache: SchemaCache,
+  config: PlanConfig,
+): void {
   planResult(request, routine, cache, config);
   represent(request, { kind: "routine", routine }, cache, config);
   checkPreferences(request);
-  return routineMethods(overloads);
 }

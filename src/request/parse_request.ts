@@ -7,8 +7,14 @@ import type { Dialect } from "../dialect.ts";
 import { parseAccept } from "../http/accept.ts";
 import { type ActionConfig, chooseAction, readPath } from "./action.ts";
 import type { Action, ApiRequest, Payload } from "./api_request.ts";
-import { readBody } from "./body.ts";
-import { patientPayloadReader, payloadUse, usesColumns } from "./payload.ts";
+import { type BeforeLong, readBody } from "./body.ts";
+import {
+  patientPayloadReader,
+  type PayloadFormat,
+  payloadFormat,
+  payloadUse,
+  usesColumns,
+} from "./payload.ts";
 import { type RequestPieces, requestPieces } from "./pieces.ts";
 import { parsePreferences } from "./preferences.ts";
 import { chooseSchema, type ProfileConfig } from "./profile.ts";
@@ -22,14 +28,18 @@ export interface RequestConfig extends ActionConfig, ProfileConfig {
 }
 
 /** Reads a body that was received. */
-export type PayloadReader = (body: Uint8Array) => Payload | Promise<Payload>;
+export interface PayloadReader {
+  /** What the content type says that the body is. */
+  readonly format: PayloadFormat;
+  readonly read: (body: Uint8Array) => Payload | Promise<Payload>;
+}
 
 /** A request that is read but for its body. */
 export interface RequestHead {
   /** Its payload is null. */
   readonly request: ApiRequest;
   /** Null where there is no body to be read. */
-  readonly read: PayloadReader | null;
+  readonly reader: PayloadReader | null;
 }
 
 /**
@@ -41,13 +51,17 @@ export function parseRequest(
   config: RequestConfig,
 ): ApiRequest | Promise<ApiRequest> {
   const head = parseHead(requestPieces(request), config);
-  if (head.read === null) return head.request;
-  return receivePayload(request, head.read).then((payload) => ({ ...head.request, payload }));
+  if (head.reader === null) return head.request;
+  return receivePayload(request, head.reader).then((payload) => ({ ...head.request, payload }));
 }
 
-/** Receives a body and reads it. Raises `102`. */
-export async function receivePayload(request: Request, read: PayloadReader): Promise<Payload> {
-  return await read(await readBody(request));
+/** Receives a body and reads it. Raises `102`, and what `beforeLong` raises. */
+export async function receivePayload(
+  request: Request,
+  reader: PayloadReader,
+  beforeLong?: BeforeLong,
+): Promise<Payload> {
+  return await reader.read(await readBody(request, beforeLong));
 }
 
 /**
@@ -76,10 +90,11 @@ export function parseHead(pieces: RequestPieces, config: RequestConfig): Request
     cookies,
   };
   const takes = payloadUse(action);
-  if (takes === null) return { request, read: null };
+  if (takes === null) return { request, reader: null };
   const contentType = headers["content-type"] ?? null;
-  const columnsGiven = usesColumns(action, query);
-  return { request, read: patientPayloadReader({ contentType, takes, columnsGiven }) };
+  const parts = { contentType, takes, columnsGiven: usesColumns(action, query) };
+  const read = patientPayloadReader(parts);
+  return { request, reader: { format: payloadFormat(parts), read } };
 }
 
 /** Whether `limit` and `offset` of the root mean something with a method. */

@@ -47,6 +47,9 @@ export function usesColumns(action: Action, { columns }: QueryParams): boolean {
   return columns !== null && action.kind !== "put";
 }
 
+/** What a content type says that a body is; `raw` is the value of a single unnamed parameter. */
+export type PayloadFormat = "json" | "csv" | "form" | "raw";
+
 type Reader = (body: Uint8Array, parts: PayloadParts) => Payload;
 
 const readers: Partial<Record<MediaRange["kind"], Reader>> = {
@@ -96,6 +99,12 @@ async function readLongJson(body: Uint8Array): Promise<Payload> {
 /** Lets the event loop go round once. */
 function turn(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 0));
+}
+
+/** The format of a body that {@linkcode payloadReader} accepts. */
+export function payloadFormat(parts: PayloadParts): PayloadFormat {
+  const { kind } = mediaOf(parts);
+  return kind === "json" || kind === "csv" || kind === "form" ? kind : "raw";
 }
 
 function mediaOf({ contentType }: PayloadParts): MediaRange {

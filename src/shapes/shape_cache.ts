@@ -129,7 +129,7 @@ export class ShapeCache {
     const known = this.#tryKnowing(shape, example);
     if (known === null) return;
     put(this.#known, key, known);
-    if (example.read !== null) put(this.#readers, shape.key, example.read);
+    if (example.reader !== null) put(this.#readers, shape.key, example.reader);
   }
 
   #tryKnowing(shape: Shape, example: Example): Known | null {
@@ -168,7 +168,7 @@ export interface Example {
   readonly pieces: RequestPieces;
   readonly payload: Payload | null;
   /** How its body was read; null when it has none. */
-  readonly read: PayloadReader | null;
+  readonly reader: PayloadReader | null;
   readonly query: Asked["query"];
 }
 
