@@ -44,7 +44,7 @@ export function fakeClock(): FakeClock {
   };
 }
 
-/** Lets everything happen that is due already. */
+/** Lets everything happen that is due already: takes one turn of the event loop, and no time. */
 export function settled(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 0));
 }

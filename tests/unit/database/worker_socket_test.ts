@@ -1,5 +1,6 @@
 import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
 import { pausable } from "../../../src/database/worker_socket.ts";
+import { settled } from "../../support/fake_clock.ts";
 
 Deno.test("pausable leaves a socket alone that can pause", () => {
   const socket = { _cfReader: { read: () => Promise.resolve(1) }, pause() {}, resume() {} };
@@ -16,7 +17,7 @@ Deno.test("pausable holds the next read back until the socket is resumed", async
   await socket._cfReader.read();
   socket.pause();
   const next = socket._cfReader.read();
-  await new Promise((resolve) => setTimeout(resolve, 5));
+  await settled();
   deepStrictEqual(reads, [0]);
   socket.resume();
   await next;

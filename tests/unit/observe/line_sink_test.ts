@@ -2,6 +2,7 @@ import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import { LineSink } from "../../../src/observe/line_sink.ts";
 import type { LogLevel, Observation } from "../../../src/observe/observation.ts";
 import { createReporter } from "../../../src/observe/reporter.ts";
+import { settled } from "../../support/fake_clock.ts";
 
 /** A sink whose clock stands still until `tick`, and whose writes last until `written` is called. */
 function stoppedSink({ most }: { readonly most?: number } = {}) {
@@ -26,7 +27,7 @@ function stoppedSink({ most }: { readonly most?: number } = {}) {
     const done = settle!;
     settle = null;
     done();
-    await new Promise((resolve) => setTimeout(resolve));
+    await settled();
   };
   return { sink, writes, tick, written, isWaiting: () => due !== null };
 }

@@ -1,5 +1,6 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import { Gate } from "../../../src/serving/gate.ts";
+import { settled } from "../../support/fake_clock.ts";
 
 /** A gate whose waits end when they are told to. */
 function stoppedGate() {
@@ -12,17 +13,17 @@ function stoppedGate() {
   const gate = new Gate(wait, { quiet: 25, looks: 3 });
   const pass = async () => {
     waits.shift()!();
-    await new Promise((resolve) => setTimeout(resolve));
+    await settled();
   };
   return { gate, pass, asked };
 }
 
 /** Tells whether a promise is settled by now. */
 async function isSettled(promise: Promise<unknown>): Promise<boolean> {
-  let settled = false;
-  promise.then(() => settled = true);
-  await new Promise((resolve) => setTimeout(resolve));
-  return settled;
+  let isOver = false;
+  promise.then(() => isOver = true);
+  await settled();
+  return isOver;
 }
 
 Deno.test("Gate lets answers pass as they are until it closes", async () => {

@@ -1,5 +1,6 @@
-import { deepStrictEqual, rejects } from "node:assert/strict";
-import { whileBusy } from "../../../src/serving/patience.ts";
+import { deepStrictEqual, rejects, strictEqual } from "node:assert/strict";
+import { atMost, whileBusy } from "../../../src/serving/patience.ts";
+import { fakeClock, settled } from "../../support/fake_clock.ts";
 
 const never = new Promise<never>(() => {});
 
@@ -11,18 +12,40 @@ const rows: readonly (readonly [found: string, looks: number])[] = [
 ];
 
 for (const [found, expected] of rows) {
-  Deno.test(`what finds ${found} is waited for during ${expected} looks`, async () => {
-    let looks = 0;
+  Deno.test(`whileBusy() waits for ${expected} looks when they find ${found}`, async () => {
+    const clock = fakeClock();
+    let [looks, ended] = [0, false];
     const isBusy = () => found[looks++] === "b";
-    await whileBusy(never, { isBusy, period: 1, looks: 3 });
-    deepStrictEqual(looks, expected);
+    const { schedule } = clock;
+    whileBusy(never, { isBusy, period: 1000, looks: 3, schedule }).then(() => ended = true);
+    for (let look = 0; look < expected; look++) {
+      strictEqual(clock.next(), 1000);
+      strictEqual(ended, false);
+      await clock.pass(1000);
+    }
+    deepStrictEqual([looks, ended, clock.next()], [expected, true, null]);
   });
 }
 
-Deno.test("work that ends is waited for no longer", async () => {
-  await whileBusy(Promise.resolve(), { isBusy: () => true, period: 1e6, looks: 3 });
-  await rejects(
-    whileBusy(Promise.reject(new Error("no")), { isBusy: () => true, period: 1e6, looks: 3 }),
-    /no/,
-  );
+Deno.test("whileBusy() waits no longer for work that has ended", async () => {
+  const { schedule, next } = fakeClock();
+  const stillness = { isBusy: () => true, period: 1000, looks: 3, schedule };
+  await whileBusy(Promise.resolve(), stillness);
+  await rejects(whileBusy(Promise.reject(new Error("no")), stillness), /no/);
+  strictEqual(next(), null);
+});
+
+Deno.test("atMost() resolves with the work or when the time is over", async () => {
+  const { schedule, next, pass } = fakeClock();
+  await atMost(500, Promise.resolve(), schedule);
+  await rejects(atMost(500, Promise.reject(new Error("no")), schedule), /no/);
+  strictEqual(next(), null);
+  let ended = false;
+  atMost(500, never, schedule).then(() => ended = true);
+  await pass(499);
+  strictEqual(ended, false);
+  await pass(1);
+  strictEqual(ended, true);
+  await settled();
+  strictEqual(next(), null);
 });
