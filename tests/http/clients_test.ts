@@ -223,8 +223,8 @@ const real = apiSuite("clients", base, { title: "postgrest-js aborts", engines: 
 
 real.test("abort ends the request", async (api) => {
   const { client } = await partsOf(api, "SVC");
-  const began = performance.now();
-  const { error } = await client.rpc("slow").abortSignal(AbortSignal.timeout(100));
-  strictEqual(error !== null, true);
-  strictEqual(performance.now() - began < 3000, true);
+  // A call that runs to its end succeeds.
+  const call = client.rpc("slow", {}, { get: true });
+  const { data, error } = await call.abortSignal(AbortSignal.timeout(100));
+  deepStrictEqual([data, error?.code], [null, "57014"]);
 });

@@ -3,6 +3,7 @@ import { createHandler, type HandlerOptions, type Observation } from "../../mod.
 import { dumpSchemaCache } from "../../src/schema_cache/dump.ts";
 import { engines } from "../support/engines.ts";
 import { prepared, serverVariable } from "../support/environment.ts";
+import { eventually } from "../support/eventually.ts";
 import { withClient } from "../support/postgres_client.ts";
 import { schemaCacheLoader } from "../support/schema_cache.ts";
 
@@ -147,7 +148,7 @@ for (const connections of ["pooled", "per-request"] as const) {
       strictEqual(loads(), 0);
       // Something unknown makes it be read, once; the next request sees what was read.
       strictEqual((await ask("/customers?select=id&id=eq.1")).status, 404);
-      await until(() => loads() === 1);
+      await eventually("a load", () => loads() === 1);
       deepStrictEqual(await ask("/customers?select=id&id=eq.1"), {
         status: 200,
         body: [{ id: 1 }],
@@ -189,7 +190,7 @@ for (const [connections, kept] of [["pooled", true], ["per-request", false]] as 
       const answers = await Promise.all([1, 2, 3].map((n) => ask(`/rpc/add?a=${n}&b=1`)));
       deepStrictEqual(answers.map(({ body }) => body), [2, 3, 4]);
       if (kept) ok(await connectionsTo(uri) > 0);
-      else await until(async () => await connectionsTo(uri) === 0);
+      else await eventually("no connections", async () => await connectionsTo(uri) === 0);
     } finally {
       await close();
     }
@@ -206,13 +207,4 @@ async function connectionsTo(uri: string): Promise<number> {
     );
     return rows[0]?.n as number;
   });
-}
-
-/** Waits for something that happens soon; raises an `Error` when it does not. */
-async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
-  const end = Date.now() + 5000;
-  while (!await holds()) {
-    if (Date.now() > end) throw new Error("it did not happen within five seconds");
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
 }

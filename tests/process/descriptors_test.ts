@@ -1,4 +1,5 @@
 import { ok, strictEqual } from "node:assert/strict";
+import { eventually } from "../support/eventually.ts";
 import { freePort } from "../support/free_port.ts";
 import { HttpConnection, requestBytes } from "../support/http_connection.ts";
 import { startService } from "../support/process.ts";
@@ -36,12 +37,10 @@ async function limitDescriptors(pid: number): Promise<void> {
 
 /** Connects as soon as the port is open. */
 async function connected(port: number): Promise<HttpConnection> {
-  for (let tries = 0;; tries++) {
-    try {
-      return await HttpConnection.connect(port);
-    } catch (error) {
-      if (tries === 500) throw error;
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    }
-  }
+  let connection: HttpConnection | null = null;
+  await eventually("the port is open", async () => {
+    connection = await HttpConnection.connect(port).catch(() => null);
+    return connection !== null;
+  });
+  return connection!;
 }

@@ -1,6 +1,5 @@
 import { deepStrictEqual, match, ok, strictEqual } from "node:assert/strict";
 import { engines } from "../support/engines.ts";
-import { delay } from "../support/delay.ts";
 import { freePort } from "../support/free_port.ts";
 import { startClients } from "../support/keep_alive_clients.ts";
 import { collectLines } from "../support/lines.ts";
@@ -115,7 +114,7 @@ Deno.test("what is told of a request stands before its line where both logs go t
     const lines = collectLines(child.stdout);
     await lines.waitFor(/API server listening/);
     const load = startClients({ port, clients: 8, target: "/items" });
-    while (load.counts.failed < 200) await delay(1);
+    await load.failures(200);
     load.stop();
     await load.ended;
     child.kill("SIGTERM");

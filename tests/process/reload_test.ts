@@ -1,4 +1,5 @@
 import { deepStrictEqual, match, strictEqual } from "node:assert/strict";
+import { eventually } from "../support/eventually.ts";
 import { configText, startService } from "../support/process.ts";
 import { testSecret } from "../support/token.ts";
 
@@ -55,9 +56,7 @@ Deno.test("SIGUSR2 reads the file and the files that it names again", async (t) 
       deepStrictEqual([await as(testSecret), await as(other)], [200, 401]);
       service.signal("SIGUSR1");
       await service.stderr.waitFor(/Schema cache loaded in/);
-      for (let tries = 0; await as(other) !== 200 && tries < 100; tries++) {
-        await new Promise((resolve) => setTimeout(resolve, 20));
-      }
+      await eventually("the new secret", async () => await as(other) === 200);
       deepStrictEqual([await as(testSecret), await as(other)], [401, 200]);
     });
 

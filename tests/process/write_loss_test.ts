@@ -14,6 +14,7 @@ import {
 } from "../support/cutting_proxy.ts";
 import { engines } from "../support/engines.ts";
 import { prepared, serverVariable } from "../support/environment.ts";
+import { eventually } from "../support/eventually.ts";
 import { type PostgresClient, withClient } from "../support/postgres_client.ts";
 import { buildRequest, type RequestParts } from "../support/request.ts";
 
@@ -120,14 +121,13 @@ interface Place {
   readonly owner: PostgresClient;
 }
 
-/** Waits until the service has a connection that works. */
-async function warmUp(handler: Handler): Promise<void> {
-  for (;;) {
+/** Resolves when the service has a connection that works. */
+function warmUp(handler: Handler): Promise<void> {
+  return eventually("a connection", async () => {
     const response = await handler(await buildRequest({ line: "GET /makers", origin: "http://x" }));
     await response.bytes();
-    if (response.status === 200) return;
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
+    return response.status === 200;
+  });
 }
 
 /**

@@ -19,6 +19,9 @@ const flags = [
   "--remote-debugging-port=0",
 ] as const;
 
+/** Milliseconds after which what is waited for will not come. */
+const giveUpAfter = 120_000;
+
 /** A page that is open. */
 export interface Page extends AsyncDisposable {
   /** Gives the value of an expression, which must be JSON; a promise is waited for. */
@@ -72,7 +75,7 @@ export async function openPage(url: string): Promise<Page> {
     evaluate,
     problems,
     async until(expression) {
-      const deadline = Date.now() + 15_000;
+      const deadline = Date.now() + giveUpAfter;
       while (await evaluate(expression) !== true) {
         if (Date.now() > deadline) throw new Error(`not in time: ${expression}: ${problems}`);
         await pause();
@@ -84,7 +87,7 @@ export async function openPage(url: string): Promise<Page> {
 
 /** The WebSocket of the only page: the browser writes its port into its folder when it is ready. */
 async function endpoint(folder: string): Promise<string> {
-  for (const deadline = Date.now() + 15_000; Date.now() < deadline; await pause()) {
+  for (const deadline = Date.now() + giveUpAfter; Date.now() < deadline; await pause()) {
     const text = await Deno.readTextFile(`${folder}/DevToolsActivePort`).catch(() => "");
     const [port, path] = text.split("\n");
     if (!port || !path) continue;

@@ -6,6 +6,7 @@
  * @module
  */
 import { delay } from "./delay.ts";
+import { Milestones } from "./milestones.ts";
 
 /** What became of requests and connections. */
 export interface KeepAliveCounts {
@@ -28,8 +29,10 @@ export interface KeepAliveCounts {
 /** Clients at work. */
 export interface KeepAliveClients {
   readonly counts: Readonly<KeepAliveCounts>;
-  /** Resolves when so many more requests were answered. */
+  /** Resolves after so many further answers of status 200. */
   answers(count: number): Promise<void>;
+  /** Resolves after so many further whole answers of another status. */
+  failures(count: number): Promise<void>;
   /** No request begins any more. */
   stop(): void;
   /** Settles when the clients were stopped, or found the port closed. */
@@ -57,34 +60,48 @@ export function startClients(options: KeepAliveOptions): KeepAliveClients {
     broken: 0,
     refused: 0,
   };
-  let stopped = false;
-  const isStopped = () => stopped;
-  const all = Array.from({ length: options.clients }, () => live(options, counts, isStopped));
+  const load: Load = {
+    counts,
+    answered: new Milestones(),
+    failed: new Milestones(),
+    isStopped: false,
+  };
+  const all = Array.from({ length: options.clients }, () => live(options, load));
   const ended = Promise.all(all).then(() => {});
+  const untilEnded = async (goal: Promise<void>) => {
+    const isReached = await Promise.race([goal.then(() => true), ended.then(() => false)]);
+    if (!isReached) throw new Error(`the clients have ended: ${JSON.stringify(counts)}`);
+  };
   return {
     counts,
     ended,
-    stop: () => void (stopped = true),
-    answers: async (count) => {
-      for (const goal = counts.answered + count; counts.answered < goal;) await delay(1);
-    },
+    stop: () => void (load.isStopped = true),
+    answers: (count) => untilEnded(load.answered.more(count)),
+    failures: (count) => untilEnded(load.failed.more(count)),
   };
+}
+
+/** What clients have in common while they run. */
+interface Load {
+  readonly counts: KeepAliveCounts;
+  readonly answered: Milestones;
+  readonly failed: Milestones;
+  isStopped: boolean;
 }
 
 async function live(
   { port, target, reconnect }: KeepAliveOptions,
-  counts: KeepAliveCounts,
-  isStopped: () => boolean,
+  load: Load,
 ): Promise<void> {
   const header = reconnect ? "Connection: close\r\n" : "";
   const request = new TextEncoder().encode(`GET ${target} HTTP/1.1\r\nHost: x\r\n${header}\r\n`);
-  while (!isStopped()) {
+  while (!load.isStopped) {
     using connection = await Connection.open(port);
     if (connection === null) {
-      counts.refused++;
+      load.counts.refused++;
       return;
     }
-    while (!isStopped() && await exchange(connection, request, counts));
+    while (!load.isStopped && await exchange(connection, request, load));
   }
 }
 
@@ -92,9 +109,9 @@ async function live(
 async function exchange(
   connection: Connection,
   request: Uint8Array,
-  counts: KeepAliveCounts,
+  { counts, answered, failed }: Load,
 ): Promise<boolean> {
-  // Lets the end of the connection be noticed that came together with the last answer.
+  // A client that works without a pause does not notice that its connection ends.
   await delay(1);
   if (connection.ended) {
     counts.idleClosed++;
@@ -106,8 +123,9 @@ async function exchange(
     else counts.lost++;
     return false;
   }
-  if (head.startsWith("HTTP/1.1 200 ")) counts.answered++;
-  else counts.failed++;
+  const isSuccess = head.startsWith("HTTP/1.1 200 ");
+  counts[isSuccess ? "answered" : "failed"]++;
+  (isSuccess ? answered : failed).add();
   if (!/\r\nconnection: close(\r\n|$)/i.test(head)) return true;
   counts.marked++;
   return false;

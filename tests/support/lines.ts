@@ -19,7 +19,7 @@ export interface Lines {
 export interface WaitOptions {
   /** Lines before this index do not count; 0 unless told. */
   readonly after?: number;
-  /** 30 unless told. */
+  /** After which the line is not waited for any more. Default: 120. */
   readonly seconds?: number;
 }
 
@@ -37,7 +37,7 @@ export function collectLines(stream: ReadableStream<Uint8Array<ArrayBuffer>>): L
     isOpen = false;
     tell();
   };
-  const waitFor = (pattern: RegExp, { after = 0, seconds = 30 }: WaitOptions = {}) =>
+  const waitFor = (pattern: RegExp, { after = 0, seconds = 120 }: WaitOptions = {}) =>
     new Promise<string>((resolve, reject) => {
       const finish = (settle: () => void) => {
         clearTimeout(timer);

@@ -6,6 +6,7 @@
  */
 import { delay } from "../../support/delay.ts";
 import { type Answer, HttpConnection, requestBytes } from "../../support/http_connection.ts";
+import { Milestones } from "../../support/milestones.ts";
 import { Ledger, type Verdict } from "./ledger.ts";
 import { things } from "./place.ts";
 import { describeRequests } from "./report.ts";
@@ -49,8 +50,8 @@ export interface Load extends Books {
 /** Milliseconds for which a client waits after an answer that tells it to come again later. */
 const pauseAfterError = 10;
 
-/** Milliseconds without an answer after which a load is given up. */
-const longestWait = 30_000;
+/** Milliseconds without an answer after which a load fails. */
+const longestWait = 120_000;
 
 const readRequest = requestBytes("GET /things?order=id");
 const readAnswer = JSON.stringify(things);
@@ -157,26 +158,6 @@ interface Pace {
   stopping: boolean;
   readonly served: Milestones;
   readonly failed: Milestones;
-}
-
-/** Counts, and tells who waits for a number. */
-class Milestones {
-  #count = 0;
-  readonly #waiting = new Set<{ readonly goal: number; readonly resolve: () => void }>();
-
-  add(): void {
-    this.#count++;
-    for (const waiter of this.#waiting) {
-      if (this.#count < waiter.goal) continue;
-      this.#waiting.delete(waiter);
-      waiter.resolve();
-    }
-  }
-
-  more(times: number): Promise<void> {
-    const goal = this.#count + times;
-    return new Promise((resolve) => this.#waiting.add({ goal, resolve }));
-  }
 }
 
 /** Takes its turns until the load stops. */
