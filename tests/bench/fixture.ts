@@ -6,6 +6,7 @@
 import { signToken, testSecret } from "../support/token.ts";
 import type { PostgresServer } from "../support/postgres_server.ts";
 import type { FileConfig } from "../support/process.ts";
+import type { User } from "./template.ts";
 
 /** Settings of a server that has no work but the benchmark's. */
 export const quietSettings: Readonly<Record<string, string>> = {
@@ -14,6 +15,11 @@ export const quietSettings: Readonly<Record<string, string>> = {
   max_wal_size: "16GB",
   shared_buffers: "512MB",
 };
+
+/** Role of requests without a token. */
+export const anonymousRole = "web_anon";
+/** Role of requests with a token. */
+export const userRole = "web_user";
 
 /** Roles of the whole server; every measured service logs in as `authenticator`. */
 export const roles = `
@@ -75,8 +81,8 @@ const functions = `
     as 'select a + b';
 `;
 
-/** What all cases need. */
-export const fixture = `${roles}${schema}${items}${families}${written}${functions}`;
+/** Tables of the cases without policies. */
+export const plainFixture = `${items}${families}${written}${functions}`;
 
 /** Empties what inserting has filled. */
 export const emptyNotes = "truncate api.notes restart identity";
@@ -101,10 +107,17 @@ export function tablesSql(schema: string, count: number): string {
   end $$`;
 }
 
-/** One token for each of some users. */
-export function makeTokens(users: number): Promise<readonly string[]> {
-  const names = Array.from({ length: users }, (_, user) => `user-${user}`);
-  return Promise.all(names.map((sub) => signToken({ sub, role: "web_user" })));
+/** Number of the first user. */
+export const firstUser = 1000;
+export const userCount = 1000;
+
+/** Makes the users, whose numbers all have four digits. */
+export function makeUsers(): Promise<readonly User[]> {
+  const numbers = Array.from({ length: userCount }, (_, index) => firstUser + index);
+  return Promise.all(numbers.map(async (number) => {
+    const claims = { sub: `user-${number}`, role: userRole };
+    return { number, claims: JSON.stringify(claims), token: await signToken(claims) };
+  }));
 }
 
 /** Configuration by keys of the interface, which other servers of it know as well. */
@@ -112,7 +125,7 @@ export function serverConfig(postgres: PostgresServer, database = "postgres"): F
   return {
     "db-uri": postgres.uri({ user: "authenticator", password: "p", database }),
     "db-schemas": "api",
-    "db-anon-role": "web_anon",
+    "db-anon-role": anonymousRole,
     "db-pool": 10,
     // Slow answers are to be measured, not refused.
     "db-pool-acquisition-timeout": 120,

@@ -1,73 +1,138 @@
 /**
- * What the database alone allows: the statements of a request on the service's own connections, with
- * no HTTP around them. As with pgbench each request's are a transaction with a Sync of its own, of which
- * several are on their way; the service does better than that where it has several answered together.
+ * The floor of a case: what PostgreSQL alone takes for the statement that a person would write, in a
+ * transaction with the search path, the role and the claims of the request. One connection carries the
+ * transactions in a pipeline, each with its own Sync.
  *
  * @module
  */
-import process from "node:process";
-import { type Batch, discardBody } from "../../src/database/database.ts";
-import { buildRequest } from "../support/request.ts";
-import type { BatchSource } from "./batches.ts";
-import { percentile } from "./figures.ts";
+import pg from "pg";
+import {
+  type BareConnection,
+  concat,
+  executeMessages,
+  openBareConnection,
+  parseMessage,
+  syncMessage,
+} from "./bare_connection.ts";
+import type { LoadCase } from "./load_case.ts";
+import { anonymousRole, userRole } from "./fixture.ts";
 import type { LoadFigures } from "./measure.ts";
 import { processTime } from "./process_time.ts";
-import { drawnLine, type LoadRequest } from "./wrk.ts";
+import { type Draw, drawAtRandom, fillTemplate } from "./template.ts";
 
-/** How many requests' batches are sent in turn. */
+/** The settings of a request's transaction. */
+const settingsText = "select set_config('search_path', $1, true), set_config('role', $2, true), " +
+  "set_config('request.jwt.claims', $3, true)";
+
+function settingsParams({ user }: Draw): readonly string[] {
+  const role = user === null ? anonymousRole : userRole;
+  return ["api, public", role, user?.claims ?? JSON.stringify({ role })];
+}
+
+function statementParams({ floor }: LoadCase, draw: Draw): readonly string[] {
+  return floor.params.map((param) => fillTemplate(param, draw));
+}
+
+/** Runs the statement for some draws. Returns the bodies, null where the statement has no columns. */
+export async function floorBodies(
+  each: LoadCase,
+  { uri, draws }: { readonly uri: string; readonly draws: readonly Draw[] },
+): Promise<readonly unknown[]> {
+  const client = new pg.Client({ connectionString: uri });
+  await client.connect();
+  try {
+    const bodies: unknown[] = [];
+    for (const draw of draws) {
+      await client.query("begin");
+      await takeRole(client, draw);
+      const values = [...statementParams(each, draw)];
+      const { rows } = await client.query({ text: each.floor.text, values, rowMode: "array" });
+      await client.query("commit");
+      bodies.push(rows[0]?.[0] ?? null);
+    }
+    return bodies;
+  } finally {
+    await client.end();
+  }
+}
+
+/** Makes the settings of a request in a transaction. */
+export async function takeRole(client: pg.Client, draw: Draw): Promise<void> {
+  await client.query(settingsText, [...settingsParams(draw)]);
+}
+
+/** How many different transactions are sent in turn. */
 const variety = 1000;
 
-/** Gives the transactions of requests that are drawn like those of a load. */
-export async function batchesOf(
-  request: LoadRequest,
-  source: BatchSource,
-): Promise<readonly Batch[]> {
-  const batches: Batch[] = [];
-  for (let turn = 0; turn < variety; turn++) {
-    const line = drawnLine(request, Math.random());
-    batches.push(await source.batchOf(await buildRequest({ line, origin: "http://floor" })));
-  }
-  return batches;
+/** A connection that has the statements of a case prepared. */
+export interface Floor extends AsyncDisposable {
+  measure(options: FloorOptions): Promise<LoadFigures>;
 }
 
 /** How a floor is measured. */
 export interface FloorOptions {
-  /** Callers take turns with them: the service has what is as short as this wait for one connection. */
-  readonly sends: readonly BatchSource["send"][];
   readonly postmaster: number;
-  readonly callers: number;
+  readonly inFlight: number;
   readonly seconds: number;
 }
 
-/** Sends batches, as many at once as there are callers. */
-export async function measureFloor(
-  batches: readonly Batch[],
-  { sends, postmaster, callers, seconds }: FloorOptions,
-): Promise<LoadFigures> {
-  const took: number[] = [];
-  const ownBefore = process.cpuUsage();
-  const postgresBefore = await processTime(postmaster);
-  const began = performance.now();
-  const call = async (_: unknown, caller: number) => {
-    const send = sends[caller % sends.length]!;
-    for (let turn = caller; performance.now() - began < seconds * 1000; turn += callers) {
-      const batch = batches[turn % batches.length]!;
-      const sent = performance.now();
-      // What failed lately is not answered together with others.
-      batch.pace?.ended(false);
-      discardBody((await send(batch)).body);
-      took.push(performance.now() - sent);
-    }
-  };
-  await Promise.all(Array.from({ length: callers }, call));
-  const elapsed = performance.now() - began;
-  const { user, system } = process.cpuUsage(ownBefore);
+/** Connects, and prepares the statements of a case. */
+export async function openFloor(each: LoadCase, uri: string): Promise<Floor> {
+  const connection = await openBareConnection(uri);
+  const draws = Array.from({ length: variety }, () => drawAtRandom(each.request.users));
+  const transactions = draws.map((draw) => transactionMessages(each, draw));
+  const first = [preparationMessages(each, draws[0]!)];
+  await connection.pipeline(() => first.pop() ?? null, 1);
   return {
-    perSecond: took.length / elapsed * 1000,
-    p50: percentile(took, 50),
-    p99: percentile(took, 99),
-    cpu: (user + system) / took.length,
-    postgresCpu: (await processTime(postmaster) - postgresBefore) / took.length,
+    measure: (options) => measureFloor({ connection, transactions }, options),
+    [Symbol.asyncDispose]: () => connection[Symbol.asyncDispose](),
+  };
+}
+
+/** Prepares all statements. PostgreSQL looks up the names of the last one with the settings of one. */
+function preparationMessages({ floor }: LoadCase, draw: Draw): Uint8Array {
+  return concat([
+    parseMessage("begin", "begin"),
+    parseMessage("settings", settingsText),
+    parseMessage("commit", "commit"),
+    executeMessages("begin", []),
+    executeMessages("settings", settingsParams(draw)),
+    parseMessage("statement", floor.text),
+    executeMessages("commit", []),
+    syncMessage,
+  ]);
+}
+
+function transactionMessages(each: LoadCase, draw: Draw): Uint8Array {
+  return concat([
+    executeMessages("begin", []),
+    executeMessages("settings", settingsParams(draw)),
+    executeMessages("statement", statementParams(each, draw)),
+    executeMessages("commit", []),
+    syncMessage,
+  ]);
+}
+
+async function measureFloor(
+  { connection, transactions }: {
+    readonly connection: BareConnection;
+    readonly transactions: readonly Uint8Array[];
+  },
+  { postmaster, inFlight, seconds }: FloorOptions,
+): Promise<LoadFigures> {
+  const before = await processTime(postmaster);
+  const began = performance.now();
+  let turn = 0;
+  const next = () =>
+    performance.now() - began > seconds * 1000 ? null : transactions[turn++ % variety]!;
+  const count = await connection.pipeline(next, inFlight);
+  const elapsed = performance.now() - began;
+  return {
+    perSecond: count / elapsed * 1000,
+    postgresCpu: (await processTime(postmaster) - before) / count,
+    p50: NaN,
+    p99: NaN,
+    cpu: NaN,
     peakMemory: NaN,
     failed: 0,
   };

@@ -143,7 +143,13 @@ async function growBodies(bench: Bench): Promise<GrowthTable> {
   const rows: number[][] = [];
   for (const bytes of [1e3, 1e4, 1e5, 1e6, 1e7, 1e8]) {
     progress(`Inserting ${bytes} bytes...`);
-    const each = { name: `${bytes} bytes`, request: bulkInsert(bytes), status: 201, setup: "" };
+    const each = {
+      name: `${bytes} bytes`,
+      request: bulkInsert(bytes),
+      status: 201,
+      floor: null,
+      setup: "",
+    };
     const runs = [];
     for (let turn = 0; turn < turns; turn++) {
       await runSql(bench, "truncate api.bulk");

@@ -4,11 +4,11 @@
  * @module
  */
 import pg from "pg";
-import type { Batch } from "../../src/database/database.ts";
 import { bulkRows, bulkTable } from "../support/bulk_rows.ts";
 import { memoryOf, resetPeak } from "../support/process_memory.ts";
 import { exchange, type RawRequest } from "./exchange.ts";
 import { processTime } from "./process_time.ts";
+import { takeRole } from "./floor.ts";
 import type { BenchServer } from "./servers.ts";
 
 /** A request that is sent once at a time. */
@@ -16,6 +16,8 @@ export interface LargeCase {
   readonly name: string;
   readonly request: RawRequest;
   readonly status: number;
+  /** The statement that a person would write for the answer; null for none. */
+  readonly floor: string | null;
   /** SQL that is run once. */
   readonly setup: string;
   /** SQL that is run before each run. */
@@ -50,12 +52,14 @@ export const largeCases: readonly (readonly [name: string, make: () => LargeCase
     name: "100 MB answer",
     request: largeRead,
     status: 200,
+    floor: "select coalesce(json_agg(wide), '[]') from wide",
     setup: wideTable,
   })],
   ["50 MB insert", () => ({
     name: "50 MB insert",
     request: bulkInsert(50_000_000),
     status: 201,
+    floor: null,
     setup: bulkTable,
     reset: "truncate api.bulk",
   })],
@@ -108,27 +112,24 @@ interface Sockets {
 }
 
 /**
- * Runs the statements of a transaction on a bare connection and times the last one: PostgreSQL sends
- * nothing of its answer before the first buffer of the rows is full.
+ * Runs a statement on a bare connection and times it: PostgreSQL sends nothing of its answer before the
+ * first buffer of the rows is full.
  */
 export async function measureBare(
-  uri: string,
-  { statements, footing }: Batch,
-  postmaster: number,
+  text: string,
+  { uri, postmaster }: { readonly uri: string; readonly postmaster: number },
 ): Promise<LargeFigures> {
   const client = new pg.Client({ connectionString: uri });
   await client.connect();
   try {
     await client.query("begin");
+    await takeRole(client, { chance: 0, user: null });
     const postgres = await processTime(postmaster);
-    let [began, firstByte] = [0, 0];
-    const first = typeof footing === "object" ? footing.first("borrow") : null;
-    for (const { text, params } of first === null ? statements : [first, ...statements]) {
-      began = performance.now();
-      const heard = () => firstByte = performance.now() - began;
-      (client as unknown as Sockets).connection.stream.once("data", heard);
-      await client.query({ text, values: [...params] });
-    }
+    const began = performance.now();
+    let firstByte = 0;
+    const heard = () => firstByte = performance.now() - began;
+    (client as unknown as Sockets).connection.stream.once("data", heard);
+    await client.query(text);
     const total = performance.now() - began;
     const postgresCpu = (await processTime(postmaster) - postgres) / 1000;
     return { total, firstByte, cpu: NaN, postgresCpu, growth: NaN };

@@ -3,14 +3,12 @@
  *
  * @module
  */
-import { buildRequest } from "../support/request.ts";
 import { memoryOf } from "../support/process_memory.ts";
-import { openBatchSource } from "./batches.ts";
 import { type Bench, progress, runSql, startServers } from "./bench.ts";
 import { type Contender, contest, type Standing } from "./contest.ts";
 import { serverConfig } from "./fixture.ts";
 import { type LargeCase, largeCases, type LargeField, measureBare, measureLarge } from "./large.ts";
-import { isWanted } from "./options.ts";
+import { isInSet, isWanted } from "./options.ts";
 
 /** What came of a case. */
 export interface LargeStanding extends Standing<LargeField> {
@@ -22,6 +20,7 @@ const fewestRounds = 3;
 
 /** Measures all cases that are asked for, each with servers that have seen nothing large before. */
 export async function contestLarge(bench: Bench): Promise<readonly LargeStanding[]> {
+  if (!isInSet(bench.options, "large")) return [];
   const results: LargeStanding[] = [];
   for (const [name, make] of largeCases) {
     if (isWanted(bench.options, name)) results.push(await contestOne(make(), bench));
@@ -39,7 +38,7 @@ async function contestOne(each: LargeCase, bench: Bench): Promise<LargeStanding>
     const run = () => measureLarge(each, { server, postmaster, baseMemory });
     contenders.push({ name: server.name, run });
   }
-  if (each.request.body === undefined) contenders.push(await bareOf(each, bench));
+  if (each.floor !== null) contenders.push(bareOf(each.floor, bench));
   const standing = await contest(contenders, {
     rounds: Math.max(fewestRounds, bench.options.rounds),
     seconds: 0,
@@ -53,16 +52,8 @@ async function contestOne(each: LargeCase, bench: Bench): Promise<LargeStanding>
   return { name: each.name, ...standing };
 }
 
-/** The same statement on a connection with no server around it. */
-async function bareOf(
-  { request }: LargeCase,
-  { postgres, postmaster }: Bench,
-): Promise<Contender<LargeField>> {
-  const config = serverConfig(postgres);
-  await using source = await openBatchSource(config);
-  const parts = { headers: request.headers };
-  const origin = "http://bare";
-  const batch = await source.batchOf(await buildRequest({ line: request.line, origin }, parts));
-  const uri = String(config["db-uri"]);
-  return { name: "floor", run: () => measureBare(uri, batch, postmaster) };
+/** The statement on a connection with no server around it. */
+function bareOf(text: string, { postgres, postmaster }: Bench): Contender<LargeField> {
+  const uri = String(serverConfig(postgres)["db-uri"]);
+  return { name: "floor", run: () => measureBare(text, { uri, postmaster }) };
 }

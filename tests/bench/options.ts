@@ -4,6 +4,13 @@
  * @module
  */
 import { parseArgs } from "node:util";
+import { type LoadSet, loadSets } from "./cases.ts";
+
+/** A set of cases: under load, or of one large request at a time. */
+export type CaseSet = LoadSet | "large";
+
+/** The sets of cases, in the order of their measurement. */
+export const caseSets: readonly CaseSet[] = [...loadSets, "large"];
 
 /** What is to be measured, and how. */
 export interface BenchOptions {
@@ -15,6 +22,10 @@ export interface BenchOptions {
   /** Measured runs of each case and server; 3 beside a peer, else 1. */
   readonly rounds: number;
   readonly connections: number;
+  /** The set whose cases are measured; null for all sets. */
+  readonly set: CaseSet | null;
+  /** Prints the names of the cases, in place of measuring them. */
+  readonly listsCases: boolean;
   /** Texts of which a measured case's name contains one; all cases when empty. */
   readonly cases: readonly string[];
   /** Command of another server, in which `{conf}` stands for the path of its configuration file. */
@@ -27,10 +38,12 @@ export const usage = `Usage: deno task bench [options]
 
   --seconds N       seconds of each measured run (default 5)
   --connections N   connections of the load (default 20)
+  --set NAME        only cases of a set: plain, token, rls, large (default all)
   --case NAME       only cases whose name contains NAME; may be repeated
   --rounds N        runs of each case (default 1; 3 with --peer); medians are shown
   --peer COMMAND    another server of the same interface to run in turn with this one;
                     {conf} in it stands for its configuration file
+  --cases           the names of the cases, by set
   --growth          how costs grow with connections, rows, tables and bodies
   --json            results as JSON
   --help            this text
@@ -48,6 +61,8 @@ export function parseOptions(args: readonly string[]): BenchOptions {
       seconds: { type: "string", default: "5" },
       rounds: { type: "string" },
       connections: { type: "string", default: "20" },
+      set: { type: "string", default: "all" },
+      cases: { type: "boolean", default: false },
       case: { type: "string", multiple: true, default: [] },
       peer: { type: "string" },
       json: { type: "boolean", default: false },
@@ -61,10 +76,20 @@ export function parseOptions(args: readonly string[]): BenchOptions {
     seconds: count("seconds", values.seconds),
     rounds: count("rounds", values.rounds ?? (peer === null ? "1" : "3")),
     connections: count("connections", values.connections),
+    set: caseSet(values.set),
+    listsCases: values.cases,
     cases: values.case,
     peer,
     json: values.json,
   };
+}
+
+function caseSet(name: string): CaseSet | null {
+  const set = caseSets.find((each) => each === name);
+  if (set === undefined && name !== "all") {
+    throw new Error(`--set takes one of ${[...caseSets, "all"].join(", ")}`);
+  }
+  return set ?? null;
 }
 
 function count(name: string, text: string): number {
@@ -75,4 +100,9 @@ function count(name: string, text: string): number {
 /** Whether a case is among those asked for. */
 export function isWanted({ cases }: Pick<BenchOptions, "cases">, name: string): boolean {
   return cases.length === 0 || cases.some((part) => name.includes(part));
+}
+
+/** Whether a set of cases is among those asked for. */
+export function isInSet({ set }: Pick<BenchOptions, "set">, name: CaseSet): boolean {
+  return set === null || set === name;
 }

@@ -4,24 +4,28 @@
  * @module
  */
 
-/** The kernel tells time in hundredths of a second on every architecture that Deno runs on. */
-const microsecondsPerTick = 10_000;
+/** `/proc/<pid>/stat` counts hundredths of a second on every architecture that Deno runs on. */
+const nanosecondsPerTick = 10_000_000;
 
-/** One process's own time and that of its children which have ended, in ticks, and its parent. */
+/** A process, its parent and processor time, user and system, in ticks. */
 export interface ProcessStat {
   readonly pid: number;
   readonly parent: number;
-  readonly ticks: number;
+  /** Of the process with all its threads. */
+  readonly own: number;
+  /** Of its children that have ended. */
+  readonly ended: number;
 }
 
 /** Reads a line of `/proc/<pid>/stat`. A program's name may hold spaces and parentheses. */
 export function parseStat(line: string): ProcessStat {
   const fields = line.slice(line.lastIndexOf(")") + 2).split(" ");
-  const times = fields.slice(11, 15).map(Number);
+  const [user, system, endedUser, endedSystem] = fields.slice(11, 15).map(Number);
   return {
     pid: parseInt(line),
     parent: Number(fields[1]),
-    ticks: times.reduce((sum, time) => sum + time, 0),
+    own: user! + system!,
+    ended: endedUser! + endedSystem!,
   };
 }
 
@@ -34,8 +38,19 @@ export function treeOf(root: number, stats: readonly ProcessStat[]): readonly Pr
 
 /** Microseconds of processor time that a process and its descendants have used so far. */
 export async function processTime(root: number): Promise<number> {
-  const ticks = treeOf(root, await allStats()).map((stat) => stat.ticks);
-  return ticks.reduce((sum, each) => sum + each, 0) * microsecondsPerTick;
+  const times = treeOf(root, await allStats()).map(async (stat) =>
+    nanoseconds(stat, await threadTimes(stat.pid))
+  );
+  return (await Promise.all(times)).reduce((sum, each) => sum + each, 0) / 1000;
+}
+
+/**
+ * Nanoseconds of a process and its ended children. The times of threads are exact, but lack the
+ * threads that have ended; the ticks of the process include those.
+ */
+export function nanoseconds({ own, ended }: ProcessStat, threads: readonly number[]): number {
+  const sum = threads.reduce((sum, each) => sum + each, 0);
+  return Math.max(own * nanosecondsPerTick, sum) + ended * nanosecondsPerTick;
 }
 
 async function allStats(): Promise<readonly ProcessStat[]> {
@@ -45,4 +60,14 @@ async function allStats(): Promise<readonly ProcessStat[]> {
     Deno.readTextFile(`/proc/${name}/stat`).then(parseStat, () => null)
   );
   return (await Promise.all(stats)).filter((stat) => stat !== null);
+}
+
+/** Nanoseconds of each thread; empty where the kernel does not count them. */
+async function threadTimes(pid: number): Promise<readonly number[]> {
+  const folder = `/proc/${pid}/task`;
+  const entries = await Array.fromAsync(Deno.readDir(folder)).catch(() => []);
+  return await Promise.all(entries.map(({ name }) =>
+    // The first number of the line is the time on a processor.
+    Deno.readTextFile(`${folder}/${name}/schedstat`).then(parseFloat, () => 0)
+  ));
 }

@@ -1,14 +1,15 @@
 /**
- * Says what was measured, for people and for machines.
+ * Writes what was measured, for people and for machines.
  *
  * @module
  */
+import { type LoadSet, loadSets } from "./cases.ts";
 import type { ContenderName, Standing } from "./contest.ts";
-import { geometricMean, median } from "./figures.ts";
+import { geometricMean } from "./figures.ts";
 import type { LargeField } from "./large.ts";
 import type { LargeStanding } from "./large_contest.ts";
 import type { LoadStanding } from "./load_contest.ts";
-import type { LoadField } from "./measure.ts";
+import type { LoadFigures } from "./measure.ts";
 import { markdownTable, shown } from "./table.ts";
 
 /** All that was measured. */
@@ -17,19 +18,167 @@ export interface Results {
   readonly large: readonly LargeStanding[];
 }
 
-type Columns<Field> = readonly (readonly [head: string, field: Field])[];
+/** The tables, as Markdown. */
+export function resultTables({ loads, large }: Results): string {
+  return [
+    loads.length === 0 ? "" : loadTable(loads),
+    failureLines(loads),
+    large.length === 0 ? "" : largeTable(large),
+  ].filter((part) => part !== "").join("\n\n");
+}
 
-const loadColumns: Columns<LoadField> = [
-  ["requests/s", "perSecond"],
-  ["p50 ms", "p50"],
-  ["p99 ms", "p99"],
-  ["CPU µs", "cpu"],
-  ["PostgreSQL CPU µs", "postgresCpu"],
-  ["peak MB", "peakMemory"],
-  ["failed", "failed"],
+/** The same for machines; what was not measured is null. */
+export function resultJson({ loads, large }: Results): string {
+  const comparisons = loads.map((load) => ({ set: load.set, name: load.name, ...compare(load) }));
+  return JSON.stringify({ loads, large, comparisons, means: meansOfSets(loads) });
+}
+
+/** Whether all answers were what they should be. */
+export function isFlawless({ loads }: Results): boolean {
+  return failureLines(loads) === "";
+}
+
+function failureLines(loads: readonly LoadStanding[]): string {
+  const lines = loads.flatMap(({ name, service, peer }) =>
+    ([["service", service], ["peer", peer]] as const)
+      .filter(([, figures]) => figures !== null && figures.failed > 0)
+      .map(([server, figures]) => `${name}, ${server}: ${shown(figures!.failed)} answers failed`)
+  );
+  return lines.join("\n");
+}
+
+/** How the service compares with the peer and with the floor; null where one was not measured. */
+export interface Comparison {
+  /** Requests per second, by the peer's. */
+  readonly speed: number | null;
+  /** The peer's processor time for a request, by the service's. */
+  readonly cpu: number | null;
+  /** PostgreSQL's processor time for a request, by the peer's. */
+  readonly postgresCpu: number | null;
+  /** PostgreSQL's processor time for a request, by the floor's. */
+  readonly ofFloor: number | null;
+  /** The same of the peer. */
+  readonly peerOfFloor: number | null;
+  /** Whose 99th percentile is lower. */
+  readonly lowerP99: "service" | "peer" | "neither" | null;
+}
+
+/** Compares the contenders of a case. */
+export function compare(
+  { service, peer, floor }: Pick<LoadStanding, ContenderName>,
+): Comparison {
+  return {
+    speed: ratio(service?.perSecond, peer?.perSecond),
+    cpu: ratio(peer?.cpu, service?.cpu),
+    postgresCpu: ratio(peer?.postgresCpu, service?.postgresCpu),
+    ofFloor: ratio(service?.postgresCpu, floor?.postgresCpu),
+    peerOfFloor: ratio(peer?.postgresCpu, floor?.postgresCpu),
+    lowerP99: lowerP99({ service, peer }),
+  };
+}
+
+function ratio(one: number | undefined, other: number | undefined): number | null {
+  return one === undefined || other === undefined ? null : one / other;
+}
+
+function lowerP99({ service, peer }: Pick<LoadStanding, "service" | "peer">) {
+  if (service === null || peer === null) return null;
+  return service.p99 === peer.p99 ? "neither" : service.p99 < peer.p99 ? "service" : "peer";
+}
+
+/** Geometric means of the ratios of some cases. */
+export type Means = Readonly<
+  Record<"speed" | "cpu" | "postgresCpu" | "ofFloor" | "peerOfFloor", number | null>
+>;
+
+/** Returns the means of each set of which cases were measured. */
+export function meansOfSets(
+  loads: readonly LoadStanding[],
+): Readonly<Partial<Record<LoadSet, Means>>> {
+  const sets = loadSets.filter((set) => loads.some((load) => load.set === set));
+  return Object.fromEntries(
+    sets.map((set) => [set, meansOf(loads.filter((load) => load.set === set).map(compare))]),
+  );
+}
+
+function meansOf(comparisons: readonly Comparison[]): Means {
+  const mean = (field: keyof Means) => {
+    const ratios = comparisons.map((each) => each[field]).filter((each) => each !== null);
+    return ratios.length === 0 ? null : geometricMean(ratios);
+  };
+  return {
+    speed: mean("speed"),
+    cpu: mean("cpu"),
+    postgresCpu: mean("postgresCpu"),
+    ofFloor: mean("ofFloor"),
+    peerOfFloor: mean("peerOfFloor"),
+  };
+}
+
+/** A column of the table of cases under load. */
+interface LoadColumn {
+  readonly head: string;
+  readonly cell: (standing: LoadStanding, comparison: Comparison) => string;
+  /** Cell of the line of means. Default: empty. */
+  readonly mean?: (means: Means) => string;
+  /** Whether the column says nothing without a peer. */
+  readonly needsPeer: boolean;
+}
+
+/** A figure of the service and, beside it, of the peer. */
+function figureColumns(head: string, field: keyof LoadFigures): readonly LoadColumn[] {
+  return [
+    { head, needsPeer: false, cell: ({ service }) => shown(service?.[field] ?? null) },
+    { head: "peer", needsPeer: true, cell: ({ peer }) => shown(peer?.[field] ?? null) },
+  ];
+}
+
+function ratioColumn(
+  head: string,
+  field: keyof Means,
+  { needsPeer }: Pick<LoadColumn, "needsPeer">,
+): LoadColumn {
+  return {
+    head,
+    needsPeer,
+    cell: (_, comparison) => times(comparison[field]),
+    mean: (means) => times(means[field]),
+  };
+}
+
+const loadColumns: readonly LoadColumn[] = [
+  ...figureColumns("requests/s", "perSecond"),
+  ratioColumn("ratio", "speed", { needsPeer: true }),
+  ...figureColumns("p50 ms", "p50"),
+  ...figureColumns("p99 ms", "p99"),
+  ...figureColumns("CPU µs", "cpu"),
+  ratioColumn("less", "cpu", { needsPeer: true }),
+  ...figureColumns("PostgreSQL CPU µs", "postgresCpu"),
+  {
+    head: "floor",
+    needsPeer: false,
+    cell: ({ floor }) => shown(floor?.postgresCpu ?? null),
+  },
+  ratioColumn("of floor", "ofFloor", { needsPeer: false }),
+  ratioColumn("peer", "peerOfFloor", { needsPeer: true }),
+  ...figureColumns("peak MB", "peakMemory"),
 ];
 
-const largeColumns: Columns<LargeField> = [
+/** One table of all sets; the geometric means of a set stand under its cases. */
+function loadTable(loads: readonly LoadStanding[]): string {
+  const hasPeer = loads.some(({ peer }) => peer !== null);
+  const columns = loadColumns.filter(({ needsPeer }) => hasPeer || !needsPeer);
+  const rows = Object.entries(meansOfSets(loads)).flatMap(([set, means]) => [
+    ...loads.filter((load) => load.set === set).map((load) => {
+      const comparison = compare(load);
+      return [load.name, ...columns.map(({ cell }) => cell(load, comparison))];
+    }),
+    [`geometric mean, ${set}`, ...columns.map(({ mean }) => mean?.(means) ?? "")],
+  ]);
+  return markdownTable(["case", ...columns.map(({ head }) => head)], rows);
+}
+
+const largeColumns: readonly (readonly [head: string, field: LargeField])[] = [
   ["ms", "total"],
   ["first byte ms", "firstByte"],
   ["CPU ms", "cpu"],
@@ -37,134 +186,23 @@ const largeColumns: Columns<LargeField> = [
   ["growth MB", "growth"],
 ];
 
-/** Lines under a case are those of others than the service. */
-const underCase: readonly (readonly [name: ContenderName, load: string, large: string])[] = [
-  ["peer", "– peer", "– peer"],
-  ["floor", "– its statements without HTTP", "– its statement on a bare connection"],
+/** Lines under a large request are those of others than the service. */
+const underLarge: readonly (readonly [name: ContenderName, label: string])[] = [
+  ["peer", "– peer"],
+  ["floor", "– its statement on a bare connection"],
 ];
 
-/** What the tables say, as Markdown. */
-export function resultTables({ loads, large }: Results): string {
-  const comparisons = compare(loads);
-  return [
-    loads.length === 0 ? "" : standingTable("case", loadColumns, loads),
-    floorLine(loads),
-    large.length === 0 ? "" : standingTable("one at a time", largeColumns, large),
-    comparisons.length === 0 ? "" : comparisonTable(comparisons),
-  ].filter((part) => part !== "").join("\n\n");
-}
-
-/** The same for machines; what was not measured is null. */
-export function resultJson({ loads, large }: Results): string {
-  const comparisons = compare(loads);
-  const means = comparisons.length === 0 ? null : meansOf(comparisons);
-  return JSON.stringify({ loads, large, comparisons, means, ofFloor: shareOfFloor(loads) });
-}
-
-/** Whether all answers were what they should be. */
-export function isFlawless({ loads }: Results): boolean {
-  return loads.every(({ service, peer }) => service?.failed === 0 && (peer?.failed ?? 0) === 0);
-}
-
-function standingTable<Field extends string>(
-  head: string,
-  columns: Columns<Field>,
-  standings: readonly (Standing<Field> & { readonly name: string })[],
-): string {
+function largeTable(standings: readonly LargeStanding[]): string {
+  const cells = (figures: Standing<LargeField>[ContenderName]) =>
+    largeColumns.map(([, field]) => shown(figures?.[field] ?? null));
   const rows = standings.flatMap((standing) => [
-    [standing.name, ...cells(columns, standing.service)],
-    ...underCase.filter(([name]) => standing[name] !== null).map(([name, load, large]) => [
-      head === "case" ? load : large,
-      ...cells(columns, standing[name]),
-    ]),
+    [standing.name, ...cells(standing.service)],
+    ...underLarge.filter(([name]) => standing[name] !== null)
+      .map(([name, label]) => [label, ...cells(standing[name])]),
   ]);
-  return markdownTable([head, ...columns.map(([text]) => text)], rows);
+  return markdownTable(["one at a time", ...largeColumns.map(([head]) => head)], rows);
 }
 
-function cells<Field extends string>(
-  columns: Columns<Field>,
-  figures: Readonly<Record<Field, number>> | null,
-): readonly string[] {
-  return columns.map(([, field]) => shown(figures?.[field] ?? null));
-}
-
-/** Requests per second as a share of what the database alone allows; null if it was not measured. */
-export function shareOfFloor(loads: readonly LoadStanding[]): number | null {
-  const measured = loads.find(({ floor }) => floor !== null);
-  if (!measured?.service || !measured.floor) return null;
-  return measured.service.perSecond / measured.floor.perSecond;
-}
-
-function floorLine(loads: readonly LoadStanding[]): string {
-  const share = shareOfFloor(loads);
-  const name = loads.find(({ floor }) => floor !== null)?.name;
-  return share === null
-    ? ""
-    : `${name}: ${Math.round(share * 100)} % of its statements without HTTP`;
-}
-
-/** How the service compares with the peer; above 1 is better for the service. */
-export interface Comparison {
-  readonly name: string;
-  /** Requests per second, by the peer's. */
-  readonly speed: number;
-  /** The peer's processor time for a request, by the service's. */
-  readonly cpu: number;
-  /** Whose slowest hundredth is the faster one. */
-  readonly lowerP99: "service" | "peer" | "neither";
-}
-
-/** Compares the cases that have a peer. */
-export function compare(
-  loads: readonly Pick<LoadStanding, "name" | "service" | "peer">[],
-): readonly Comparison[] {
-  return loads.flatMap(({ name, service, peer }) =>
-    service === null || peer === null ? [] : [{
-      name,
-      speed: service.perSecond / peer.perSecond,
-      cpu: peer.cpu / service.cpu,
-      lowerP99: lower(service.p99, peer.p99),
-    }]
-  );
-}
-
-function lower(service: number, peer: number): Comparison["lowerP99"] {
-  return service === peer ? "neither" : service < peer ? "service" : "peer";
-}
-
-/** A number for the ratios of all cases. */
-type Ratios = Readonly<Record<"speed" | "cpu", number>>;
-
-/** Geometric means of the ratios. */
-export function meansOf(comparisons: readonly Comparison[]): Ratios {
-  return overall(comparisons, geometricMean);
-}
-
-function overall(
-  comparisons: readonly Comparison[],
-  combine: (ratios: readonly number[]) => number,
-): Ratios {
-  return {
-    speed: combine(comparisons.map(({ speed }) => speed)),
-    cpu: combine(comparisons.map(({ cpu }) => cpu)),
-  };
-}
-
-function comparisonTable(comparisons: readonly Comparison[]): string {
-  // One case that differs much moves the mean, but not the median.
-  const [mean, middle] = [meansOf(comparisons), overall(comparisons, median)];
-  return markdownTable(["service against peer", "requests/s", "less CPU", "lower p99"], [
-    ...comparisons.map(({ name, speed, cpu, lowerP99 }) => [
-      name,
-      times(speed),
-      times(cpu),
-      lowerP99,
-    ]),
-    ["geometric mean", times(mean.speed), times(mean.cpu), ""],
-    ["median", times(middle.speed), times(middle.cpu), ""],
-  ]);
-}
-
-function times(ratio: number): string {
-  return `${ratio.toFixed(2)}×`;
+function times(ratio: number | null): string {
+  return ratio === null ? "–" : `${ratio.toFixed(2)}×`;
 }

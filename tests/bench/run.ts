@@ -5,12 +5,15 @@
  * @module
  */
 import { type Bench, progress, runSql, startBench } from "./bench.ts";
-import { fixture } from "./fixture.ts";
+import { casesOf, loadSets } from "./cases.ts";
+import { makeUsers, plainFixture, roles, schema } from "./fixture.ts";
 import { growths, type GrowthTable, growthText, prepareGrowth } from "./growth.ts";
+import { largeCases } from "./large.ts";
 import { contestLarge } from "./large_contest.ts";
 import { contestLoads } from "./load_contest.ts";
-import { isWanted, parseOptions, usage } from "./options.ts";
+import { type BenchOptions, isInSet, isWanted, parseOptions, usage } from "./options.ts";
 import { isFlawless, resultJson, resultTables } from "./report.ts";
+import { rlsFixture } from "./rls_fixture.ts";
 import { needWrk } from "./wrk.ts";
 
 /** Gives the exit code. */
@@ -20,9 +23,25 @@ async function main(args: readonly string[]): Promise<number> {
     console.log(usage);
     return 0;
   }
+  if (options.listsCases) {
+    console.log(await caseList(options));
+    return 0;
+  }
   await needWrk();
   await using bench = await startBench(options);
   return options.growth ? await measureGrowth(bench) : await measureCases(bench);
+}
+
+/** The names of the cases, with a line for each set. */
+async function caseList(options: BenchOptions): Promise<string> {
+  const users = await makeUsers();
+  const sets = [
+    ...loadSets.map((set) => [set, casesOf(set, users).map(({ name }) => name)] as const),
+    ["large", largeCases.map(([name]) => name)] as const,
+  ];
+  return sets.filter(([set]) => isInSet(options, set)).map(([set, names]) =>
+    [`${set}:`, ...names.filter((name) => isWanted(options, name))].join("\n  ")
+  ).join("\n");
 }
 
 async function measureGrowth(bench: Bench): Promise<number> {
@@ -36,7 +55,7 @@ async function measureGrowth(bench: Bench): Promise<number> {
 
 async function measureCases(bench: Bench): Promise<number> {
   progress(`Filling PostgreSQL ${bench.postgres.version}...`);
-  await runSql(bench, fixture);
+  await runSql(bench, `${roles}${schema}${plainFixture}${rlsFixture}`);
   await runSql(bench, "vacuum analyze");
   const results = { loads: await contestLoads(bench), large: await contestLarge(bench) };
   console.log(bench.options.json ? resultJson(results) : resultTables(results));

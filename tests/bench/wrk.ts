@@ -4,15 +4,16 @@
  * @module
  */
 import { join } from "node:path";
+import { templateParts, type User } from "./template.ts";
 
 /** A request that is sent again and again. */
 export interface LoadRequest {
-  /** `GET /items?id=eq.{1..100}`: a number between the two is drawn for each request. */
+  /** A template such as `GET /items?id=eq.{1..100}`. */
   readonly line: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** Of which one is drawn for each request, as bearer. */
-  readonly tokens?: readonly string[];
+  /** Each request carries the token of one of them. Default: no token. */
+  readonly users?: readonly User[];
 }
 
 /** How a load is made. */
@@ -78,44 +79,30 @@ done = function(summary, latency)
 end
 `;
 
-/** A number that is drawn for each request. */
-const range = /\{(\d+)\.\.(\d+)\}/;
-
-/** Stands where a token is drawn for each request. */
-const tokenMark = "{token}";
-
-/** A request's line with a number of its range; `chance` is from 0 to 1, without 1. */
-export function drawnLine({ line }: LoadRequest, chance: number): string {
-  return line.replace(range, (_, first, last) => {
-    return String(Number(first) + Math.floor(chance * (Number(last) - Number(first) + 1)));
-  });
-}
-
-/** A request's headers, with one of its tokens if it has some. */
-export function headersOf(
-  { tokens, body, headers }: LoadRequest,
-  token: string,
-): Readonly<Record<string, string>> {
+/** Returns a request's headers; the token is a placeholder of a template. */
+export function headersOf({ users, body, headers }: LoadRequest): Readonly<Record<string, string>> {
   return Object.fromEntries([
-    ...(tokens === undefined ? [] : [["Authorization", `Bearer ${token}`]]),
+    ...(users === undefined ? [] : [["Authorization", "Bearer {token}"]]),
     ...(body === undefined ? [] : [["Content-Type", "application/json"]]),
     ...Object.entries(headers ?? {}),
   ]);
 }
 
-/** Writes the script: a request is its constant parts and what is drawn between them. */
+/** Writes the script, which joins the constant parts of a request with what it draws. */
 export function wrkScript(request: LoadRequest, origin: string): string {
-  const text = requestText(request, new URL(origin).host);
-  const [mark, first, last] = range.exec(text) ?? [tokenMark];
-  const at = text.indexOf(mark!);
-  const drawn = first === undefined
-    ? "tokens[math.random(#tokens)]"
-    : `math.random(${first}, ${last})`;
-  const parts = at < 0 ? [text] : [text.slice(0, at), text.slice(at + mark!.length)];
+  const { users = [] } = request;
+  const parts = templateParts(requestText(request, new URL(origin).host));
+  const names = parts.map((part, index) => part.kind === "text" ? `part${index}` : part.lua);
   return [
-    `local tokens = {${(request.tokens ?? []).map(luaText).join(",")}}`,
-    ...parts.map((part, index) => `local part${index} = ${luaText(part)}`),
-    `request = function() return part0${at < 0 ? "" : ` .. ${drawn} .. part1`} end`,
+    `local users = {${users.map(({ number }) => number).join(",")}}`,
+    `local tokens = {${users.map(({ token }) => luaText(token)).join(",")}}`,
+    ...parts.flatMap((part, index) =>
+      part.kind === "text" ? [`local part${index} = ${luaText(part.text)}`] : []
+    ),
+    "request = function()",
+    ...(users.length === 0 ? [] : ["  local user = math.random(#tokens)"]),
+    `  return ${names.join(" .. ")}`,
+    "end",
     report,
   ].join("\n");
 }
@@ -123,7 +110,7 @@ export function wrkScript(request: LoadRequest, origin: string): string {
 function requestText(request: LoadRequest, host: string): string {
   const { line, body = "" } = request;
   const length = body === "" ? {} : { "Content-Length": new TextEncoder().encode(body).length };
-  const headers = { Host: host, ...headersOf(request, tokenMark), ...length };
+  const headers = { Host: host, ...headersOf(request), ...length };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   return `${line} HTTP/1.1\r\n${lines.join("")}\r\n${body}`;
 }

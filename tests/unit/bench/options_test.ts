@@ -1,5 +1,5 @@
 import { deepStrictEqual, strictEqual, throws } from "node:assert/strict";
-import { type BenchOptions, isWanted, parseOptions } from "../../bench/options.ts";
+import { type BenchOptions, isInSet, isWanted, parseOptions } from "../../bench/options.ts";
 
 const usual: BenchOptions = {
   help: false,
@@ -7,6 +7,8 @@ const usual: BenchOptions = {
   seconds: 5,
   rounds: 1,
   connections: 20,
+  set: null,
+  listsCases: false,
   cases: [],
   peer: null,
   json: false,
@@ -18,6 +20,10 @@ const read: readonly (readonly [args: readonly string[], differing: Partial<Benc
   [["--case", "a", "--case", "b c"], { cases: ["a", "b c"] }],
   [["--peer", "x {conf}"], { peer: "x {conf}", rounds: 3 }],
   [["--peer", "x {conf}", "--rounds", "5"], { peer: "x {conf}", rounds: 5 }],
+  [["--set", "rls"], { set: "rls" }],
+  [["--set", "large"], { set: "large" }],
+  [["--set=all"], { set: null }],
+  [["--cases"], { listsCases: true }],
   [["--growth"], { growth: true }],
   [["--help"], { help: true }],
 ];
@@ -34,6 +40,7 @@ const refused: readonly (readonly [args: readonly string[], message: RegExp])[] 
   [["--rounds", "-1"], /rounds/],
   [["--peer", "postgrest"], /^Error: --peer needs \{conf\} in it$/],
   [["--case"], /case/],
+  [["--set", "slow"], /^Error: --set takes one of plain, token, rls, large, all$/],
   [["--speed"], /speed/],
   [["case"], /case/],
 ];
@@ -48,4 +55,10 @@ Deno.test("isWanted takes all cases, or those whose name contains a text", () =>
   strictEqual(isWanted({ cases: [] }, "row by key"), true);
   strictEqual(isWanted({ cases: ["insert", "key"] }, "row by key"), true);
   strictEqual(isWanted({ cases: ["insert"] }, "row by key"), false);
+});
+
+Deno.test("isInSet() is true for the set of the options, or for all", () => {
+  strictEqual(isInSet({ set: null }, "rls"), true);
+  strictEqual(isInSet({ set: "rls" }, "rls"), true);
+  strictEqual(isInSet({ set: "plain" }, "rls"), false);
 });

@@ -1,14 +1,7 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import type { LoadStanding } from "../../bench/load_contest.ts";
 import type { LoadFigures } from "../../bench/measure.ts";
-import {
-  compare,
-  isFlawless,
-  meansOf,
-  resultJson,
-  resultTables,
-  shareOfFloor,
-} from "../../bench/report.ts";
+import { compare, isFlawless, meansOfSets, resultJson, resultTables } from "../../bench/report.ts";
 
 const base: LoadFigures = {
   perSecond: 1000,
@@ -21,31 +14,60 @@ const base: LoadFigures = {
 };
 
 function standing(name: string, parts: Partial<Omit<LoadStanding, "name">> = {}): LoadStanding {
-  return { name, service: base, peer: null, floor: null, ...parts };
+  return { set: "plain", name, service: base, peer: null, floor: null, ...parts };
 }
 
 const faster = standing("a", {
   service: { ...base, perSecond: 4000, p99: 9 },
-  peer: { ...base, cpu: 300 },
-  floor: { ...base, perSecond: 8000, peakMemory: NaN },
+  peer: { ...base, cpu: 300, postgresCpu: 100 },
+  floor: { ...base, postgresCpu: 40, p50: NaN },
 });
 const slower = standing("b", { service: { ...base, p99: 11 }, peer: base });
 
-Deno.test("compare gives ratios above 1 where the service is better", () => {
-  deepStrictEqual(compare([faster, slower, standing("c"), standing("d", { peer: base })]), [
-    { name: "a", speed: 4, cpu: 3, lowerP99: "service" },
-    { name: "b", speed: 1, cpu: 1, lowerP99: "peer" },
-    { name: "d", speed: 1, cpu: 1, lowerP99: "neither" },
-  ]);
+const comparisons: readonly (readonly [LoadStanding, ReturnType<typeof compare>])[] = [
+  [faster, {
+    speed: 4,
+    cpu: 3,
+    postgresCpu: 2,
+    ofFloor: 1.25,
+    peerOfFloor: 2.5,
+    lowerP99: "service",
+  }],
+  [slower, {
+    speed: 1,
+    cpu: 1,
+    postgresCpu: 1,
+    ofFloor: null,
+    peerOfFloor: null,
+    lowerP99: "peer",
+  }],
+  [standing("c", { floor: base }), {
+    speed: null,
+    cpu: null,
+    postgresCpu: null,
+    ofFloor: 1,
+    peerOfFloor: null,
+    lowerP99: null,
+  }],
+];
+
+for (const [load, comparison] of comparisons) {
+  Deno.test(`compare() compares the contenders of ${load.name}`, () => {
+    deepStrictEqual(compare(load), comparison);
+  });
+}
+
+Deno.test("compare() finds neither p99 lower when they are equal", () => {
+  strictEqual(compare(standing("d", { peer: base })).lowerP99, "neither");
 });
 
-Deno.test("meansOf gives geometric means", () => {
-  deepStrictEqual(meansOf(compare([faster, slower])).speed, 2);
-});
-
-Deno.test("shareOfFloor compares with the same statements without HTTP", () => {
-  strictEqual(shareOfFloor([slower, faster]), 0.5);
-  strictEqual(shareOfFloor([slower]), null);
+Deno.test("meansOfSets() gives the geometric means of each set", () => {
+  const means = meansOfSets([faster, slower, { ...slower, set: "rls" }]);
+  deepStrictEqual(Object.keys(means), ["plain", "rls"]);
+  strictEqual(means.plain?.speed, 2);
+  strictEqual(means.plain?.ofFloor, 1.25);
+  strictEqual(means.rls?.speed, 1);
+  strictEqual(means.rls?.ofFloor, null);
 });
 
 Deno.test("isFlawless is false when a server failed to answer", () => {
@@ -66,43 +88,37 @@ Deno.test("resultTables says all that was measured", () => {
     peer: null,
     floor: { ...figures, cpu: NaN, growth: NaN },
   }];
+  const failed = { ...standing("c", { service: { ...base, failed: 3 } }), set: "rls" } as const;
   strictEqual(
-    resultTables({ loads: [faster], large }),
+    resultTables({ loads: [faster, failed], large }),
     `
-| case                          | requests/s | p50 ms | p99 ms | CPU µs | PostgreSQL CPU µs | peak MB | failed |
-| ----------------------------- | ---------: | -----: | -----: | -----: | ----------------: | ------: | -----: |
-| a                             |      4,000 |      2 |      9 |    100 |                50 |     120 |      0 |
-| – peer                        |      1,000 |      2 |     10 |    300 |                50 |     120 |      0 |
-| – its statements without HTTP |      8,000 |      2 |     10 |    100 |                50 |       – |      0 |
+| case                  | requests/s |  peer | ratio | p50 ms | peer | p99 ms | peer | CPU µs | peer |  less | PostgreSQL CPU µs | peer | floor | of floor |  peer | peak MB | peer |
+| --------------------- | ---------: | ----: | ----: | -----: | ---: | -----: | ---: | -----: | ---: | ----: | ----------------: | ---: | ----: | -------: | ----: | ------: | ---: |
+| a                     |      4,000 | 1,000 | 4.00× |      2 |    2 |      9 |   10 |    100 |  300 | 3.00× |                50 |  100 |    40 |    1.25× | 2.50× |     120 |  120 |
+| geometric mean, plain |            |       | 4.00× |        |      |        |      |        |      | 3.00× |                   |      |       |    1.25× | 2.50× |         |      |
+| c                     |      1,000 |     – |     – |      2 |    – |     10 |    – |    100 |    – |     – |                50 |    – |     – |        – |     – |     120 |    – |
+| geometric mean, rls   |            |       |     – |        |      |        |      |        |      |     – |                   |      |       |        – |     – |         |      |
 
-a: 50 % of its statements without HTTP
+c, service: 3 answers failed
 
 | one at a time                        |  ms | first byte ms | CPU ms | PostgreSQL CPU ms | growth MB |
 | ------------------------------------ | --: | ------------: | -----: | ----------------: | --------: |
 | big                                  | 500 |           400 |     50 |               300 |        90 |
 | – its statement on a bare connection | 500 |           400 |      – |               300 |         – |
-
-| service against peer | requests/s | less CPU | lower p99 |
-| -------------------- | ---------: | -------: | --------: |
-| a                    |      4.00× |    3.00× |   service |
-| geometric mean       |      4.00× |    3.00× |           |
-| median               |      4.00× |    3.00× |           |
 `.trim(),
   );
 });
 
 Deno.test("resultTables leaves out what was not measured", () => {
   const text = resultTables({ loads: [standing("c")], large: [] });
-  strictEqual(text.split("\n").length, 3);
+  strictEqual(text.split("\n").length, 4);
+  strictEqual(text.includes("peer"), false);
   strictEqual(resultTables({ loads: [], large: [] }), "");
 });
 
 Deno.test("resultJson has null for what was not measured", () => {
-  const { loads, comparisons, means, ofFloor } = JSON.parse(
-    resultJson({ loads: [faster], large: [] }),
-  );
-  strictEqual(loads[0].floor.peakMemory, null);
-  strictEqual(comparisons.length, 1);
-  strictEqual(means.speed, 4);
-  strictEqual(ofFloor, 0.5);
+  const { loads, comparisons, means } = JSON.parse(resultJson({ loads: [faster], large: [] }));
+  strictEqual(loads[0].floor.p50, null);
+  deepStrictEqual(comparisons.map(({ set, name }: LoadStanding) => [set, name]), [["plain", "a"]]);
+  strictEqual(means.plain.speed, 4);
 });

@@ -1,5 +1,6 @@
 import { deepStrictEqual, match, ok, throws } from "node:assert/strict";
-import { drawnLine, headersOf, type LoadRequest, parseWrk, wrkScript } from "../../bench/wrk.ts";
+import { headersOf, type LoadRequest, parseWrk, wrkScript } from "../../bench/wrk.ts";
+import type { User } from "../../bench/template.ts";
 
 const printed = `Running 1s test @ http://127.0.0.1:3000
   1 threads and 20 connections
@@ -26,49 +27,44 @@ Deno.test("parseWrk refuses a text without that line", () => {
   );
 });
 
-const lines: readonly (readonly [line: string, chance: number, drawn: string])[] = [
-  ["GET /items?id=eq.{1..100}", 0, "GET /items?id=eq.1"],
-  ["GET /items?id=eq.{1..100}&limit=1", 0.999, "GET /items?id=eq.100&limit=1"],
-  ["GET /items?offset={0..1}", 0.5, "GET /items?offset=1"],
-  ["GET /items", 0.5, "GET /items"],
-];
+const users = ["a", "b"].map((token, index): User => ({
+  number: 1000 + index,
+  claims: "{}",
+  token,
+}));
 
-for (const [line, chance, drawn] of lines) {
-  Deno.test(`drawnLine draws from ${line} at ${chance}`, () => {
-    deepStrictEqual(drawnLine({ line }, chance), drawn);
-  });
-}
-
-Deno.test("headersOf gives a token, the type of a body and the case's own headers", () => {
+Deno.test("headersOf gives a place for a token, the type of a body and the case's own headers", () => {
   const request: LoadRequest = {
     line: "POST /notes",
     body: "{}",
-    tokens: ["a", "b"],
+    users,
     headers: { Prefer: "count=exact" },
   };
-  deepStrictEqual(headersOf(request, "b"), {
-    Authorization: "Bearer b",
+  deepStrictEqual(headersOf(request), {
+    Authorization: "Bearer {token}",
     "Content-Type": "application/json",
     Prefer: "count=exact",
   });
-  deepStrictEqual(headersOf({ line: "GET /notes" }, "b"), {});
+  deepStrictEqual(headersOf({ line: "GET /notes" }), {});
 });
 
 const scripts:
   readonly (readonly [what: string, request: LoadRequest, parts: readonly string[]])[] = [
     ["sends a constant request", { line: "GET /items" }, [
       String.raw`local part0 = "GET /items HTTP/1.1\r\nHost: x:3000\r\n\r\n"`,
-      "request = function() return part0 end",
+      "request = function()\n  return part0\nend",
     ]],
     ["draws a number", { line: "GET /items?id=eq.{1..9}&limit=1" }, [
       `local part0 = "GET /items?id=eq."`,
-      String.raw`local part1 = "&limit=1 HTTP/1.1\r\nHost: x:3000\r\n\r\n"`,
-      "request = function() return part0 .. math.random(1, 9) .. part1 end",
+      String.raw`local part2 = "&limit=1 HTTP/1.1\r\nHost: x:3000\r\n\r\n"`,
+      "request = function()\n  return part0 .. math.random(1, 9) .. part2\nend",
     ]],
-    ["draws a token", { line: "GET /items", tokens: ["a", "b"] }, [
+    ["draws a user", { line: "GET /items?id=eq.{user}", users }, [
+      "local users = {1000,1001}",
       `local tokens = {"a","b"}`,
       String.raw`Authorization: Bearer "`,
-      "request = function() return part0 .. tokens[math.random(#tokens)] .. part1 end",
+      "  local user = math.random(#tokens)\n" +
+      "  return part0 .. users[user] .. part2 .. tokens[user] .. part4",
     ]],
     ["counts a body in bytes", { line: "POST /notes", body: '{"a":"é"}' }, [
       String.raw`Content-Type: application/json\r\nContent-Length: 10\r\n\r\n{\"a\":\"é\"}"`,
