@@ -27,6 +27,8 @@ export interface Dialect {
   readonly productToken: string;
   /** The `<vendor>` of `application/vnd.<vendor>.object+json`. */
   readonly vendor: string;
+  /** Name of the only column of a function's result that is not a row type. */
+  readonly scalarColumn: string;
   /** Prefix of environment variables, without the underscore. */
   readonly environmentPrefix: string;
   /** Prefix of in-database settings, without the dot, and of metrics, without the underscore. */
@@ -67,6 +69,8 @@ export interface Dialect {
 
   /** `limit` and `offset` of PATCH and DELETE: they limit what is changed, or are ignored. */
   readonly limitedChanges: "limited" | "ignored";
+  /** `select=` of a write, where the relation has a primary key: all columns, or those of the key. */
+  readonly emptySelect: "all columns" | "primary key";
   /** Another filter than a null test on an embed: refused, or taken for one on a column. */
   readonly embedFilters: "refused" | "column";
   /** `...rel()` of a relation with many rows: refused, or each of its columns is an array. */
@@ -85,6 +89,7 @@ export const svcDialect: Dialect = {
   displayName: "SVC",
   productToken: "svc",
   vendor: "svc",
+  scalarColumn: "svc_scalar",
   environmentPrefix: "SVC",
   settingPrefix: "svc",
   documentation: null,
@@ -105,6 +110,7 @@ export const svcDialect: Dialect = {
   configPage: "shown",
   schemaCachePage: "guarded",
   limitedChanges: "limited",
+  emptySelect: "all columns",
   embedFilters: "refused",
   toManySpreads: "refused",
   rangeUnit: "sent",
@@ -117,6 +123,7 @@ export const pgrstDialect: Dialect = {
   displayName: "PostgREST",
   productToken: "postgrest",
   vendor: "pgrst",
+  scalarColumn: "pgrst_scalar",
   environmentPrefix: "PGRST",
   settingPrefix: "pgrst",
   documentation: "https://docs.postgrest.org/en/v16/references/api.html",
@@ -151,6 +158,7 @@ export const pgrstDialect: Dialect = {
   configPage: "absent",
   schemaCachePage: "open",
   limitedChanges: "ignored",
+  emptySelect: "primary key",
   embedFilters: "column",
   toManySpreads: "arrays",
   rangeUnit: "left out",

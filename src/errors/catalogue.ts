@@ -181,7 +181,7 @@ export const errors = {
     "110",
     400,
     "a limited PATCH or DELETE would change more rows than the limit",
-    (changed: number, allowed: number) => ({
+    (changed: number, allowed: bigint) => ({
       message: "The maximum number of rows allowed to change was surpassed",
       details:
         `Results contain ${changed} rows changed but the maximum number allowed is ${allowed}`,

@@ -6,8 +6,8 @@
 
 /** Rows `first` to `last`, both counted; `last` is null when the range is open. */
 export interface RowRange {
-  readonly first: number;
-  readonly last: number | null;
+  readonly first: bigint;
+  readonly last: bigint | null;
 }
 
 /** Reads `0-9` or `10-`; null for anything else, which is ignored. `last` may be below `first`. */
@@ -15,7 +15,7 @@ export function parseRange(header: string | null): RowRange | null {
   if (header === null) return null;
   const [whole, first, last] = /^([0-9]+)-([0-9]*)$/.exec(header) ?? [];
   if (whole === undefined || first === undefined) return null;
-  return { first: exactInteger(first), last: last ? exactInteger(last) : null };
+  return { first: BigInt(first), last: last ? BigInt(last) : null };
 }
 
 /** A decimal integer as a number; where it would not be exact, the nearest that is. */

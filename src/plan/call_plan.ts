@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { Dialect } from "../dialect.ts";
 import { errors } from "../errors/catalogue.ts";
 import type { ErrorTexts } from "../errors/service_error.ts";
 import type { AccessMode, IsolationLevel } from "../database/database.ts";
@@ -41,10 +42,17 @@ export interface ArgumentValue {
 export interface CallPlan {
   readonly routine: Routine;
   readonly arguments: CallArguments;
+  /** Name of the result's only column; null when the result is a row type. */
+  readonly scalarColumn: string | null;
   readonly access: AccessMode;
   readonly isolation: IsolationLevel | null;
   /** How the result is read. */
   readonly read: ReadPlan;
+}
+
+/** Options that calling depends on. */
+export interface CallConfig extends ReadConfig {
+  readonly dialect: ReadConfig["dialect"] & Pick<Dialect, "scalarColumn">;
 }
 
 type CallAction = Extract<ApiRequest["action"], { kind: "call" }>;
@@ -54,13 +62,14 @@ export function planCall(
   request: ApiRequest,
   action: CallAction,
   cache: SchemaCache,
-  config: ReadConfig,
+  config: CallConfig,
 ): CallPlan {
   const given = givenArguments(request, action);
   const routine = chooseRoutine(given, cache);
   return {
     routine,
     arguments: argumentsOf(routine, given),
+    scalarColumn: routine.returns.composite ? null : config.dialect.scalarColumn,
     access: action.method === "POST" && routine.volatility === "volatile"
       ? "read write"
       : "read only",

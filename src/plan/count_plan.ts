@@ -21,7 +21,7 @@ export function planCount(
   window: Window,
   maxRows: number | null,
 ): CountPlan {
-  const everything = window.first === 0 && window.last === null && maxRows === null;
+  const everything = window.first === 0n && window.last === null && maxRows === null;
   switch (preference) {
     case null:
       return { kind: "none" };

@@ -34,8 +34,8 @@ export interface Level {
   readonly filters: readonly Filter[];
   readonly logic: readonly LogicGroup[];
   readonly order: readonly OrderTerm[];
-  readonly limit: number | null;
-  readonly offset: number | null;
+  readonly limit: bigint | null;
+  readonly offset: bigint | null;
 }
 
 /** An aliased embed that was addressed by its target's name. */
@@ -90,8 +90,8 @@ interface Draft extends Level {
   readonly filters: Filter[];
   readonly logic: LogicGroup[];
   readonly order: OrderTerm[];
-  limit: number | null;
-  offset: number | null;
+  limit: bigint | null;
+  offset: bigint | null;
 }
 
 function draftOf(item: EmbedItem | null, select: readonly SelectItem[]): Draft {

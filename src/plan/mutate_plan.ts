@@ -3,13 +3,20 @@
  *
  * @module
  */
+import type { Dialect } from "../dialect.ts";
 import { errors } from "../errors/catalogue.ts";
 import type { ApiRequest, Payload } from "../request/api_request.ts";
 import { formToJson } from "../request/form.ts";
-import type { OrderTerm } from "../request/query_types.ts";
+import type { OrderTerm, QueryParams } from "../request/query_types.ts";
 import type { QualifiedName, Relation, SchemaCache } from "../schema_cache/schema_cache.ts";
 import { type Conditions, planConditions } from "./conditions.ts";
+import { plainField } from "./fields.ts";
 import { neededColumns, planRead, type ReadConfig, type ReadPlan } from "./read_plan.ts";
+
+/** Options that writing depends on. */
+export interface MutateConfig extends ReadConfig {
+  readonly dialect: ReadConfig["dialect"] & Pick<Dialect, "emptySelect">;
+}
 
 /** A column that is written. */
 export interface WrittenColumn {
@@ -40,8 +47,8 @@ export interface Conflict {
 /** Which rows a limited update or delete picks. */
 export interface LimitedRows {
   readonly order: readonly OrderTerm[];
-  readonly limit: number | null;
-  readonly offset: number;
+  readonly limit: bigint | null;
+  readonly offset: bigint;
 }
 
 interface WriteEnds {
@@ -80,7 +87,7 @@ export function planInsert(
   request: ApiRequest,
   relation: Relation,
   cache: SchemaCache,
-  config: ReadConfig,
+  config: MutateConfig,
 ): MutatePlan {
   const written = ends(request, relation, cache, config);
   const rows = writtenRows(request, relation, cache, request.query.columns);
@@ -98,7 +105,7 @@ export function planPut(
   request: ApiRequest,
   relation: Relation,
   cache: SchemaCache,
-  config: ReadConfig,
+  config: MutateConfig,
 ): MutatePlan {
   const written = ends(request, relation, cache, config);
   checkPutFilters(request, relation);
@@ -121,7 +128,7 @@ export function planUpdate(
   request: ApiRequest,
   relation: Relation,
   cache: SchemaCache,
-  config: ReadConfig,
+  config: MutateConfig,
 ): MutatePlan {
   const written = ends(request, relation, cache, config);
   return {
@@ -138,7 +145,7 @@ export function planDelete(
   request: ApiRequest,
   relation: Relation,
   cache: SchemaCache,
-  config: ReadConfig,
+  config: MutateConfig,
 ): MutatePlan {
   return {
     kind: "delete",
@@ -152,11 +159,14 @@ function ends(
   { query, preferences, schema, window }: ApiRequest,
   relation: Relation,
   cache: SchemaCache,
-  config: ReadConfig,
+  config: MutateConfig,
 ): WriteEnds {
+  const select = isEmptySelect(query) && config.dialect.emptySelect === "primary key"
+    ? [...relation.primaryKey].sort().map(plainField)
+    : query.select;
   const read = planRead(
     {
-      query,
+      query: { ...query, select },
       window,
       schema,
       source: { kind: "rows", alias: relation.name, relation, origin: relation },
@@ -169,12 +179,18 @@ function ends(
     case "representation":
       return { relation, returning: neededColumns(read), read };
     case "headers-only": {
-      const returning = query.defaultSelect ? "all" : headerColumns(read, relation);
+      const isAll = query.defaultSelect || select.length === 0;
+      const returning = isAll ? "all" : headerColumns(read, relation);
       return { relation, returning, read: null };
     }
     default:
       return { relation, returning: "none", read: null };
   }
+}
+
+/** Whether the query string has `select=` without a value. */
+function isEmptySelect({ select, defaultSelect }: QueryParams): boolean {
+  return select.length === 0 && !defaultSelect;
 }
 
 /** The selected columns and the primary key, in the order in which `Location` lists the key. */
@@ -276,11 +292,11 @@ function limitedRows({ query, window }: ApiRequest): LimitedRows | null {
   if (order === undefined || order.some(({ relation }) => relation !== null)) {
     throw errors.limitWithoutOrder();
   }
-  const limit = window.last === null ? null : window.last - window.first + 1;
+  const limit = window.last === null ? null : window.last - window.first + 1n;
   return { order, limit, offset: window.first };
 }
 
 /** How many rows a limited write may change at most; null is any number. */
-export function changeLimit(plan: MutatePlan): number | null {
+export function changeLimit(plan: MutatePlan): bigint | null {
   return plan.kind === "insert" ? null : plan.limited?.limit ?? null;
 }

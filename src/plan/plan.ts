@@ -9,6 +9,7 @@ import type { PayloadFormat } from "../request/payload.ts";
 import type { Relation, Routine, SchemaCache } from "../schema_cache/schema_cache.ts";
 import { relationMethods, rootMethods, routineMethods } from "./allowed_methods.ts";
 import {
+  type CallConfig,
   type CallPlan,
   overloadsWithoutArguments,
   planCall,
@@ -16,7 +17,14 @@ import {
   routinesNamed,
 } from "./call_plan.ts";
 import { type CountPlan, planCount, planResultCount } from "./count_plan.ts";
-import { type MutatePlan, planDelete, planInsert, planPut, planUpdate } from "./mutate_plan.ts";
+import {
+  type MutateConfig,
+  type MutatePlan,
+  planDelete,
+  planInsert,
+  planPut,
+  planUpdate,
+} from "./mutate_plan.ts";
 import {
   negotiate,
   type NegotiationConfig,
@@ -24,7 +32,7 @@ import {
   type RepresentedTarget,
 } from "./negotiate.ts";
 import { isQuietMutation, type QuietReading, quietReading } from "./quiet.ts";
-import { planRead, type ReadConfig, type ReadPlan } from "./read_plan.ts";
+import { planRead, type ReadPlan } from "./read_plan.ts";
 import { planRoot, type RootConfig, type RootPlan } from "./root_plan.ts";
 import { nameSuggesters } from "./suggest.ts";
 
@@ -56,7 +64,7 @@ export type Plan =
   | { readonly kind: "options"; readonly allow: string };
 
 /** Options that planning depends on. */
-export type PlanConfig = ReadConfig & NegotiationConfig & RootConfig;
+export type PlanConfig = CallConfig & MutateConfig & NegotiationConfig & RootConfig;
 
 /** Plans any request. Raises what names, relationships, bodies and media types can be wrong about. */
 export function plan(request: ApiRequest, cache: SchemaCache, config: PlanConfig): Plan {

@@ -29,7 +29,8 @@ export function bodyExpression(format: BodyFormat, rows: BodyRows): Sql {
     case "array":
       return stripped(rows.single ? first(element) : all(element), format.stripped);
     case "object":
-      return stripped(first(element), format.stripped);
+      // One row of a set is an object, also where its only column has no name in the database.
+      return stripped(first(rows.single ? element : sql`${rowsAlias}.*`), format.stripped);
     case "csv":
       return csv;
     case "geojson":

@@ -8,21 +8,18 @@ import type { Parameter } from "../schema_cache/schema_cache.ts";
 import { catalogueSql, empty, ident, join, param, type Sql, sql } from "../sql/fragment.ts";
 import { arrayLiteral } from "./condition.ts";
 
-/** Name of the only column of a result that is not a row type. */
-export const scalarColumn = "svc_scalar";
-
 const argumentsAlias = ident("svc_args");
 
 /**
- * The result's rows under an alias. A result that is not a row type has the single column
- * {@linkcode scalarColumn}, so that untyped records work as well.
+ * The result's rows under an alias. A result that is not a row type has a single column, so that
+ * untyped records work as well.
  */
 export function renderCall(plan: CallPlan, alias: string): Sql {
   const call = sql`${ident(plan.routine.schema, plan.routine.name)}(${callArguments(plan)})`;
   const source = argumentSource(plan);
-  if (!plan.routine.returns.composite) {
+  if (plan.scalarColumn !== null) {
     const from = source === null ? empty : sql` from ${source}`;
-    return sql`(select ${call} as ${ident(scalarColumn)}${from}) as ${ident(alias)}`;
+    return sql`(select ${call} as ${ident(plan.scalarColumn)}${from}) as ${ident(alias)}`;
   }
   const rows = sql`${call} as ${ident(alias)}`;
   return source === null ? rows : sql`${source}, lateral ${rows}`;

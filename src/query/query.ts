@@ -24,7 +24,7 @@ import {
   sql,
 } from "../sql/fragment.ts";
 import { bodyExpression, type BodyRows, bodySource, rowsAlias, valueExpression } from "./body.ts";
-import { renderCall, scalarColumn } from "./call.ts";
+import { renderCall } from "./call.ts";
 import { renderCount } from "./count.ts";
 import { renderExplain } from "./explain.ts";
 import { renderMutation, updatedRowsSetting } from "./mutate.ts";
@@ -103,10 +103,11 @@ export function mutateQuery(plan: MutatePlan, wanted: Wanted, quiet: boolean): Q
 /** Calling a function. */
 export function callQuery(plan: CallPlan, count: CountPlan, wanted: Wanted): Query {
   const { format } = wanted;
-  const { read, routine } = plan;
+  const { read, routine, scalarColumn } = plan;
   const alias = read.root.alias;
   const call = renderCall(plan, alias);
-  if ((format?.kind === "array" || format?.kind === "object") && isOneValue(plan, count)) {
+  const isJson = format?.kind === "array" || format?.kind === "object";
+  if (isJson && scalarColumn !== null && isOneValue(plan, count)) {
     // With an offset the function has run before it is looked at what it said of the response.
     const main = sql`select '1'::text, ${nothing}, ${overrides}, ${
       valueExpression(format, scalarColumn)
@@ -114,7 +115,7 @@ export function callQuery(plan: CallPlan, count: CountPlan, wanted: Wanted): Que
     return { main: answering(main, wanted), estimate: null };
   }
   const rows = {
-    scalarColumn: routine.returns.composite ? null : scalarColumn,
+    scalarColumn,
     single: !routine.returns.set,
   };
   // Counting needs the result a second time, and the function is to run once.

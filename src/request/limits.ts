@@ -3,7 +3,6 @@
  *
  * @module
  */
-import { exactInteger } from "../http/range.ts";
 import { levelKey, levelOf } from "./level_path.ts";
 import type { ValuedParam } from "./query_string.ts";
 import type { QueryParams } from "./query_types.ts";
@@ -12,8 +11,8 @@ type Limits = Pick<QueryParams, "limits" | "limit" | "offset" | "hasLimits">;
 
 interface Level {
   readonly path: readonly string[];
-  limit: number | null;
-  offset: number | null;
+  limit: bigint | null;
+  offset: bigint | null;
 }
 
 /** Reads parameters whose names end in `limit` or `offset`; the last of a level counts. */
@@ -36,8 +35,8 @@ export function readLimits(params: readonly ValuedParam[]): Limits {
 
 const noLimits: Limits = { limits: [], limit: null, offset: null, hasLimits: false };
 
-/** An integer with blanks around it, cut to what is exact; null when the text is none. */
-function readCount(text: string): number | null {
+/** An integer with blanks around it, of any size; null for any other text. */
+function readCount(text: string): bigint | null {
   const digits = text.trim();
-  return /^-?[0-9]+$/.test(digits) ? exactInteger(digits) : null;
+  return /^-?[0-9]+$/.test(digits) ? BigInt(digits) : null;
 }

@@ -64,12 +64,13 @@ export function parseQuery(raw: string, mode: QueryMode): QueryParams {
   const logic = sorted.logic.length === 0 ? nothing : sorted.logic.map(readLogic);
   const written = readNames("columns parameter", sorted.columns);
   const items = readSelect(sorted.select);
+  const isAbsent = sorted.select === undefined || sorted.select === null;
   const { filters, filterNames, callArguments } = readFilters(sorted.filters, mode);
   const onConflict = readNames("on_conflict parameter", sorted.on_conflict);
   const { limits, limit, offset, hasLimits } = readLimits(sorted.limits);
   return {
     select: items,
-    defaultSelect: items.length === 0 || items.length === 1 && items[0]?.kind === "all",
+    defaultSelect: isAbsent || items.length === 1 && items[0]?.kind === "all",
     filters,
     filterNames,
     logic,

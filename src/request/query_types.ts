@@ -142,15 +142,15 @@ export interface AtLevel<T> {
 
 /** A row window: rows `first` to `last` (inclusive); `last` null is unbounded. */
 export interface Window {
-  readonly first: number;
-  readonly last: number | null;
+  readonly first: bigint;
+  readonly last: bigint | null;
 }
 
 /** The whole query string. */
 export interface QueryParams {
   /** Empty when absent or empty: all columns. */
   readonly select: readonly SelectItem[];
-  /** `select` is absent, empty or exactly `*`. */
+  /** `select` is absent or exactly `*`; an empty one is not the default. */
   readonly defaultSelect: boolean;
   /** Filters in query order; those of the root have an empty path. */
   readonly filters: readonly AtLevel<Filter>[];
@@ -164,11 +164,11 @@ export interface QueryParams {
   readonly order: readonly AtLevel<readonly OrderTerm[]>[];
   /** `limit`/`offset` of embedded levels, as integers that PostgreSQL will judge. */
   readonly limits: readonly AtLevel<
-    { readonly limit: number | null; readonly offset: number | null }
+    { readonly limit: bigint | null; readonly offset: bigint | null }
   >[];
   /** Root `limit`, `offset` values: null when absent or unreadable. */
-  readonly limit: number | null;
-  readonly offset: number | null;
+  readonly limit: bigint | null;
+  readonly offset: bigint | null;
   /** Whether any `limit`/`offset` parameter, of any level, is present. */
   readonly hasLimits: boolean;
   /** Sorted, without duplicates; null when absent. */

@@ -7,8 +7,8 @@ import { errors } from "../errors/catalogue.ts";
 import { parseRange } from "../http/range.ts";
 import type { QueryParams, Window } from "./query_types.ts";
 
-const everything: Window = { first: 0, last: null };
-const noRows: Window = { first: 0, last: -1 };
+const everything: Window = { first: 0n, last: null };
+const noRows: Window = { first: 0n, last: -1n };
 
 /** The parts of a request that say which rows are wanted. */
 export interface WindowParts {
@@ -30,20 +30,20 @@ export function chooseWindow({ method, range, query }: WindowParts): Window {
   if (isLimited && query.hasLimits && !query.order.some(({ path }) => path.length === 0)) {
     throw errors.limitWithoutOrder();
   }
-  if (method === "PUT" && (window.first !== 0 || window.last !== null)) {
+  if (method === "PUT" && (window.first !== 0n || window.last !== null)) {
     throw errors.putWithLimits();
   }
   return window;
 }
 
 function windowOf({ limit, offset }: Pick<QueryParams, "limit" | "offset">): Window {
-  const first = offset ?? 0;
-  return { first, last: limit === null ? null : first + limit - 1 };
+  const first = offset ?? 0n;
+  return { first, last: limit === null ? null : first + limit - 1n };
 }
 
 function intersect(wanted: Window, header: Window): Window {
-  if (wanted.last === -1) return noRows;
-  const first = Math.max(wanted.first, header.first);
+  if (wanted.last === -1n) return noRows;
+  const first = wanted.first > header.first ? wanted.first : header.first;
   const last = lower(wanted.last, header.last);
   if (last === null || last >= first) return { first, last };
   throw errors.invalidRange(
@@ -54,6 +54,7 @@ function intersect(wanted: Window, header: Window): Window {
 }
 
 /** The lower of two bounds, where null is none. */
-function lower(one: number | null, other: number | null): number | null {
-  return one === null || other === null ? one ?? other : Math.min(one, other);
+function lower(one: bigint | null, other: bigint | null): bigint | null {
+  if (one === null || other === null) return one ?? other;
+  return one < other ? one : other;
 }

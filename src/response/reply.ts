@@ -97,13 +97,16 @@ function addBodyHeaders(
 /** `Range-Unit`, in dialects that send it, and `Content-Range`. */
 export function rangeHeaders(
   { first, rows, total }: {
-    readonly first: number;
+    readonly first: bigint;
     readonly rows: number;
     readonly total: number | null;
   },
   { rangeUnit }: Pick<Dialect, "rangeUnit">,
 ): HeaderList {
-  const range = rows > 0 && total !== 0 ? `${first}-${first + rows - 1}` : "*";
+  const isBeyond = total !== null && first > total;
+  const range = rows > 0 && total !== 0 && !isBeyond
+    ? `${first}-${first + BigInt(rows) - 1n}`
+    : "*";
   return contentRange(`${range}/${total ?? "*"}`, rangeUnit);
 }
 
@@ -116,7 +119,7 @@ export function contentRange(value: string, rangeUnit: Dialect["rangeUnit"]): He
 /** 200, 206 or 416 by what is shown of what there is. */
 export function rangeStatus(
   { first, rows, total }: {
-    readonly first: number;
+    readonly first: bigint;
     readonly rows: number;
     readonly total: number | null;
   },

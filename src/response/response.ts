@@ -61,14 +61,17 @@ export function respondToCall(
   reply: BatchReply,
   config: ResponseConfig,
 ): Reply {
-  const facts = readFacts(reply.head);
+  const { returns } = plan.call.routine;
+  const found = readFacts(reply.head);
+  // One value or one row counts as one, also where a filter or an offset leaves nothing of it.
+  const facts = returns.set ? found : { ...found, rows: 1 };
   const total = totalOf(plan, facts, null);
   const shown = { first: request.window.first, rows: facts.rows, total };
   const headers: HeaderList = [
     ...rangeHeaders(shown, config.dialect),
     ...appliedHeader(request.preferences, { tx: config.txOverridable, maxAffected: true }),
   ];
-  if (plan.call.routine.returns.void) {
+  if (returns.void) {
     return succeed(request, facts, { status: 204, headers, body: null, representation: null });
   }
   return ranged(request, plan, { facts, shown, headers, body: reply.body, config });
@@ -130,7 +133,7 @@ const emptyBody: Body = { length: 0, content: new Uint8Array(0) };
 interface Ranged {
   readonly facts: Facts;
   readonly shown: {
-    readonly first: number;
+    readonly first: bigint;
     readonly rows: number;
     readonly total: number | null;
   };
@@ -161,7 +164,7 @@ function ranged(
 
 /** The error body of a window that begins behind the last row. */
 function outOfRange(
-  first: number,
+  first: bigint,
   total: number,
   { dialect, verbosity }: ResponseConfig,
 ): Body {

@@ -102,7 +102,7 @@ export class ShapeCache {
       };
     };
     const { headers, cookies } = pieces;
-    const first = offsetAt < 0 ? 0 : Number(values[offsetAt]);
+    const first = offsetAt < 0 ? 0n : BigInt(values[offsetAt]!);
     const request = {
       ...known.request,
       headers,

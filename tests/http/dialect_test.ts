@@ -56,6 +56,9 @@ const expired = { role: "writer", exp: 1 };
 const challenge = 'Bearer error="invalid_token", error_description="JWT expired"';
 const noTable = "Could not find the table 'api.nothing' in the schema cache";
 const one = { id: 1, name: "one" };
+const csv = { headers: { Accept: "text/csv" } };
+const object = { headers: { Accept: "application/vnd.pgrst.object+json" } };
+const shown = { headers: { Prefer: "return=representation" } };
 
 const differences: readonly Difference[] = [
   // Prefixes and names.
@@ -213,6 +216,73 @@ const differences: readonly Difference[] = [
       }),
     ],
     [200, [{ name: "one", item: ["a", "b"] }]],
+  ],
+  // The column of results that are not row types.
+  ["GET /rpc/answer", csv, [200, "svc_scalar\n42"], [200, "pgrst_scalar\n42"]],
+  ["GET /rpc/answers?upto=2", csv, [200, "svc_scalar\n1\n2"], [200, "pgrst_scalar\n1\n2"]],
+  ["GET /rpc/answer", object, [200, 42], [200, 42]],
+  ["GET /rpc/answers?upto=1", object, [200, { svc_scalar: 1 }], [200, { pgrst_scalar: 1 }]],
+  [
+    "GET /rpc/answers?upto=3&svc_scalar=gt.1&order=svc_scalar.desc",
+    {},
+    [200, [3, 2]],
+    [
+      400,
+      error("42703", "column answers.svc_scalar does not exist"),
+    ],
+  ],
+  [
+    "GET /rpc/answers?upto=3&pgrst_scalar=gt.1&select=pgrst_scalar&order=pgrst_scalar.desc",
+    {},
+    [
+      400,
+      error("42703", "column answers.pgrst_scalar does not exist"),
+    ],
+    [200, [3, 2]],
+  ],
+  // An empty `select` of a write.
+  ...([
+    ["POST /items?select=", { id: 9, name: "x" }, 201, { group_id: null }],
+    ["PATCH /items?select=&id=eq.2", { name: "x" }, 200, { group_id: 1 }],
+    ["PUT /items?select=&id=eq.2", { id: 2, name: "x" }, 200, { group_id: 1 }],
+    ["DELETE /items?select=&id=eq.2", undefined, 200, { name: "b", group_id: 1 }],
+  ] as const).map(([line, body, status, rest]): Difference => {
+    const id = line.startsWith("POST") ? 9 : 2;
+    return [
+      line,
+      { as: "writer", body, ...shown },
+      [status, [{ id, name: "x", ...rest }]],
+      [status, [{ id }]],
+    ];
+  }),
+  [
+    "POST /stays?select=",
+    { as: "writer", body: { guest: 1, room: 2 }, ...shown },
+    [201, [{ room: 2, guest: 1, note: null }]],
+    [201, [{ guest: 1, room: 2 }]],
+  ],
+  [
+    "POST /stays?select=",
+    {
+      as: "writer",
+      body: { guest: 1, room: 2 },
+      headers: { Prefer: "return=representation", Accept: "text/csv" },
+    },
+    [201, "room,guest,note\n2,1,"],
+    [201, "guest,room\n1,2"],
+  ],
+  ...(["select=", "select"] as const).map((select): Difference => [
+    `POST /notes?${select}`,
+    { as: "writer", body: { note: "n" }, ...shown },
+    [201, [{ note: "n" }]],
+    [201, [{ note: "n" }]],
+  ]),
+  ["GET /groups?select=&id=eq.1", {}, [200, [one]], [200, [one]]],
+  [
+    "POST /stays?select=",
+    { as: "writer", body: { guest: 1, room: 2 }, headers: { Prefer: "return=headers-only" } },
+    [201, undefined, { Location: "/stays?room=eq.2&guest=eq.1" }],
+    [201, undefined, { Location: "/stays?guest=eq.1&room=eq.2" }],
   ],
 ];
 

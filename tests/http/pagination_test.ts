@@ -27,7 +27,7 @@ const negative = unsatisfiable("Limit should be greater than or equal to zero.")
 const reversed = unsatisfiable(
   "The lower boundary must be lower than or equal to the upper boundary in the Range header.",
 );
-const beyond = (offset: number, total: number) =>
+const beyond = (offset: number | string, total: number) =>
   unsatisfiable(`An offset of ${offset} was requested, but there are only ${total} rows.`);
 
 suite.rows(
@@ -76,6 +76,66 @@ suite.rows("windows that cannot be", [
     "Content-Type": "application/json; charset=utf-8",
   }],
   ["GET /nothing?offset=1", { headers: exact }, 416, beyond(1, 0), { "Content-Range": "*/0" }],
+]);
+
+const tooLarge = (value: string) => ({
+  code: "22003",
+  details: null,
+  hint: null,
+  message: `value "${value}" is out of range for type bigint`,
+});
+
+suite.rows("numbers of rows are exact, and bigint's largest is the last one", [
+  ["GET /items?limit=9223372036854775807&id=eq.1", {}, 200, ids(1, 1), {
+    "Content-Range": "0-0/*",
+  }],
+  ["GET /items?limit=9223372036854775808", {}, 400, tooLarge("9223372036854775808")],
+  [
+    "GET /items?limit=9223372036854775808",
+    { headers: exact },
+    400,
+    tooLarge("9223372036854775808"),
+  ],
+  ["HEAD /items?limit=9223372036854775808", {}, 400, undefined],
+  ["GET /items?offset=9007199254740993", { headers: exact }, 416, beyond("9007199254740993", 15), {
+    "Content-Range": "*/15",
+  }],
+  ["GET /items?offset=9223372036854775807", {}, 200, [], { "Content-Range": "*/*" }],
+  ["GET /items?offset=9223372036854775808", {}, 400, tooLarge("9223372036854775808")],
+  [
+    "GET /items",
+    { headers: { Range: "0-9223372036854775807" } },
+    400,
+    tooLarge(
+      "9223372036854775808",
+    ),
+  ],
+  [
+    "GET /items",
+    { headers: { Range: "99999999999999999999-" } },
+    400,
+    tooLarge(
+      "99999999999999999999",
+    ),
+  ],
+  [
+    "GET /makers?select=tools(id)&tools.limit=9223372036854775808",
+    {},
+    400,
+    tooLarge(
+      "9223372036854775808",
+    ),
+  ],
+  [
+    "GET /makers?select=tools(id)&tools.offset=-99999999999999999999",
+    {},
+    400,
+    tooLarge(
+      "-99999999999999999999",
+    ),
+  ],
+  ["GET /rpc/first_items?n=5&limit=9223372036854775808", {}, 400, tooLarge("9223372036854775808")],
+  ["GET /rpc/one?offset=9223372036854775808", {}, 400, tooLarge("9223372036854775808")],
 ]);
 
 suite.rows("windows of embeds", [

@@ -678,6 +678,38 @@ suite.rows("singular results", [
   ["GET /rpc/range_of?min=3&max=2", { headers: singular }, 406, notSingular(0)],
 ]);
 
+/** A row that a filter or an offset takes away is counted nevertheless. */
+suite.rows(
+  "one value or one row is one, whatever is left of it",
+  ([
+    ["one_item?i=4&id=eq.9", null, "0-0/*", "0-0/1"],
+    ["one_item?i=4&offset=1", null, "1-1/*", "1-1/1"],
+    ["one_item?i=4&limit=0", null, "0-0/*", "0-0/1"],
+    ["one_item?i=999", { id: null, name: null, owner_id: null }, "0-0/*", "0-0/1"],
+    ["r_out?n=5&num_plus_one=eq.1", null, "0-0/*", "0-0/1"],
+    ["r_int?offset=1", null, "1-1/*", "1-1/1"],
+    ["r_int?svc_scalar=eq.9", null, "0-0/*", "0-0/1"],
+  ] as const).flatMap(([call, body, range, counted]): Row[] => [
+    [`GET /rpc/${call}`, {}, 200, body, { "Content-Range": range }],
+    [`GET /rpc/${call}`, { headers: singular }, 200, body, { "Content-Range": range }],
+    [`HEAD /rpc/${call}`, {}, 200, undefined, { "Content-Range": range }],
+    [`GET /rpc/${call}`, { headers: { Prefer: "count=exact" } }, 200, body, {
+      "Content-Range": counted,
+    }],
+    [`GET /rpc/${call}`, { headers: { Prefer: "count=estimated" } }, 200, body, {
+      "Content-Range": counted,
+    }],
+  ]),
+);
+suite.rows("an offset beyond the one", [
+  ["GET /rpc/r_int?offset=2", { headers: { Prefer: "count=exact" } }, 416, {
+    code: "SVC103",
+    message: "Requested range not satisfiable",
+    details: "An offset of 2 was requested, but there are only 1 rows.",
+    hint: null,
+  }, { "Content-Range": "*/1" }],
+]);
+
 suite.test("a result that is not kept leaves nothing", async (api) => {
   const commit = { Prefer: "tx=commit" };
   const refused = await api("POST /rpc/add_two", { headers: { ...singular, ...commit } });

@@ -318,7 +318,7 @@ export function planOf(
   options: Partial<ReadConfig> = {},
 ): ReadPlan {
   const source = { kind: "relation", relation: cache.relation(api(name))! } as const;
-  const window = { first: 0, last: null };
+  const window = { first: 0n, last: null };
   return planRead(
     { query: query(parts), window, schema: "api", source, purpose: "read", ...input },
     cache,

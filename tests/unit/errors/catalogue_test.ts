@@ -101,7 +101,7 @@ const rows: readonly Row[] = [
     { hint: "Apply an 'order' using unique column(s)" },
   ],
   [
-    errors.limitSurpassed(5, 2),
+    errors.limitSurpassed(5, 2n),
     "110",
     400,
     "The maximum number of rows allowed to change was surpassed",

@@ -118,7 +118,7 @@ function call({ name, method = "GET", values = [], payload }: Call) {
       callArguments: values,
       canonical: "",
     },
-    window: { first: 0, last: null },
+    window: { first: 0n, last: null },
     preferences: {
       resolution: null,
       return: null,

@@ -48,11 +48,11 @@ Deno.test("levelsOf attaches what addresses a level by names and aliases", () =>
       ],
       logic: [at("t", group("or", [isNull("a"), isNull("b")]))],
       order: [at("t", [by("price"), by("name")]), at("", [by("id")])],
-      limits: [at("t.m", { limit: 3, offset: null }), at("t.m", { limit: null, offset: 2 })],
+      limits: [at("t.m", { limit: 3n, offset: null }), at("t.m", { limit: null, offset: 2n })],
     }),
     strict,
   );
-  const manuals = { ...bare, name: "manuals", filters: ["pages"], window: [3, 2] };
+  const manuals = { ...bare, name: "manuals", filters: ["pages"], window: [3n, 2n] };
   deepStrictEqual(outline(root), {
     ...bare,
     name: "",
@@ -90,7 +90,7 @@ Deno.test("levelsOf tells which aliased embeds were addressed by their target", 
     query({
       select,
       filters: [at("tools", isNull("a")), at("tools.manuals", isNull("b"))],
-      limits: [at("tools.m", { limit: 1, offset: null })],
+      limits: [at("tools.m", { limit: 1n, offset: null })],
     }),
     legacy,
   );
@@ -133,7 +133,7 @@ const refusals: readonly [
     {
       filters: [at("filters", isNull("a"))],
       order: [at("order", [by("a")])],
-      limits: [at("limits", { limit: 1, offset: null })],
+      limits: [at("limits", { limit: 1n, offset: null })],
       logic: [at("logic", group("or", [isNull("a")]))],
     },
     legacy,
@@ -141,14 +141,14 @@ const refusals: readonly [
   ],
   [
     "orders before limits",
-    { order: [at("order", [by("a")])], limits: [at("limits", { limit: 1, offset: null })] },
+    { order: [at("order", [by("a")])], limits: [at("limits", { limit: 1n, offset: null })] },
     legacy,
     notEmbedded("order"),
   ],
   [
     "limits before groups",
     {
-      limits: [at("limits", { limit: 1, offset: null })],
+      limits: [at("limits", { limit: 1n, offset: null })],
       logic: [at("logic", group("or", [isNull("a")]))],
     },
     legacy,

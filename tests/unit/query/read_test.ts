@@ -27,8 +27,8 @@ import {
   spread,
 } from "../../support/reading.ts";
 
-const everything: Window = { first: 0, last: null };
-const page: Window = { first: 20, last: 29 };
+const everything: Window = { first: 0n, last: null };
+const page: Window = { first: 20n, last: 29n };
 
 /** A row: what is asked, the window, the statement. Parameters are shown where they stand. */
 type Row = readonly [
@@ -117,7 +117,7 @@ const rows: readonly Row[] = [
       select: [column("name"), embed("tools", [column("name")])],
       filters: [at("tools", filter("price", ["gt", "1"]))],
       order: [at("tools", [by("id")])],
-      limits: [at("tools", { limit: 3, offset: 1 })],
+      limits: [at("tools", { limit: 3n, offset: 1n })],
     },
     everything,
     "select makers.name as name, coalesce((select pg_catalog.jsonb_agg(tools_1.*) as array_of_rows from " +
@@ -138,7 +138,7 @@ const rows: readonly Row[] = [
     "a function of the row, whose rows may repeat the parent's",
     "makers",
     { select: [column("name"), embed("latest", [column("name")])], order: [at("", [by("id")])] },
-    { first: 0, last: 4 },
+    { first: 0n, last: 4n },
     "select makers.c2 as name, tools_1.object as latest from (select cast(makers.* as makers) as " +
     "c1, makers.name as c2, makers.id as c3 from makers order by c3 limit 5) as makers left join " +
     "lateral (select pg_catalog.to_jsonb(tools_1.*) as object from (select tools_1.name as name from latest(" +
@@ -187,7 +187,7 @@ const rows: readonly Row[] = [
     "makers",
     {
       select: [embed("tools", [], { join: "inner" })],
-      limits: [at("tools", { limit: null, offset: 1 })],
+      limits: [at("tools", { limit: null, offset: 1n })],
     },
     everything,
     "select  from makers where exists (select 1 from tools as tools_1 where tools_1.maker_id = " +
@@ -225,7 +225,7 @@ const rows: readonly Row[] = [
       select: [column("name"), embed("makers", [column("name", { alias: "n" }), column("city")])],
       order: [at("", [by("n", { relation: "makers", direction: "desc" }), by("id")])],
     },
-    { first: 0, last: 4 },
+    { first: 0n, last: 4n },
     "select tools.c2 as name, (select pg_catalog.to_jsonb(makers_1.*) as object from (select makers_1.name as " +
     "n, makers_1.city as city from makers as makers_1 where makers_1.id = tools.c1) as makers_1 " +
     "limit 1) as makers from (select tools.maker_id as c1, tools.name as c2, makers_2.n as c3, " +
@@ -376,7 +376,7 @@ const counts: readonly [
     "makers",
     {
       select: [embed("tools", [embed("manuals", [], { join: "inner" })], { join: "inner" })],
-      limits: [at("tools", { limit: null, offset: 1 })],
+      limits: [at("tools", { limit: null, offset: 1n })],
     },
     "select 1 from makers where exists (select 1 from tools as tools_1 where tools_1.maker_id = " +
     "makers.id and exists (select 1 from manuals as manuals_2 where manuals_2.tool_id = " +
@@ -453,12 +453,12 @@ Deno.test("renderRows gathers a spread of many rows column by column", () => {
 });
 
 Deno.test("renderRows gives equal shapes equal texts", () => {
-  const text = (value: string, first: number) =>
+  const text = (value: string, first: bigint) =>
     compile(renderRows(planOf("tools", {
       select: [column("name"), makerName],
       filters: [at("", filter("name", ["eq", value]))],
-    }, { window: { first, last: first + 9 } }))).text;
-  strictEqual(text("a", 10), text("'; drop table tools; --", 4000));
+    }, { window: { first, last: first + 9n } }))).text;
+  strictEqual(text("a", 10n), text("'; drop table tools; --", 4000n));
 });
 
 /** Length of the statement for people below people, each level chosen by the next. */
