@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { parseConnectionString } from "../database/connection_string.ts";
 import { accept, type Codec, quote, type Reading, refuse } from "./codecs.ts";
 
 const uriFacts = {
@@ -37,9 +38,18 @@ function checkConnection(value: string): Reading<string> {
   if (value.startsWith("pglite://")) return accept(value);
   if (/^postgres(?:ql)?:\/\//.test(value)) {
     const isEncoded = !/%(?![0-9A-Fa-f]{2})|\s/.test(value);
-    return isEncoded ? accept(value) : refuse(value, uriFacts, notEncoded);
+    return isEncoded ? checkOptions(value) : refuse(value, uriFacts, notEncoded);
   }
-  return /^\s*[a-z_]+\s*=/.test(value) ? accept(value) : refuse(value, uriFacts);
+  return /^\s*[a-z_]+\s*=/.test(value) ? checkOptions(value) : refuse(value, uriFacts);
+}
+
+function checkOptions(value: string): Reading<string> {
+  try {
+    parseConnectionString(value);
+    return accept(value);
+  } catch (error) {
+    return refuse(value, uriFacts, error instanceof Error ? error.message : undefined);
+  }
 }
 
 const shortestSecret = 32;

@@ -4,6 +4,11 @@
  * @module
  */
 import pg from "pg";
+import {
+  type AuthEvents,
+  type AuthRequirements,
+  guardAuthentication,
+} from "./auth_requirements.ts";
 import { ConnectionRefused, type Connector, placeOf } from "./hosts.ts";
 import type { Settings } from "./targets.ts";
 
@@ -29,7 +34,7 @@ export interface Client {
   on(event: "error", listener: (error: Error) => void): this;
   on(event: "end", listener: () => void): this;
   on(event: "notification", listener: (message: Notification) => void): this;
-  readonly connection: { readonly stream: Socket };
+  readonly connection: AuthEvents & { readonly stream: Socket };
   readonly host: string;
   readonly port: number;
   readonly ssl: unknown;
@@ -73,9 +78,12 @@ async function openClient(settings: Settings): Promise<Client> {
   // An error after connecting is told by the socket, or ends the queries that it concerns.
   client.on("error", () => {});
   try {
-    await client.connect();
+    const connected = client.connect();
+    guardAuthentication(client.connection, settings as AuthRequirements);
+    await connected;
     return client;
   } catch (error) {
+    client.connection.stream.destroy();
     throw failureOf(error, { ...settings, host: client.host, port: client.port });
   }
 }

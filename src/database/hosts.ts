@@ -19,6 +19,8 @@ export interface Connector<Connection> {
   readonly open: (settings: Settings) => Promise<Connection>;
   readonly state: (connection: Connection) => Promise<ServerState>;
   readonly close: (connection: Connection) => void;
+  /** Gives numbers from 0 to less than 1; those of the runtime unless told. */
+  readonly random?: () => number;
 }
 
 /** A failure that the other servers are not asked after, such as a wrong password. */
@@ -45,9 +47,10 @@ const misfit: {
  * wrong with it; after a {@linkcode ConnectionRefused} the others are not tried.
  */
 export async function connectToFirst<Connection>(
-  { servers, session }: Targets,
+  { servers: named, session, order }: Targets,
   connector: Connector<Connection>,
 ): Promise<Connection> {
+  const servers = order === "random" ? shuffled(named, connector.random ?? Math.random) : named;
   if (session !== "prefer-standby") return await tryInOrder(servers, session, connector);
   try {
     return await tryInOrder(servers, "standby", connector);
@@ -55,6 +58,16 @@ export async function connectToFirst<Connection>(
     if (error instanceof ConnectionRefused) throw error;
     return await tryInOrder(servers, "any", connector);
   }
+}
+
+/** Returns the servers in an order of which each is as likely as any other (Fisher and Yates). */
+function shuffled(servers: readonly Settings[], random: () => number): readonly Settings[] {
+  const mixed = [...servers];
+  for (let end = mixed.length - 1; end > 0; end--) {
+    const at = Math.floor(random() * (end + 1));
+    [mixed[end], mixed[at]] = [mixed[at]!, mixed[end]!];
+  }
+  return mixed;
 }
 
 async function tryInOrder<Connection>(

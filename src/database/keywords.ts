@@ -5,27 +5,16 @@
  *
  * @module
  */
-
-const names: ReadonlyMap<string, string> = new Map([
-  ["host", "host"],
-  ["hostaddr", "host"],
-  ["port", "port"],
-  ["user", "user"],
-  ["password", "password"],
-  ["dbname", "database"],
-  ["application_name", "application_name"],
-  ["options", "options"],
-  ["target_session_attrs", "target_session_attrs"],
-]);
+import { type ConnectionOptions, isKeyword } from "./connection_options.ts";
 
 const pair = /\s*([A-Za-z_]\w*)\s*=\s*(?:'((?:[^'\\]|\\.)*)'|((?:[^\s\\']|\\.)*))\s*/y;
 
 /**
- * Reads keywords and values; keywords that mean nothing to a connection here are passed over.
- * Raises an `Error` that says where reading stopped, without repeating values.
+ * Reads keywords and values. Throws an `Error` that names an unknown keyword, or says where reading
+ * stopped; it repeats no value.
  */
-export function parseKeywords(text: string): Readonly<Record<string, unknown>> {
-  const settings: Record<string, unknown> = {};
+export function parseKeywords(text: string): ConnectionOptions {
+  const options = new Map<string, string>();
   pair.lastIndex = 0;
   for (let at = 0; at < text.length; at = pair.lastIndex) {
     pair.lastIndex = at;
@@ -35,20 +24,9 @@ export function parseKeywords(text: string): Readonly<Record<string, unknown>> {
         `db-uri is neither a URI nor a list of keyword=value pairs (at character ${at + 1})`,
       );
     }
-    const value = (found[2] ?? found[3] ?? "").replace(/\\(.)/g, "$1");
-    assign(settings, found[1]!.toLowerCase(), value);
+    const keyword = found[1]!.toLowerCase();
+    if (!isKeyword(keyword)) throw new Error(`invalid connection option "${keyword}"`);
+    options.set(keyword, (found[2] ?? found[3] ?? "").replace(/\\(.)/gs, "$1"));
   }
-  return settings;
+  return options;
 }
-
-function assign(settings: Record<string, unknown>, keyword: string, value: string): void {
-  if (keyword === "sslmode") settings["ssl"] = sslByMode.get(value) ?? false;
-  const name = names.get(keyword);
-  if (name !== undefined) settings[name] = value;
-}
-
-const sslByMode: ReadonlyMap<string, unknown> = new Map<string, unknown>([
-  ["require", { rejectUnauthorized: false }],
-  ["verify-ca", true],
-  ["verify-full", true],
-]);

@@ -13,10 +13,12 @@ import { ownStatements } from "./failure.ts";
 import { createPool } from "./pool.ts";
 import { isReadingSocket, socketsOfRuntime } from "./reading_socket.ts";
 import { isPooled, subscribe } from "./subscribe.ts";
+import type { ConnectionEnvironment } from "./connection_options.ts";
+import { isConnectionUri } from "./connection_string.ts";
 import {
-  type ConnectionEnvironment,
+  type ConnectionSurroundings,
   connectionTargets,
-  isConnectionUri,
+  type Settings,
   type Targets,
 } from "./targets.ts";
 import { schedule } from "../timers.ts";
@@ -128,7 +130,7 @@ interface Connection {
 /** Reads the connection string; each server's settings get what is common to all connections. */
 function targetsOf(options: PostgresOptions): Targets {
   const named = isConnectionUri(options.uri) || options.namesKeywords;
-  const { servers, session } = connectionTargets(options.uri, environment());
+  const { servers, ...others } = connectionTargets(options.uri, surroundings());
   const sockets = socketsOfRuntime();
   const common = {
     ...(sockets === null ? {} : {
@@ -136,16 +138,28 @@ function targetsOf(options: PostgresOptions): Targets {
     }),
     keepAlive: true,
     keepAliveInitialDelayMillis: 30_000,
-    enableChannelBinding: true,
     connectionTimeoutMillis: options.acquisitionTimeout * 1000,
-    ...(named ? { fallback_application_name: `${options.applicationName} ${version}` } : {}),
   };
-  return { servers: servers.map((settings) => ({ ...common, ...settings })), session };
+  const name = named ? { fallback_application_name: `${options.applicationName} ${version}` } : {};
+  const complete = (settings: Settings) => ({
+    ...common,
+    ...settings,
+    ...name,
+    enableChannelBinding: settings["channel_binding"] !== "disable",
+  });
+  return { ...others, servers: servers.map(complete) };
 }
 
-function environment(): ConnectionEnvironment {
-  const { process } = globalThis as { process?: { env?: ConnectionEnvironment } };
-  return process?.env ?? {};
+/** The environment and files, where the runtime has them. */
+function surroundings(): ConnectionSurroundings {
+  const { process } = globalThis as {
+    process?: { env?: ConnectionEnvironment; getBuiltinModule?(name: string): unknown };
+  };
+  const fs = process?.getBuiltinModule?.("node:fs") as typeof import("node:fs") | undefined;
+  return {
+    environment: process?.env,
+    readFile: fs && ((path) => fs.readFileSync(path, "utf8")),
+  };
 }
 
 async function connect(targets: Targets): Promise<Transport> {

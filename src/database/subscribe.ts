@@ -11,11 +11,11 @@ import type { Targets } from "./targets.ts";
 
 /** Servers that only replay another one's log cannot listen, whatever the pool may use. */
 export async function subscribe(
-  { servers }: Targets,
+  { servers, order }: Targets,
   channel: string,
   events: SubscriptionEvents,
 ): Promise<Subscription> {
-  const client = await connectToFirst({ servers, session: "read-write" }, clients);
+  const client = await connectToFirst({ servers, order, session: "read-write" }, clients);
   let tell: ((reason: string) => void) | null = null;
   const lost = (reason: string) => {
     const told = tell;

@@ -7,10 +7,16 @@
  *
  * @module
  */
-import { parse as parseConnectionUri } from "pg-connection-string";
-import { parseKeywords } from "./keywords.ts";
+import {
+  appliedOptions,
+  type ConnectionEnvironment,
+  type ConnectionOptions,
+} from "./connection_options.ts";
+import { checkPort, parseConnectionString } from "./connection_string.ts";
+import { type Encryption, encryptionOf, type ReadFile } from "./encryption.ts";
+import { type Login, passwordIn } from "./passfile.ts";
 
-/** What `pg` takes. */
+/** What `pg` takes; `connect.ts` sees to `sslmode`, `channel_binding` and `require_auth`. */
 export type Settings = Readonly<Record<string, unknown>>;
 
 /** What a session must be for: a value of `target_session_attrs`. */
@@ -24,141 +30,139 @@ export type SessionTarget =
 
 /** Where to connect. */
 export interface Targets {
-  /** One record per host, in the order in which they are to be tried; at least one. */
+  /** One record per host, in the order in which they are named; at least one. */
   readonly servers: readonly Settings[];
   readonly session: SessionTarget;
+  /** Servers are tried in the order in which they are named, or in another one each time. */
+  readonly order: "named" | "random";
 }
 
-/** Variables that say what a connection string leaves open. */
-export type ConnectionEnvironment = Readonly<Record<string, string | undefined>>;
-
-const sessionTargets: ReadonlySet<string> = new Set<SessionTarget>([
-  "any",
-  "read-write",
-  "read-only",
-  "primary",
-  "standby",
-  "prefer-standby",
-]);
-
-/** Whether a connection string is a URI, as opposed to keywords and values. */
-export function isConnectionUri(text: string): boolean {
-  return /^postgres(ql)?:\/\//.test(text);
+/** What a connection string may refer to. */
+export interface ConnectionSurroundings {
+  readonly environment?: ConnectionEnvironment;
+  readonly readFile?: ReadFile;
 }
 
 /**
- * Reads a connection string. Raises an `Error` that says what is wrong with it, without repeating
+ * Reads a connection string. Throws an `Error` that says what is wrong with it, without repeating
  * users or passwords.
  */
-export function connectionTargets(text: string, environment: ConnectionEnvironment = {}): Targets {
-  const { hosts, ports, session, settings } = isConnectionUri(text)
-    ? readUri(text)
-    : readKeywords(text);
-  const wanted = session || environment["PGTARGETSESSIONATTRS"] || "any";
-  if (!sessionTargets.has(wanted)) {
-    throw new Error(`invalid target_session_attrs value: "${wanted}"`);
-  }
-  const places = pair(hosts || environment["PGHOST"] || "", ports || environment["PGPORT"] || "");
+export function connectionTargets(
+  text: string,
+  { environment = {}, readFile = refuseFile }: ConnectionSurroundings = {},
+): Targets {
+  const options = appliedOptions(parseConnectionString(text), environment);
+  const settings = { ...timesOf(options), ...loginOf(options) };
+  const encryption = encryptionOf(options, readFile);
+  const passfile = options.get("passfile");
+  const servers = placesOf(options).map((place) => ({
+    ...(passfile === undefined ? {} : { password: passwordReader(passfile, place, readFile) }),
+    ...settings,
+    ...addressOf(place),
+    ...encrypted(encryption, place),
+  }));
   return {
-    servers: places.map((place) => ({ ...settings, ...place })),
-    session: wanted as SessionTarget,
+    servers,
+    session: (options.get("target_session_attrs") ?? "any") as SessionTarget,
+    order: options.get("load_balance_hosts") === "random" ? "random" : "named",
   };
 }
 
-/** A connection string in parts; hosts and ports are lists with commas. */
-interface Parts {
-  readonly hosts: string;
-  readonly ports: string;
-  readonly session: string;
-  readonly settings: Settings;
+function refuseFile(): never {
+  throw new Error("files cannot be read here");
 }
 
-const uri = /^(postgres(?:ql)?:\/\/)(?:([^/]*)@)?([^/?]*)(\/[^?]*)?(?:\?(.*))?$/s;
+/** Options by their names in `pg`. */
+const loginNames: readonly (readonly [keyword: string, name: string])[] = [
+  ["user", "user"],
+  ["password", "password"],
+  ["dbname", "database"],
+  ["application_name", "application_name"],
+  ["fallback_application_name", "fallback_application_name"],
+  ["options", "options"],
+  ["sslmode", "sslmode"],
+  ["sslnegotiation", "sslnegotiation"],
+  ["channel_binding", "channel_binding"],
+  ["require_auth", "require_auth"],
+];
 
-const ownParameters = ["host", "hostaddr", "port", "target_session_attrs"] as const;
-
-function readUri(text: string): Parts {
-  const [, scheme = "", user = "", places = "", database = "", query = ""] = uri.exec(text) ?? [];
-  const parameters = new URLSearchParams(query);
-  const [host, address, port, session] = ownParameters.map((name) => parameters.get(name) ?? "");
-  const kept = query.split("&").filter((pair) => {
-    const name = pair.split("=", 1)[0]!;
-    return name !== "" && !(ownParameters as readonly string[]).includes(name);
-  });
-  const login = user === "" ? "" : `${user.split(/:(.*)/s, 2).map(recoded).join(":")}@`;
-  const plain = `${scheme}${login}${database || "/"}${kept.length > 0 ? `?${kept.join("&")}` : ""}`;
-  const listed = places.split(",").map(splitPlace);
-  return {
-    hosts: address || host || listed.map(([name]) => name).join(","),
-    ports: port ||
-      (listed.some(([, number]) => number !== "")
-        ? listed.map(([, number]) => number).join(",")
-        : ""),
-    session: session ?? "",
-    settings: withEncryption(defined(parseConnectionUri(plain, { useLibpqCompat: true }))),
-  };
-}
-
-/** `localhost:5432`, `[::1]:5432`, `%2Frun%2Fpostgresql` */
-function splitPlace(place: string): readonly [host: string, port: string] {
-  const [, bracketed, plain = "", port = ""] =
-    /^(?:\[([^\]]*)\]|([^:]*))(?::(.*))?$/s.exec(place) ??
-      ["", undefined, place];
-  return [bracketed ?? decoded(plain), port];
-}
-
-function recoded(text: string): string {
-  return encodeURIComponent(decoded(text));
-}
-
-/** What is no percent encoding is meant as it stands. */
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
-}
-
-function readKeywords(text: string): Parts {
-  const { host, port, target_session_attrs: session, ...settings } = parseKeywords(text);
-  const given = (value: unknown) => typeof value === "string" ? value : "";
-  return { hosts: given(host), ports: given(port), session: given(session), settings };
-}
-
-/** Encryption that is only allowed is not asked for; see `connect.ts` for `prefer`. */
-function withEncryption(settings: Settings): Settings {
-  return settings["sslmode"] === "allow" ? { ...settings, ssl: false } : settings;
-}
-
-/** One port is for all hosts, else each has its own; what is left open is left to `pg`. */
-function pair(hosts: string, ports: string): readonly Settings[] {
-  const [names, numbers] = [hosts.split(","), ports.split(",")];
-  if (numbers.length !== 1 && numbers.length !== names.length) {
-    throw new Error(
-      `could not match ${numbers.length} port numbers to ${names.length} hosts`,
-    );
-  }
-  return names.map((host, at) => {
-    const port = numbers[numbers.length === 1 ? 0 : at]!.trim();
-    return {
-      ...(host === "" ? {} : { host }),
-      ...(port === "" ? {} : { port: portNumber(port) }),
-    };
-  });
-}
-
-function portNumber(text: string): number {
-  const port = /^\d{1,5}$/.test(text) ? Number(text) : 0;
-  // Not repeated: behind a slash that was not encoded it may be a password.
-  if (port < 1 || port > 65535) throw new Error("the connection string has an invalid port number");
-  return port;
-}
-
-function defined(settings: object): Settings {
+function loginOf(options: ConnectionOptions): Settings {
   return Object.fromEntries(
-    Object.entries(settings).filter(([, value]) =>
-      value !== null && value !== undefined && value !== ""
-    ),
+    loginNames
+      .map(([keyword, name]) => [name, options.get(keyword)] as const)
+      .filter(([, value]) => value !== undefined),
   );
+}
+
+/** Makes what `pg` asks for a password when the server wants one. A missing file has none. */
+function passwordReader(passfile: string, { host, address }: Place, readFile: ReadFile) {
+  return (login: Login) => {
+    const name = host || address || "localhost";
+    return passwordIn(textOf(passfile, readFile), { ...login, host: name });
+  };
+}
+
+function textOf(file: string, readFile: ReadFile): string {
+  try {
+    return readFile(file);
+  } catch {
+    return "";
+  }
+}
+
+/** Timers count milliseconds in 31 bits. */
+const longestTime = 2 ** 31 - 1;
+
+/** What is no time at all, or none that ends, is left to the service. */
+function timesOf(options: ConnectionOptions): Settings {
+  const msOf = (keyword: string) => Math.min(Number(options.get(keyword) ?? 0) * 1000, longestTime);
+  const [timeout, idle] = [msOf("connect_timeout"), msOf("keepalives_idle")];
+  return {
+    ...(timeout > 0 ? { connectionTimeoutMillis: timeout } : {}),
+    ...(idle > 0 ? { keepAliveInitialDelayMillis: idle } : {}),
+    ...(Number(options.get("keepalives") ?? 1) === 0 ? { keepAlive: false } : {}),
+  };
+}
+
+/** One server's place as the options have it; empty for what is left to `pg`. */
+interface Place {
+  readonly host: string;
+  readonly address: string;
+  readonly port: string;
+}
+
+/** One host name or port is for all, else each has its own. */
+function placesOf(options: ConnectionOptions): readonly Place[] {
+  const listed = (keyword: string) => (options.get(keyword) ?? "").split(",");
+  const [hosts, addresses, ports] = [listed("host"), listed("hostaddr"), listed("port")];
+  const count = addresses[0] === "" ? hosts.length : addresses.length;
+  for (const port of ports) checkPort(port);
+  if (hosts.length !== 1 && hosts.length !== count) {
+    throw new Error(`could not match ${hosts.length} host names to ${count} hostaddr values`);
+  }
+  if (ports.length !== 1 && ports.length !== count) {
+    throw new Error(`could not match ${ports.length} port numbers to ${count} hosts`);
+  }
+  const pick = (values: readonly string[], at: number) => values[values.length === 1 ? 0 : at]!;
+  return Array.from({ length: count }, (_, at) => ({
+    host: pick(hosts, at),
+    address: pick(addresses, at),
+    port: pick(ports, at).trim(),
+  }));
+}
+
+function addressOf({ host, address, port }: Place): Settings {
+  const reached = address || host;
+  return {
+    ...(reached === "" ? {} : { host: reached }),
+    ...(port === "" ? {} : { port: Number(port) }),
+  };
+}
+
+/** A certificate is for the host's name, wherever that leads. Sockets are not encrypted. */
+function encrypted(encryption: Encryption | undefined, { host, address }: Place): Settings {
+  if (encryption === undefined) return {};
+  if (encryption === false || (address || host).startsWith("/")) return { ssl: false };
+  const names = address === "" || host === "" ? {} : { host, servername: host };
+  return { ssl: { ...encryption, ...names } };
 }

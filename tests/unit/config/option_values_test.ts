@@ -302,6 +302,8 @@ const cases: Readonly<Record<OptionKey, Cases>> = {
       ["5", connection],
       ["[1]", `${connection}, got a list`],
       ['"http://hidden:secret@host"', connection],
+      ['"postgres://h?schema=x"', `invalid URI query parameter: "schema" (${connection})`],
+      ['"host=h schema=x"', `invalid connection option "schema" (${connection})`],
       ['"mysql://host?a=b"', connection],
       ['"postgres://u:100%@h"', `${encoding} (${connection})`],
       ['"postgres://u:a b@h"', `${encoding} (${connection})`],
