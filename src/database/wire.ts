@@ -11,8 +11,11 @@ import type { ParamValue } from "../sql/fragment.ts";
 const initialCapacity = 16 * 1024;
 /** Values of at least this many bytes are written as they are, without being copied. */
 const largeValue = 64 * 1024;
-/** A message other than a row is refused above this size: the stream is out of step. */
+/** A message other than a row or an error is refused above this size: the stream is out of step. */
 const largestMessage = 256 * 1024 * 1024;
+
+/** Of an error at most this many bytes are kept: PostgreSQL quotes whole values in its messages. */
+const maxErrorBytes = 1024 * 1024;
 
 /** Texts of so many characters are written here if they are ASCII: that is faster. */
 const shortText = 64;
@@ -301,10 +304,12 @@ export class FrameDecoder {
   #collected = 0;
   /** Looking again makes sense once this many bytes are collected. */
   #wanted = 0;
-  /** Bytes of the last column, or of a row that nobody wants, that are still to come. */
+  /** Bytes of the last column, of a row that nobody wants or of a long error that are still to come. */
   #bodyLeft = 0;
   /** They are passed over. */
   #skipping = false;
+  /** The beginning of a long error whose rest is passed over. */
+  #error: Uint8Array | null = null;
 
   constructor(sink: FrameSink) {
     this.#sink = sink;
@@ -357,9 +362,18 @@ export class FrameDecoder {
           return;
         }
         this.#sink.rowEnd();
+      } else if (end > bytes.length && type === backend.error && length > maxErrorBytes) {
+        if (bytes.length - at < maxErrorBytes) {
+          return this.#collect(bytes.subarray(at), maxErrorBytes);
+        }
+        this.#error = bytes.slice(at + 5, at + 5 + maxErrorBytes);
+        this.#bodyLeft = end - bytes.length;
+        this.#skipping = true;
+        return;
       } else {
         if (end > bytes.length) return this.#collect(bytes.subarray(at), end - at);
-        this.#sink.message(type, bytes.subarray(at + 5, end));
+        const keptEnd = type === backend.error ? Math.min(end, at + 5 + maxErrorBytes) : end;
+        this.#sink.message(type, bytes.subarray(at + 5, keptEnd));
       }
       at = end;
     }
@@ -406,6 +420,10 @@ export class FrameDecoder {
     this.#bodyLeft -= part.length;
     if (this.#skipping) {
       this.#skipping = this.#bodyLeft > 0;
+      if (this.#error !== null && !this.#skipping) {
+        this.#sink.message(backend.error, this.#error);
+        this.#error = null;
+      }
     } else {
       this.#sink.rowBytes(part);
       if (this.#bodyLeft === 0) this.#sink.rowEnd();
@@ -417,7 +435,7 @@ export class FrameDecoder {
 function checkFrame(type: number, length: number): void {
   if (isKnown[type] !== 1) throw new ProtocolError(`unknown message type ${type}`);
   if (length < 4) throw new ProtocolError(`impossible message length ${length}`);
-  if (type !== backend.dataRow && length > largestMessage) {
+  if (type !== backend.dataRow && type !== backend.error && length > largestMessage) {
     throw new ProtocolError(`message of ${length} bytes`);
   }
 }
@@ -455,13 +473,16 @@ export function joinText(pieces: readonly Uint8Array[]): string {
     streaming.decode();
 }
 
-/** Reads the fields of an ErrorResponse or NoticeResponse by their one-letter type. */
+/**
+ * Reads the fields of an ErrorResponse or NoticeResponse by their one-letter type. Of a payload that
+ * was cut off, the last field is cut off, too.
+ */
 export function readFields(payload: Uint8Array): ReadonlyMap<string, string> {
   const fields = new Map<string, string>();
   let at = 0;
   while (at < payload.length && payload[at] !== 0) {
-    const end = payload.indexOf(0, at + 1);
-    if (end < 0) break;
+    const zero = payload.indexOf(0, at + 1);
+    const end = zero < 0 ? payload.length : zero;
     fields.set(String.fromCharCode(payload[at]!), text.decode(payload.subarray(at + 1, end)));
     at = end + 1;
   }

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { quotable, quotableList } from "./quoting.ts";
 import { type ErrorFacts, type ErrorTexts, ServiceError } from "./service_error.ts";
 
 type Headers = readonly (readonly [string, string])[];
@@ -48,7 +49,7 @@ interface Qualified {
   readonly name: string;
 }
 
-const qualified = ({ schema, name }: Qualified) => `${schema}.${name}`;
+const qualified = ({ schema, name }: Qualified) => quotable(`${schema}.${name}`);
 
 /** What an ambiguous embedding could have meant. */
 export interface EmbeddingCandidate {
@@ -97,8 +98,9 @@ export const errors = {
       readonly column: number;
       readonly details: string;
     }) => ({
-      message:
-        `"failed to parse ${problem.what} (${problem.raw})" (line 1, column ${problem.column})`,
+      message: `"failed to parse ${problem.what} (${
+        quotable(problem.raw)
+      })" (line 1, column ${problem.column})`,
       details: problem.details,
     }),
   ),
@@ -107,7 +109,7 @@ export const errors = {
     405,
     "a function was asked for with another method than GET, HEAD or POST",
     (method: string) => ({
-      message: `Cannot use the ${method} method on RPC`,
+      message: `Cannot use the ${quotable(method)} method on RPC`,
     }),
   ),
   invalidBody: entry(
@@ -133,7 +135,7 @@ export const errors = {
     406,
     "the profile header names a schema that is not exposed",
     (schema: string, exposed: readonly string[]) => ({
-      message: `Invalid schema: ${schema}`,
+      message: `Invalid schema: ${quotable(schema)}`,
       hint: `Only the following schemas are exposed: ${exposed.join(", ")}`,
     }),
   ),
@@ -142,7 +144,7 @@ export const errors = {
     415,
     "the body has a media type that is not accepted",
     (contentType: string) => ({
-      message: `Content-Type not acceptable: ${contentType}`,
+      message: `Content-Type not acceptable: ${quotable(contentType)}`,
       variant: "content type",
     }),
   ),
@@ -151,7 +153,7 @@ export const errors = {
     406,
     "none of the accepted media types can be made",
     (mediaTypes: readonly string[]) => ({
-      message: `None of these media types are available: ${mediaTypes.join(", ")}`,
+      message: `None of these media types are available: ${quotableList(mediaTypes)}`,
     }),
   ),
   notEmbedded: entry(
@@ -159,8 +161,8 @@ export const errors = {
     400,
     "a filter, order or limit addresses a relation that is not in `select`",
     (name: string) => ({
-      message: `'${name}' is not an embedded resource in this request`,
-      hint: `Verify that '${name}' is included in the 'select' query parameter.`,
+      message: `'${quotable(name)}' is not an embedded resource in this request`,
+      hint: `Verify that '${quotable(name)}' is included in the 'select' query parameter.`,
     }),
   ),
   embeddedUnderAlias: entry(
@@ -168,9 +170,9 @@ export const errors = {
     400,
     "a filter, order or limit addresses an aliased embed by its relation",
     (name: string, alias: string) => ({
-      message: `'${name}' is not an embedded resource in this request`,
+      message: `'${quotable(name)}' is not an embedded resource in this request`,
       details: "Target names are not allowed in filters if they have an alias",
-      hint: `Change '${name}' to '${alias}' in filters, orders or limits.`,
+      hint: `Change '${quotable(name)}' to '${quotable(alias)}' in filters, orders or limits.`,
     }),
   ),
   limitWithoutOrder: entry("109", 400, "PATCH or DELETE with `limit` and without `order`", () => ({
@@ -220,15 +222,17 @@ export const errors = {
     }),
   ),
   unsupportedMethod: entry("117", 405, "the method means nothing here", (method: string) => ({
-    message: `Unsupported HTTP method: ${method}`,
+    message: `Unsupported HTTP method: ${quotable(method)}`,
   })),
   relatedOrderToMany: entry(
     "118",
     400,
     "ordering by a related table that is not to-one",
     (origin: string, embed: string) => ({
-      message: `A related order on '${embed}' is not possible`,
-      details: `'${origin}' and '${embed}' do not form a many-to-one or one-to-one relationship`,
+      message: `A related order on '${quotable(embed)}' is not possible`,
+      details: `'${origin}' and '${
+        quotable(embed)
+      }' do not form a many-to-one or one-to-one relationship`,
     }),
   ),
   spreadToMany: entry(
@@ -236,8 +240,10 @@ export const errors = {
     400,
     "spreading a related table that is not to-one",
     (origin: string, embed: string) => ({
-      message: `A spread operation on '${embed}' is not possible`,
-      details: `'${origin}' and '${embed}' do not form a many-to-one or one-to-one relationship`,
+      message: `A spread operation on '${quotable(embed)}' is not possible`,
+      details: `'${origin}' and '${
+        quotable(embed)
+      }' do not form a many-to-one or one-to-one relationship`,
     }),
   ),
   embedOperator: entry(
@@ -245,7 +251,7 @@ export const errors = {
     400,
     "an embed is filtered by another operator than `is.null`, `not.is.null`",
     (embed: string) => ({
-      message: `Bad operator on the '${embed}' embedded resource`,
+      message: `Bad operator on the '${quotable(embed)}' embedded resource`,
       details: "Only is null or not is null filters are allowed on embedded resources",
     }),
   ),
@@ -266,7 +272,7 @@ export const errors = {
     "unknown preferences with `Prefer: handling=strict`",
     (preferences: readonly string[]) => ({
       message: "Invalid preferences given with handling=strict",
-      details: `Invalid preferences: ${preferences.join(", ")}`,
+      details: `Invalid preferences: ${quotableList(preferences)}`,
     }),
   ),
   aggregatesDisabled: entry(
@@ -326,10 +332,10 @@ export const errors = {
       readonly suggestion: string | null;
     }) => ({
       message: `Could not find a relationship between '${problem.parent}' and ` +
-        `'${problem.child}' in the schema cache`,
+        `'${quotable(problem.child)}' in the schema cache`,
       details: `Searched for a foreign key relationship between '${problem.parent}' and ` +
-        `'${problem.child}'` +
-        (problem.requestHint === null ? "" : ` using the hint '${problem.requestHint}'`) +
+        `'${quotable(problem.child)}'` +
+        (problem.requestHint === null ? "" : ` using the hint '${quotable(problem.requestHint)}'`) +
         ` in the schema '${problem.schema}', but no matches were found.`,
       hint: problem.suggestion,
     }),
@@ -376,7 +382,9 @@ export const errors = {
     400,
     "a written column does not exist",
     (column: string, relation: string) => ({
-      message: `Could not find the '${column}' column of '${relation}' in the schema cache`,
+      message: `Could not find the '${
+        quotable(column)
+      }' column of '${relation}' in the schema cache`,
     }),
   ),
   noRelation: entry(

@@ -6,6 +6,7 @@
 import { type Dialect, fullControlStates, type StatusRule } from "../dialect.ts";
 import { bearerChallenge } from "./catalogue.ts";
 import { reasonPhrase, sendableStatus } from "./http_text.ts";
+import { truncated } from "./quoting.ts";
 import { raisedResponse } from "./raised_response.ts";
 import { type DatabaseFailure, ServiceError } from "./service_error.ts";
 
@@ -103,13 +104,20 @@ export function databaseFailureToError(
     code: failure.sqlstate,
     own: false,
     status,
-    message: failure.message,
-    details: failure.detail,
-    hint: failure.hint,
+    message: shortened(failure.message),
+    details: failure.detail && shortened(failure.detail),
+    hint: failure.hint && shortened(failure.hint),
     ...(failure.sqlstate.startsWith(connectionException) ? { describesServer: true } : {}),
     ...(status === 401 ? { headers: bearerChallenge } : {}),
     ...(failure.sqlstate === `PT${status}` ? { statusText: reasonPhrase(failure.message) } : {}),
   });
+}
+
+/** PostgreSQL quotes whole values, as in `invalid input syntax for type integer: "…"`. */
+const maxForwardedLength = 10_000;
+
+function shortened(text: string): string {
+  return truncated(text, maxForwardedLength);
 }
 
 function statusOfRaise(sqlstate: string): number {

@@ -5,6 +5,7 @@
  */
 import type { Dialect } from "../dialect.ts";
 import { errors } from "../errors/catalogue.ts";
+import { quotable, quotableList } from "../errors/quoting.ts";
 import type { ErrorTexts } from "../errors/service_error.ts";
 import type { AccessMode, IsolationLevel } from "../database/database.ts";
 import type { ParamValue } from "../sql/fragment.ts";
@@ -171,7 +172,7 @@ export function overloadsWithoutArguments(
 export function routinesNamed(name: QualifiedName, cache: SchemaCache): readonly Routine[] {
   const overloads = cache.routines(name);
   if (overloads.length > 0) return overloads;
-  const full = `${name.schema}.${name.name}`;
+  const full = quotable(`${name.schema}.${name.name}`);
   throw errors.noFunction({
     message: `Could not find the function ${full} in the schema cache`,
     details: `Searched for the function ${full}, but no matches were found in the schema cache.`,
@@ -269,7 +270,7 @@ function noFunctionTexts(
   cache: SchemaCache,
 ): ErrorTexts {
   const { schema, name } = given.name;
-  const full = `${schema}.${name}`;
+  const full = quotable(`${schema}.${name}`);
   const raw = given.payload?.kind === "raw";
   return {
     message: `Could not find the function ${full}${
@@ -283,14 +284,14 @@ function noFunctionTexts(
 }
 
 function messageKeys(keys: readonly string[]): string {
-  return keys.length === 0 ? " without parameters" : `(${keys.join(", ")})`;
+  return keys.length === 0 ? " without parameters" : `(${quotableList(keys)})`;
 }
 
 function searchedFor({ payload, keys }: Given): string {
   if (payload?.kind === "raw") return ` with a single unnamed ${payload.type} parameter`;
   const named = keys.length === 0
     ? " without parameters"
-    : ` with parameter${keys.length === 1 ? "" : "s"} ${keys.join(", ")}`;
+    : ` with parameter${keys.length === 1 ? "" : "s"} ${quotableList(keys)}`;
   // A body of lines or form fields is never taken as a whole.
   return payload?.kind === "json" && payload.source === "json"
     ? `${named} or with a single unnamed json/jsonb parameter`

@@ -5,6 +5,7 @@
  * @module
  */
 import { type EmbeddingCandidate, errors } from "../errors/catalogue.ts";
+import { quotable } from "../errors/quoting.ts";
 import type {
   ColumnPair,
   JunctionRelationship,
@@ -147,5 +148,5 @@ function similarOrigin(name: string, schema: string, cache: SchemaCache): string
 }
 
 function instead(found: string | null, given: string): string | null {
-  return found && `Perhaps you meant '${found}' instead of '${given}'.`;
+  return found && `Perhaps you meant '${found}' instead of '${quotable(given)}'.`;
 }

@@ -1,4 +1,4 @@
-import { deepStrictEqual, strictEqual, throws } from "node:assert/strict";
+import { deepStrictEqual, ok, strictEqual, throws } from "node:assert/strict";
 import {
   backend,
   binaryFormat,
@@ -175,12 +175,39 @@ Deno.test("FrameDecoder collects a long message in linear time", () => {
   assertLinearTime("FrameDecoder.push", { size: 2_000_000, make, run });
 });
 
-Deno.test("readFields reads an error's fields and stops at a broken end", () => {
+Deno.test("FrameDecoder.push() keeps the beginning of a long error", () => {
+  const message = "x".repeat(3_000_000);
+  const bytes = join(failure("22P02", message), ready("I"));
+  for (const size of [bytes.length, 1_100_000, 65_536, 999]) {
+    const told: string[] = [];
+    const sink = {
+      event: () => {},
+      message: (type: number, payload: Uint8Array) => {
+        const { C, M = "" } = Object.fromEntries(readFields(payload));
+        told.push(type === backend.error ? `${C} ${M.length}` : String(type));
+      },
+      rowWanted: () => true,
+      rowStart: () => {},
+      rowBytes: () => {},
+      rowEnd: () => {},
+    };
+    const decoder = new FrameDecoder(sink);
+    for (let at = 0; at < bytes.length; at += size) decoder.push(bytes.subarray(at, at + size));
+    const [error = "", ...rest] = told;
+    ok(/^22P02 10[0-9]{5}$/.test(error), `${size}: ${error}`);
+    deepStrictEqual(rest, [String(backend.ready)], `${size}`);
+  }
+});
+
+Deno.test("readFields reads an error's fields; the last one may be cut off", () => {
   deepStrictEqual(
     [...readFields(new TextEncoder().encode("C42P01\0Mno é\0\0"))],
     [["C", "42P01"], ["M", "no é"]],
   );
-  deepStrictEqual([...readFields(new TextEncoder().encode("C42P01\0Mcut"))], [["C", "42P01"]]);
+  deepStrictEqual([...readFields(new TextEncoder().encode("C42P01\0Mcut"))], [
+    ["C", "42P01"],
+    ["M", "cut"],
+  ]);
   strictEqual(backend.error, 0x45);
 });
 
