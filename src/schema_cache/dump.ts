@@ -4,14 +4,15 @@
  * @module
  */
 import { indexSchemaCache } from "./lookups.ts";
-import type { SchemaCache, SchemaCacheData } from "./schema_cache.ts";
+import type { Relation, SchemaCache, SchemaCacheData } from "./schema_cache.ts";
 
 /**
- * Writes the schema cache as one line of JSON. Its five members are known to tools; what is inside of
- * them is for people.
+ * Writes the schema cache as one line of JSON. Its members are known to tools; what is inside of them is
+ * for people.
  */
 export function dumpSchemaCache(data: SchemaCacheData): string {
-  const { relations, relationships, routines, representations, mediaHandlers } = data;
+  const { relations, relationships, routines, representations, mediaHandlers, volatileFunctions } =
+    data;
   return JSON.stringify({
     dbMediaHandlers: mediaHandlers,
     dbRelationships: relationships,
@@ -21,6 +22,7 @@ export function dumpSchemaCache(data: SchemaCacheData): string {
       { qiName: relation.name, qiSchema: relation.schema },
       relation,
     ]),
+    dbVolatileFunctions: volatileFunctions,
   });
 }
 
@@ -36,6 +38,8 @@ export interface SchemaCacheDump {
   readonly dbRoutines: readonly unknown[];
   /** Tables and views, each with its name. */
   readonly dbTables: readonly unknown[];
+  /** Names of functions; older dumps have no such member. */
+  readonly dbVolatileFunctions?: readonly unknown[] | null;
 }
 
 /** Reads a dump back. Raises an `Error` for what is none. */
@@ -44,14 +48,22 @@ export function readSchemaCache(dump: SchemaCacheDump): SchemaCache {
     const { dbTables, dbRelationships, dbRoutines, dbRepresentations, dbMediaHandlers } = dump;
     return indexSchemaCache(
       {
-        relations: dbTables.map((pair) => (pair as readonly unknown[])[1]),
+        relations: dbTables.map((pair) =>
+          readRelation((pair as readonly unknown[])[1] as Relation)
+        ),
         relationships: dbRelationships,
         routines: dbRoutines,
         representations: dbRepresentations,
         mediaHandlers: dbMediaHandlers,
+        volatileFunctions: dump.dbVolatileFunctions ?? null,
       } as SchemaCacheData,
     );
   } catch (cause) {
     throw new Error("not a schema cache as it was dumped", { cause });
   }
+}
+
+/** Older dumps do not say whether a relation is volatile. */
+function readRelation(relation: Relation): Relation {
+  return "volatile" in relation ? relation : { ...(relation as Relation), volatile: true };
 }

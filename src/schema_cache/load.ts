@@ -17,6 +17,7 @@ import {
 } from "./queries/routines.ts";
 import { typeCatalogueQuery } from "./queries/type_catalogue.ts";
 import { viewRulesQuery } from "./queries/view_rules.ts";
+import { type VolatileAnswer, volatileRelationsQuery } from "./queries/volatile_relations.ts";
 import { readViewRules } from "./node_tree.ts";
 import { buildRelations, columnNames, relationshipEnds } from "./relations.ts";
 import { deriveRelationships, type ForeignKey, type RelationshipEnd } from "./relationships.ts";
@@ -51,6 +52,7 @@ export type QueryName =
   | "view rules"
   | "relations"
   | "quiet relations"
+  | "volatile relations"
   | "keys"
   | "routines"
   | "computed relationships"
@@ -71,6 +73,7 @@ export function schemaCacheQueries(config: SchemaCacheConfig): readonly SchemaCa
     { name: "view rules", text: viewRulesQuery, params: [all] },
     { name: "relations", text: relationsQuery, params: [exposed] },
     { name: "quiet relations", text: quietRelationsQuery, params: [exposed] },
+    { name: "volatile relations", text: volatileRelationsQuery, params: [exposed] },
     { name: "keys", text: keysQuery, params: [] },
     { name: "routines", text: routinesQuery, params: [exposed] },
     { name: "computed relationships", text: computedRelationshipsQuery, params: [exposed] },
@@ -108,6 +111,7 @@ export function buildSchemaCache(
   const parse = (name: QueryName) => JSON.parse(texts.get(name)!);
   const relations: RelationsAnswer = parse("relations");
   const quiet: readonly QuietRow[] = parse("quiet relations");
+  const volatile: VolatileAnswer = parse("volatile relations");
   const keys: KeysAnswer = parse("keys");
   const computed: readonly ComputedRow[] = parse("computed relationships");
   const routines: readonly RoutineRow[] = parse("routines");
@@ -121,7 +125,10 @@ export function buildSchemaCache(
   });
   const ends = relationshipEnds(relations.relations, new Map(keys.primary), shown);
   return {
-    relations: buildRelations(relations, ends, new Map(quiet)),
+    relations: buildRelations(relations, ends, {
+      quiet: new Map(quiet),
+      volatile: new Set(volatile.relations),
+    }),
     relationships: deriveRelationships({
       ends,
       foreignKeys: buildForeignKeys(keys),
@@ -131,6 +138,7 @@ export function buildSchemaCache(
     routines: buildRoutines(routines, config.dbHoistedTxSettings),
     representations: representations.map(buildRepresentation),
     mediaHandlers: handlers.map(buildHandler),
+    volatileFunctions: volatile.functions,
   };
 }
 

@@ -12,19 +12,24 @@ import type { ShownColumns } from "./view_columns.ts";
 /** Attribute numbers of primary keys by the table's oid. */
 export type PrimaryKeys = ReadonlyMap<number, readonly number[]>;
 
-/**
- * Builds the relations; `ends` holds them in the same order, with their keys, and `quiet` the bits of
- * quiet ones by their oid.
- */
+/** What else is known of relations by their oid. */
+export interface RelationTraits {
+  /** Bits of quiet ones. */
+  readonly quiet: ReadonlyMap<number, number>;
+  readonly volatile: ReadonlySet<number>;
+}
+
+/** Builds the relations; `ends` holds them in the same order, with their keys. */
 export function buildRelations(
   answer: RelationsAnswer,
   ends: readonly RelationshipEnd[],
-  quiet: ReadonlyMap<number, number>,
+  { quiet, volatile }: RelationTraits,
 ): readonly Relation[] {
   const enums = new Map(Object.entries(answer.enums));
   return answer.relations.map((row, index) => ({
     ...buildRelation(row, ends[index]!, enums),
     quiet: quietnessOf(quiet.get(row[0]) ?? 0),
+    volatile: volatile.has(row[0]),
   }));
 }
 
@@ -93,7 +98,7 @@ function buildRelation(
   [, schema, name, comment, isView, events, columns]: RelationRow,
   end: RelationshipEnd,
   enums: ReadonlyMap<string, readonly string[]>,
-): Omit<Relation, "quiet"> {
+): Omit<Relation, "quiet" | "volatile"> {
   return {
     schema,
     name,

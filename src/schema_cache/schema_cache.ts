@@ -46,6 +46,11 @@ export interface Relation extends QualifiedName {
     /** Updating and deleting. */
     readonly changes: boolean;
   };
+  /**
+   * Reading it can run a function declared `VOLATILE` or ask another server: in the definition of a
+   * view, in policies, in operators and types.
+   */
+  readonly volatile: boolean;
   /** Primary key columns, alphabetical for tables; as tracked for views. */
   readonly primaryKey: readonly string[];
   /** In attribute order. */
@@ -163,6 +168,13 @@ export interface SchemaCacheData {
   readonly routines: readonly Routine[];
   readonly representations: readonly Representation[];
   readonly mediaHandlers: readonly MediaHandler[];
+  /**
+   * Names of functions that run a function declared `VOLATILE`: they are declared so, or the defaults
+   * of their arguments or an aggregate's support functions are. Of those declared so, only the ones
+   * that a read can call beside its own function are here: with a row, or a column, as sole argument.
+   * Null when operators, casts or types run such functions, so that any statement may.
+   */
+  readonly volatileFunctions: readonly string[] | null;
 }
 
 /** The data with constant-time look-ups. Built by `indexSchemaCache`. */

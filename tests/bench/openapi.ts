@@ -45,6 +45,7 @@ function table(index: number): Relation {
     updatable: true,
     deletable: true,
     quiet: { reads: true, inserts: true, changes: true },
+    volatile: false,
     primaryKey: ["column_0"],
     columns: Array.from({ length: 12 }, (_, each) => column(each)),
   };
@@ -57,6 +58,7 @@ function thousandTables(): SchemaCache {
     routines: [],
     representations: [],
     mediaHandlers: [],
+    volatileFunctions: [],
   });
 }
 

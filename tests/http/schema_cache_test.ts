@@ -197,6 +197,7 @@ Deno.test("schema cache of an empty schema is empty", async () => {
     routines: [],
     representations: [],
     mediaHandlers: [],
+    volatileFunctions: [],
   });
 });
 

@@ -47,6 +47,7 @@ Deno.test("--dump-schema prints the schema cache as one line of JSON", async () 
     "dbRepresentations",
     "dbRoutines",
     "dbTables",
+    "dbVolatileFunctions",
   ]);
   const names = dumped.dbTables.map(([name]: readonly [unknown]) => name);
   deepStrictEqual(names, [{ qiName: "todos", qiSchema: "api" }]);

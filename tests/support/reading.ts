@@ -184,6 +184,7 @@ export function relation(name: string, columns: string, parts: Partial<Relation>
     updatable: true,
     deletable: true,
     quiet: { reads: true, inserts: true, changes: true },
+    volatile: false,
     primaryKey: ["id"],
     columns: columns.split(" ").map((text) => {
       const [name, type = "text"] = text.split(":") as [string, string?];
@@ -297,6 +298,7 @@ const data: SchemaCacheData = {
     { source: "text", target: "api.color", function: api("color") },
   ],
   mediaHandlers: [],
+  volatileFunctions: [],
 };
 
 /** The schema cache of the relations above. */

@@ -5,9 +5,11 @@
  * @module
  */
 import { strictEqual } from "node:assert/strict";
+import { PGlite, type Transaction } from "@electric-sql/pglite";
 import { buildSchemaCache, schemaCacheQueries } from "../../src/schema_cache/load.ts";
 import { indexSchemaCache } from "../../src/schema_cache/lookups.ts";
 import type { Relation, Routine, SchemaCache } from "../../src/schema_cache/schema_cache.ts";
+import type { Engine } from "./engines.ts";
 import { prepared, serverVariable } from "./environment.ts";
 import { type PostgresClient, withClient } from "./postgres_client.ts";
 import { relationshipLine } from "./relationship_line.ts";
@@ -23,14 +25,24 @@ export interface LoadConfig {
 export type LoadSchemaCache = (sql: string, config?: LoadConfig) => Promise<SchemaCache>;
 
 /** Makes a database for the tests of a file and removes it after them. */
-export function schemaCacheLoader(): LoadSchemaCache {
+export function schemaCacheLoader(engine: Engine = "pg"): LoadSchemaCache {
+  return engine === "pg" ? postgresLoader() : pgliteLoader();
+}
+
+function postgresLoader(): LoadSchemaCache {
   const name = `svc_test_${crypto.randomUUID().replaceAll("-", "")}`;
   Deno.test.beforeAll(() => onServer(`create database ${name}`));
   Deno.test.afterAll(() => onServer(`drop database ${name} with (force)`));
   return (sql, config = {}) => {
     const uri = new URL(prepared(serverVariable));
     uri.pathname = `/${name}`;
-    return withClient(uri.href, (client) => load(client, sql, config));
+    return withClient(uri.href, async (client) => {
+      await client.query("begin");
+      await client.query(sql);
+      const cache = await load(client, config);
+      await client.query("rollback");
+      return cache;
+    });
   };
 }
 
@@ -38,28 +50,41 @@ async function onServer(statement: string): Promise<void> {
   await withClient(prepared(serverVariable), (client) => client.query(statement));
 }
 
+function pgliteLoader(): LoadSchemaCache {
+  let database: PGlite;
+  Deno.test.beforeAll(async () => {
+    database = await PGlite.create();
+  });
+  Deno.test.afterAll(() => database.close());
+  return (sql, config = {}) =>
+    database.transaction(async (transaction) => {
+      await transaction.exec(sql);
+      const cache = await load(transaction, config);
+      await transaction.rollback();
+      return cache;
+    });
+}
+
+type Client = Pick<PostgresClient | Transaction, "query">;
+
 async function load(
-  client: PostgresClient,
-  sql: string,
+  client: Client,
   { schemas = ["api"], extra = [], settings = ["statement_timeout"] }: LoadConfig,
 ): Promise<SchemaCache> {
   const options = { dbSchemas: schemas, dbExtraSearchPath: extra, dbHoistedTxSettings: settings };
-  await client.query("begin");
-  await client.query(sql);
   const answers: string[] = [];
   for (const query of schemaCacheQueries(options)) {
     answers.push(await onlyValue(client, query.text, query.params));
   }
-  await client.query("rollback");
   return indexSchemaCache(buildSchemaCache(answers, options));
 }
 
 async function onlyValue(
-  client: PostgresClient,
+  client: Client,
   text: string,
   params: readonly unknown[],
 ): Promise<string> {
-  const { rows } = await client.query(text, params);
+  const { rows } = await client.query<Record<string, unknown>>(text, [...params]);
   strictEqual(rows.length, 1, text);
   const values = Object.values(rows[0]!);
   strictEqual(values.length, 1, text);

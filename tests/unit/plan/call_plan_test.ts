@@ -69,6 +69,7 @@ const cache = indexSchemaCache({
   ],
   representations: [],
   mediaHandlers: [],
+  volatileFunctions: [],
 });
 
 const config = {

@@ -27,6 +27,7 @@ function chosen({ accept, handlers = [], columns, plans }: Case): readonly [stri
     routines: [],
     representations: [],
     mediaHandlers: handlers,
+    volatileFunctions: [],
   });
   const { format, mediaType } = negotiate(
     {

@@ -100,6 +100,7 @@ Deno.test("nameSuggesters searches one schema and keeps its indexes with the cac
     routines: [routine("api", "sayhello"), routine("other", "sayhell")],
     representations: [],
     mediaHandlers: [],
+    volatileFunctions: [],
   });
   const suggesters = cache.derived(nameSuggesters);
   strictEqual(suggesters.routines("api")("sayhell", 0.75), "sayhello");

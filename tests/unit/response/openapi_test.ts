@@ -173,6 +173,7 @@ function table(name: string, columns: readonly string[]): Relation {
     updatable: true,
     deletable: true,
     quiet: { reads: true, inserts: true, changes: true },
+    volatile: false,
     primaryKey: columns.slice(0, 1),
     columns: columns.map(column),
   };
@@ -185,6 +186,7 @@ function modelOf(relations: readonly Relation[]) {
     routines: [],
     representations: [],
     mediaHandlers: [],
+    volatileFunctions: [],
   });
   return buildModel("api", { comment: null }, cache);
 }

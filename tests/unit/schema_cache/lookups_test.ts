@@ -17,6 +17,7 @@ function relation(schema: string, name: string, ...columns: readonly string[]): 
     updatable: true,
     deletable: true,
     quiet: { reads: true, inserts: true, changes: true },
+    volatile: false,
     primaryKey: [],
     columns: columns.map((name) => ({
       name,
@@ -122,6 +123,7 @@ const cache = indexSchemaCache({
     { source: "api.color", target: "json", function: { schema: "api", name: "json" } },
   ],
   mediaHandlers: handlers,
+  volatileFunctions: [],
 });
 
 const api = (name: string) => ({ schema: "api", name });

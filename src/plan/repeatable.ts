@@ -1,0 +1,192 @@
+/**
+ * Whether a planned read can run twice without a second effect on the database.
+ *
+ * @module
+ */
+import type { FullTextOperator } from "../request/query_types.ts";
+import type { QualifiedName, SchemaCache } from "../schema_cache/schema_cache.ts";
+import type { CallPlan } from "./call_plan.ts";
+import type { BodyFormat, Representation } from "./negotiate.ts";
+import type {
+  Condition,
+  Embed,
+  PlannedField,
+  PlannedOrder,
+  ReadItem,
+  ReadNode,
+} from "./read_node.ts";
+import type { ReadPlan } from "./read_plan.ts";
+
+/** The parts of a plan that decide; a `Plan` that reads, writes or calls has them. */
+export type RepeatablePlan =
+  | {
+    readonly kind: "read";
+    readonly read: ReadPlan;
+    readonly representation: Representation;
+  }
+  | {
+    readonly kind: "call";
+    readonly call: CallPlan;
+    readonly representation: Representation;
+  }
+  | { readonly kind: "mutate" };
+
+/**
+ * Returns true if all functions that the plan can reach are declared `STABLE` or `IMMUTABLE`, as far
+ * as the schema cache knows: in relations, in the call, in functions of rows, casts and aggregates.
+ * Configured functions (`db-pre-request`) are not part of a plan.
+ */
+export function isRepeatableRead(plan: RepeatablePlan, cache: SchemaCache): boolean {
+  if (plan.kind === "mutate") return false;
+  const volatile = cache.derived(volatileFunctions);
+  if (volatile === null || !isRepeatableFormat(plan.representation.format, volatile)) return false;
+  const scope = { cache, volatile };
+  switch (plan.kind) {
+    case "read":
+      return isRepeatableLevel(plan.read.root, plan.read.relation, scope);
+    case "call":
+      return isRepeatableRoutine(plan.call, volatile) &&
+        isRepeatableLevel(plan.call.read.root, plan.call.read.relation, scope);
+    default:
+      return plan satisfies never;
+  }
+}
+
+/** Names of functions; see `SchemaCacheData.volatileFunctions`. */
+type FunctionNames = ReadonlySet<string>;
+
+function volatileFunctions({ data }: SchemaCache): FunctionNames | null {
+  return data.volatileFunctions === null ? null : new Set(data.volatileFunctions);
+}
+
+/** The default of an argument may be volatile where the function itself is not. */
+function isRepeatableRoutine({ routine }: CallPlan, volatile: FunctionNames): boolean {
+  return routine.volatility !== "volatile" && !volatile.has(routine.name);
+}
+
+function isRepeatableFormat(format: BodyFormat, volatile: FunctionNames): boolean {
+  switch (format.kind) {
+    case "aggregate":
+      return !volatile.has(format.function.name);
+    case "geojson":
+      return !volatile.has("st_asgeojson");
+    case "array":
+    case "object":
+    case "csv":
+    case "value":
+      return true;
+    default:
+      return format satisfies never;
+  }
+}
+
+interface Scope {
+  readonly cache: SchemaCache;
+  readonly volatile: FunctionNames;
+}
+
+/** `origin` is the relation whose columns the rows have; null if it is not known. */
+function isRepeatableLevel(node: ReadNode, origin: QualifiedName | null, scope: Scope): boolean {
+  const { relation, items, conditions, order, orderSources, embeds } = node;
+  const isRepeatable: FieldCheck = ({ column }) => isRepeatableField(column, origin, scope);
+  return (relation === null || isRepeatableRelation(relation, scope)) &&
+    items.every((item) => isRepeatableItem(item, isRepeatable, scope)) &&
+    conditions.every((condition) => isRepeatableCondition(condition, isRepeatable, scope)) &&
+    order.every((term) => isRepeatableOrder(term, isRepeatable, scope)) &&
+    orderSources.every((source) => isRepeatableLevel(source.node, source.node.relation, scope)) &&
+    embeds.every((embed) => isRepeatableEmbed(embed, scope));
+}
+
+function isRepeatableRelation(name: QualifiedName, { cache }: Scope): boolean {
+  return cache.relation(name)?.volatile === false;
+}
+
+type FieldCheck = (field: PlannedField) => boolean;
+
+/** A name that is no column of the relation can be a function of the row. */
+function isRepeatableField(
+  column: string,
+  origin: QualifiedName | null,
+  { cache, volatile }: Scope,
+): boolean {
+  const isColumn = origin !== null && cache.column(origin, column) !== undefined;
+  return isColumn || !volatile.has(column);
+}
+
+function isRepeatableEmbed({ node, join }: Embed, scope: Scope): boolean {
+  const isRepeatable = isRepeatableLevel(node, node.relation, scope);
+  switch (join.kind) {
+    case "columns":
+      return isRepeatable;
+    case "junction":
+      return isRepeatable && isRepeatableRelation(join.junction, scope);
+    case "function":
+      return isRepeatable && !scope.volatile.has(join.function.name);
+    default:
+      return join satisfies never;
+  }
+}
+
+function isRepeatableItem(
+  item: ReadItem,
+  isRepeatable: FieldCheck,
+  { volatile }: Scope,
+): boolean {
+  switch (item.kind) {
+    case "all":
+      return true;
+    case "column":
+      return isRepeatable(item.field) && isRepeatableConversion(item.convert, volatile);
+    case "aggregate":
+      return !volatile.has(item.function) &&
+        (item.argument === null || isRepeatable(item.argument.field));
+    default:
+      return item satisfies never;
+  }
+}
+
+function isRepeatableConversion(convert: QualifiedName | null, volatile: FunctionNames): boolean {
+  return convert === null || !volatile.has(convert.name);
+}
+
+function isRepeatableCondition(
+  condition: Condition,
+  isRepeatable: FieldCheck,
+  scope: Scope,
+): boolean {
+  switch (condition.kind) {
+    case "group":
+      return condition.children.every((child) => isRepeatableCondition(child, isRepeatable, scope));
+    case "embedded":
+      return true;
+    case "compare":
+    case "in":
+      return isRepeatable(condition.field) &&
+        isRepeatableConversion(condition.convert, scope.volatile);
+    case "is":
+    case "isdistinct":
+      return isRepeatable(condition.field);
+    case "fullText":
+      return isRepeatable(condition.field) && !scope.volatile.has("to_tsvector") &&
+        !scope.volatile.has(textQueryFunctions[condition.operator]);
+    default:
+      return condition satisfies never;
+  }
+}
+
+/** A user-defined function of the same name may fit an argument better than the built-in one. */
+const textQueryFunctions: Readonly<Record<FullTextOperator, string>> = {
+  fts: "to_tsquery",
+  plfts: "plainto_tsquery",
+  phfts: "phraseto_tsquery",
+  wfts: "websearch_to_tsquery",
+};
+
+/** A related term names an output of its embed, or else a function of any row. */
+function isRepeatableOrder(
+  term: PlannedOrder,
+  isRepeatable: FieldCheck,
+  { volatile }: Scope,
+): boolean {
+  return term.kind === "related" ? !volatile.has(term.key) : isRepeatable(term.field);
+}

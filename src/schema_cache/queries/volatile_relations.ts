@@ -1,0 +1,128 @@
+/**
+ * Relations and functions that run a function declared `VOLATILE` when they are read or called. Doing
+ * so twice may have an effect twice.
+ *
+ * @module
+ */
+
+/** What {@linkcode volatileRelationsQuery} answers. */
+export interface VolatileAnswer {
+  /** Oids of exposed relations. */
+  readonly relations: readonly number[];
+  /** `SchemaCacheData.volatileFunctions` */
+  readonly functions: readonly string[] | null;
+}
+
+/**
+ * Parameters: exposed schemas as `regnamespace[]`.
+ *
+ * The query finds functions and relations in the stored expression trees, because `pg_depend` has no
+ * rows for built-in functions. Trees escape the text of names, so that no name can hide a function.
+ * From functions declared volatile and foreign tables, `volatile_objects` follows their users at any
+ * depth:
+ *
+ * - A view uses what its query names. A materialized view is read like a table.
+ * - A table uses what its policies for `SELECT` name, and its children by inheritance or partition.
+ * - A function uses the default expressions of its arguments, an aggregate its support functions.
+ *
+ * The query trusts functions declared `STABLE` or `IMMUTABLE`. PostgreSQL itself makes sure that
+ * expressions of generated columns and indexes are immutable.
+ *
+ * A statement can reach operators, comparisons for sorting and hashing, casts, input and output of
+ * types, and checks of domains without naming a function. Where one of them is volatile, so is every
+ * relation. (PostgreSQL ignores casts from and to domains. An extension's cast counts if something
+ * outside of extensions uses the source type: `postgis_topology` has a volatile one.)
+ */
+export const volatileRelationsQuery = `
+with recursive trees (kind, oid, tree) as (
+  select 'relation', r.ev_class, r.ev_action::text
+  from pg_rewrite r join pg_class c on c.oid = r.ev_class
+  where r.ev_type = '1' and c.relkind = 'v'
+  union all
+  select 'relation', p.polrelid, p.polqual::text
+  from pg_policy p join pg_class c on c.oid = p.polrelid
+  where p.polcmd in ('r', '*') and c.relrowsecurity
+  union all
+  select 'function', oid, proargdefaults::text from pg_proc where proargdefaults is not null
+  union all
+  select 'domain', contypid, conbin::text from pg_constraint where contypid <> 0
+),
+uses (kind, oid, used_kind, used) as materialized (
+  select t.kind, t.oid, case split_part(m[1], ' ', 1) when ':relid' then 'relation' else 'function' end,
+    split_part(m[1], ' ', 2)::oid
+  from trees t
+    cross join regexp_matches(
+      -- Groups that capture would take twice the time.
+      t.tree, ':(?:relid|funcid|aggfnoid|winfnoid|tsmhandler) [0-9]+', 'g'
+    ) m
+  union all
+  select 'relation', inhparent, 'relation', inhrelid from pg_inherits
+  union all
+  select 'function', a.aggfnoid, 'function', s.oid
+  from pg_aggregate a
+    cross join unnest(array[
+      a.aggtransfn, a.aggfinalfn, a.aggcombinefn, a.aggserialfn, a.aggdeserialfn, a.aggmtransfn,
+      a.aggminvtransfn, a.aggmfinalfn
+    ]::oid[]) s (oid)
+),
+volatile_objects (kind, oid) as (
+  select 'function', oid from pg_proc where provolatile = 'v'
+  union
+  select 'relation', oid from pg_class where relkind = 'f'
+  union
+  select u.kind, u.oid from volatile_objects v join uses u on u.used_kind = v.kind and u.used = v.oid
+),
+volatile_functions (oid) as materialized (
+  select oid from volatile_objects where kind = 'function'
+),
+surroundings (are_volatile) as materialized (
+  select exists (select from volatile_objects where kind = 'domain')
+    or exists (select from pg_operator where oprcode in (select oid from volatile_functions))
+    or exists (
+      select from pg_amproc p
+        join pg_opfamily f on f.oid = p.amprocfamily
+        join pg_am m on m.oid = f.opfmethod
+      where m.amname in ('btree', 'hash') and p.amproc in (select oid from volatile_functions)
+    )
+    or exists (
+      select from pg_cast c
+        join pg_type s on s.oid = c.castsource
+        join pg_type t on t.oid = c.casttarget
+      where s.typtype <> 'd' and t.typtype <> 'd'
+        and c.castfunc in (select oid from volatile_functions)
+        and (s.oid < 16384 or exists (
+          select from pg_depend d
+          where d.refclassid = 'pg_type'::regclass and d.refobjid in (s.oid, s.typarray)
+            and d.deptype = 'n'
+            and not exists (
+              select from pg_depend e
+              where e.classid = d.classid and e.objid = d.objid and e.deptype = 'e'
+            )
+        ))
+    )
+    or exists (
+      select from pg_type
+      where typinput in (select oid from volatile_functions)
+        or typoutput in (select oid from volatile_functions)
+    )
+)
+select json_build_object(
+  'relations', (
+    select coalesce(json_agg(c.oid::int8), '[]')
+    from pg_class c, surroundings s
+    where c.relnamespace = any ($1::regnamespace[]) and c.relkind in ('r', 'p', 'v', 'm', 'f')
+      and (s.are_volatile
+        or c.oid in (select oid from volatile_objects where kind = 'relation'))
+  ),
+  'functions', case when not (select are_volatile from surroundings) then (
+    select coalesce(json_agg(distinct p.proname), '[]')
+    from pg_proc p
+    -- No built-in function that is volatile takes a row.
+    where p.oid in (select oid from volatile_functions) and p.oid >= 16384
+      and (
+        p.pronargs > 0 and p.pronargs - p.pronargdefaults <= 1
+        or p.provolatile <> 'v'
+        or p.proname ~ 'to_ts(vector|query)$'
+      )
+  ) end
+)::text`;

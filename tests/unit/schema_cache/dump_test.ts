@@ -1,0 +1,20 @@
+import { deepStrictEqual } from "node:assert/strict";
+import { dumpSchemaCache, readSchemaCache } from "../../../src/schema_cache/dump.ts";
+import { cache } from "../../support/reading.ts";
+
+Deno.test("readSchemaCache() returns what dumpSchemaCache() wrote", () => {
+  const data = { ...cache.data, volatileFunctions: ["f"] };
+  deepStrictEqual(readSchemaCache(JSON.parse(dumpSchemaCache(data))).data, data);
+});
+
+Deno.test("readSchemaCache() takes everything for volatile when a dump does not say", () => {
+  const dump = JSON.parse(dumpSchemaCache(cache.data));
+  delete dump.dbVolatileFunctions;
+  for (const [, relation] of dump.dbTables) delete relation.volatile;
+  const { data } = readSchemaCache(dump);
+  deepStrictEqual(data.volatileFunctions, null);
+  deepStrictEqual(
+    data.relations,
+    cache.data.relations.map((relation) => ({ ...relation, volatile: true })),
+  );
+});
