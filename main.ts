@@ -15,7 +15,7 @@ import type { Config } from "./src/config/options.ts";
 import { dumpConfig, exampleFile } from "./src/config/print.ts";
 import { dumpSchemaCache } from "./src/schema_cache/dump.ts";
 import { Service } from "./src/service.ts";
-import { openFor, readConfig, sourceOf } from "./src/serving/files.ts";
+import { openConfig, openFor } from "./src/serving/files.ts";
 import { openLog } from "./src/serving/log.ts";
 import { complain, fail, print, textOf } from "./src/serving/output.ts";
 import { serve } from "./src/serving/serve.ts";
@@ -41,7 +41,7 @@ async function main(argv: readonly string[]): Promise<void> {
     case "types":
       return await once(command.file, printTypes);
     case "ready":
-      return await askReady(readConfig(command.file));
+      return await askReady(openConfig(command.file).config);
     case "run":
       return await run(command.file);
     default:
@@ -54,12 +54,12 @@ async function once(
   file: string | null,
   work: (service: Service) => Promise<void>,
 ): Promise<never> {
-  const config = readConfig(file);
+  const { config, first } = openConfig(file);
   const log = openLog(config.logLevel);
   try {
     const database = await openFor(config, file);
     const { observe } = log;
-    const source = () => sourceOf(file);
+    const source = () => first;
     // What ends a service makes the work reject.
     const onFatal = () => {};
     const service = await Service.create({ source, database, now: Date.now, observe, onFatal });
@@ -104,10 +104,10 @@ function verdict({ ready, message }: ReturnType<typeof readyVerdict>): void {
 }
 
 async function run(file: string | null): Promise<void> {
-  const config = readConfig(file);
-  const log = openLog(config.logLevel);
+  const reader = openConfig(file);
+  const log = openLog(reader.config.logLevel);
   try {
-    await serve(file, config, log);
+    await serve(reader, log);
   } catch (error) {
     await log.flush();
     fail(textOf(error));

@@ -15,6 +15,9 @@ export interface StatusRule {
 /** Errors of the service that the dialects number differently. */
 export type ErrorVariant = "claims" | "content type" | "raise";
 
+/** Where relative paths begin: in the configuration file's folder, or in the process's. */
+export type FileBase = "configuration file" | "working directory";
+
 /** One spelling of the interface. */
 export interface Dialect {
   /** The configuration value that selects this record. */
@@ -45,6 +48,8 @@ export interface Dialect {
    * refused, or the former are ignored and the latter are as if they were not set.
    */
   readonly mistakes: "refused" | "ignored";
+  /** Where a relative path of a value that stands in a file of its own (`@path`) begins. */
+  readonly valueFiles: FileBase;
   /** The version is told to PostgreSQL for connection strings of keywords, too. */
   readonly namesKeywordConnections: boolean;
 
@@ -100,6 +105,7 @@ export const svcDialect: Dialect = {
   },
   fileSyntax: "toml",
   mistakes: "refused",
+  valueFiles: "configuration file",
   namesKeywordConnections: false,
   statuses: [],
   variants: {},
@@ -137,6 +143,7 @@ export const pgrstDialect: Dialect = {
   },
   fileSyntax: "groups",
   mistakes: "ignored",
+  valueFiles: "working directory",
   namesKeywordConnections: true,
   statuses: [
     { state: "21000", message: /requires a WHERE clause$/, status: 400 },

@@ -33,6 +33,8 @@ import { schedule } from "./timers.ts";
 export interface ServiceOptions {
   /** Reads the configuration's sources anew. What it raises is told to people as it is. */
   readonly source: () => ConfigSource;
+  /** The sources as they were read already; read anew unless given. */
+  readonly first?: ConfigSource;
   readonly database: Database;
   /** Epoch milliseconds. */
   readonly now: () => number;
@@ -81,10 +83,16 @@ export class Service {
   readonly #questions: Questions;
   readonly #unloaded: "why" | "that";
   #isListening = false;
+  /**
+   * The sources that the service was created with, which the first load uses; null when it has, when
+   * it failed, and when the configuration was read anew.
+   */
+  #unread: ConfigSource | null;
   /** Counts readings of the configuration: of two at once the later one counts. */
   #readings = 0;
 
-  private constructor(options: ServiceOptions, snapshot: Snapshot) {
+  private constructor(options: ServiceOptions, source: ConfigSource, snapshot: Snapshot) {
+    this.#unread = source;
     this.#source = options.source;
     this.#first = snapshot.config;
     this.database = options.database;
@@ -120,12 +128,12 @@ export class Service {
 
   /** Prepares a service; nothing is loaded yet. Rejects when the configuration cannot be used. */
   static async create(options: ServiceOptions): Promise<Service> {
-    const source = options.source();
+    const source = options.first ?? options.source();
     const config = source.configure(noValues);
     const auth = await preparedAuth(config, null, { source, values: noValues });
     const roles: RoleDefaultsByRole = new Map();
     const cache = options.schemaCache ?? null;
-    const service = new Service(options, { config, auth, roles, cache, cacheError: null });
+    const service = new Service(options, source, { config, auth, roles, cache, cacheError: null });
     service.#warn();
     service.#watch();
     return service;
@@ -177,6 +185,7 @@ export class Service {
    * cannot be used is reported, and the old one kept.
    */
   async reloadConfig(): Promise<void> {
+    this.#unread = null;
     const read = await this.#tryReading();
     if (read !== null) this.#configured(read);
   }
@@ -240,7 +249,7 @@ export class Service {
     try {
       this.observe({ kind: "connecting", attempt: ++this.#loads });
       const version = await this.#greet();
-      if (config.dbConfig) read = await this.#tryReading(version);
+      if (config.dbConfig) read = await this.#tryReading(version, this.#takeUnread());
       config = read?.config ?? config;
       const { data, ms: queryMs, timings } = await this.#questions.schema(config);
       this.#querySeconds = queryMs / 1000;
@@ -258,11 +267,18 @@ export class Service {
       this.#loads = 0;
       this.#ended.success++;
     } catch (thrown) {
+      this.#unread = null;
       if (read !== null) this.#configured(read);
       this.#ended.fail++;
       this.#schemaFailed(thrown, config);
       throw thrown;
     }
+  }
+
+  #takeUnread(): ConfigSource | null {
+    const unread = this.#unread;
+    this.#unread = null;
+    return unread;
   }
 
   /** Asks the server for its version; rejects when it does not answer, or is too old. */
@@ -287,9 +303,12 @@ export class Service {
   }
 
   /** Reads the configuration; null when it cannot be used, which is reported. */
-  async #tryReading(version: string | null = null): Promise<ReadConfiguration | null> {
+  async #tryReading(
+    version: string | null = null,
+    source: ConfigSource | null = null,
+  ): Promise<ReadConfiguration | null> {
     try {
-      return await this.#readConfig(version);
+      return await this.#readConfig(version, source);
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);
       if (!this.isEnding) this.observe({ kind: "config-reload-failed", message });
@@ -297,9 +316,12 @@ export class Service {
     }
   }
 
-  async #readConfig(version: string | null = null): Promise<ReadConfiguration> {
+  async #readConfig(
+    version: string | null = null,
+    given: ConfigSource | null = null,
+  ): Promise<ReadConfiguration> {
     const reading = ++this.#readings;
-    const source = this.#source();
+    const source = given ?? this.#source();
     // Whether the database is asked, and by which function, is what it was told before.
     const known = keepFixed(source.configure(this.#values), this.#first);
     const { values, roles } = known.dbConfig

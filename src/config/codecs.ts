@@ -36,6 +36,8 @@ export interface Codec<T> {
   readonly type: string;
   /** What an empty text means: no value at all, or a value like others. */
   readonly empty: "unset" | "value";
+  /** A text that begins with `@` names a file with the value. */
+  readonly readsFiles?: true;
   read(raw: RawValue, context: CodecContext): Reading<T>;
   /** Returns the TOML literal that reads as `value`. */
   print(value: T, context: Pick<CodecContext, "secretIsBase64">): string;

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { type Dialect, dialects, svcDialect } from "../dialect.ts";
+import { type Dialect, dialects, type FileBase, svcDialect } from "../dialect.ts";
 import { type CodecContext, type RawValue, text } from "./codecs.ts";
 import { ConfigError, type Origin } from "./config_error.ts";
 import { type ConfigFile, type FileEntries, lastLine, parseFile } from "./file.ts";
@@ -36,8 +36,13 @@ export interface ConfigSources {
   /** Null when the service is started without a file. */
   readonly file: ConfigFile | null;
   readonly environment: Readonly<Record<string, string>>;
-  /** Reads a file that a value names as `@path`; raises when it cannot. */
-  readonly readFile: (path: string) => Uint8Array;
+  /** Reads a file that is imported, or that a value names as `@path`; raises when it cannot. */
+  readonly readFile: (path: string, base: FileBase) => Uint8Array;
+  /**
+   * The configuration that the service was started with; null at the start. Files of options that
+   * are not reloadable are not read again.
+   */
+  readonly started?: Config | null;
   /** Options that a program gives as values; they are not checked. */
   readonly given?: Partial<Config>;
 }
@@ -55,7 +60,7 @@ export function loadConfig(sources: ConfigSources, database: DatabaseValues = no
   const loader = loaderOf(sources, database);
   if (loader.dialect.mistakes === "refused") refuseUnknown(loader.entries);
   const context = {
-    readFile: sources.readFile,
+    readFile: (path: string) => sources.readFile(path, loader.dialect.valueFiles),
     secretIsBase64: false,
     mistakes: loader.dialect.mistakes,
   };
@@ -105,7 +110,7 @@ function loaderOf(sources: ConfigSources, database: DatabaseValues): Loader {
 
 function entriesOf({ file, environment, readFile }: ConfigSources, dialect: Dialect): FileEntries {
   if (file === null) return new Map();
-  const readText = (path: string) => new TextDecoder().decode(readFile(path));
+  const readText = (path: string) => new TextDecoder().decode(readFile(path, "configuration file"));
   return dialect.fileSyntax === "toml"
     ? parseFile(file, environment)
     : parseGroups(file, environment, readText);
@@ -140,12 +145,21 @@ function load(loader: Loader, row: Row, context: CodecContext): Loaded {
   const given = givenValue(loader, row);
   for (const found of find(loader, row)) {
     if (given !== undefined && found.origin.kind !== "database") break;
+    if (isKept(loader, row, found)) {
+      return { value: loader.started![camelCase(row[0] as OptionKey)], origin: found.origin };
+    }
     const reading = row[1].codec.read(found.value, context);
     if (reading.kind === "value") return { value: reading.value, origin: found.origin };
     if (reading.kind === "problem") throw new ConfigError({ ...found, problem: reading.problem });
   }
   const value = given === undefined ? defaultValue(loader, row, context) : given;
   return { value, origin: null };
+}
+
+/** Whether a value stands in a file that was read at the start and does not count any more. */
+function isKept({ started = null }: Loader, [, { codec, reloadable }]: Row, { value }: Found) {
+  const namesFile = typeof value === "string" && value.startsWith("@");
+  return started !== null && !reloadable && codec.readsFiles === true && namesFile;
 }
 
 function givenValue({ given = {}, database }: Loader, [key, option]: Row): unknown {

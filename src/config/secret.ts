@@ -18,6 +18,7 @@ const uriFacts = {
 export const connectionString: Codec<string> = {
   type: uriFacts.type,
   empty: "unset",
+  readsFiles: true,
   read(raw, { readFile }) {
     if (typeof raw !== "string") return refuse(raw, uriFacts);
     if (!raw.startsWith("@")) return checkConnection(raw);
@@ -68,6 +69,7 @@ const secretFacts = {
 export const tokenSecret: Codec<Uint8Array> = {
   type: secretFacts.type,
   empty: "unset",
+  readsFiles: true,
   read(raw, { readFile, secretIsBase64 }) {
     if (typeof raw !== "string") return refuse(raw, secretFacts);
     const content = raw.startsWith("@")

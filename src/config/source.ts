@@ -18,10 +18,21 @@ export interface ConfigSource {
   blame(key: OptionKey, problem: string, values: DatabaseValues): Error;
 }
 
-/** Makes a source of a file's text, the environment and what a program gives. */
+/**
+ * Makes a source of a file's text, the environment and what a program gives. Each file that a value
+ * names is read once, however often the configuration is made.
+ */
 export function configSource(sources: ConfigSources): ConfigSource {
+  const contents = new Map<string, Uint8Array>();
+  const readFile: ConfigSources["readFile"] = (path, base) => {
+    const key = `${base}:${path}`;
+    const content = contents.get(key) ?? sources.readFile(path, base);
+    contents.set(key, content);
+    return content;
+  };
+  const read = { ...sources, readFile };
   return {
-    configure: (values) => loadConfig(sources, values),
-    blame: (key, problem, database) => blame(sources, { key, problem, database }),
+    configure: (values) => loadConfig(read, values),
+    blame: (key, problem, database) => blame(read, { key, problem, database }),
   };
 }

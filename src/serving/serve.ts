@@ -13,7 +13,7 @@ import { assetReader } from "../page_assets.ts";
 import { Service } from "../service.ts";
 import { version } from "../version.ts";
 import { adminBinding, apiBinding } from "./binding.ts";
-import { embeddedFolder, openFor, sourceOf } from "./files.ts";
+import { type ConfigReader, embeddedFolder, openFor } from "./files.ts";
 import { listen, type Listening } from "./listen.ts";
 import type { Log } from "./log.ts";
 import { atMost, whileBusy } from "./patience.ts";
@@ -24,14 +24,15 @@ import { stageTracer } from "./tracing.ts";
  * Resolves when the service was asked to end and has ended. Rejects with an `Error` of one line when
  * it cannot begin.
  */
-export async function serve(file: string | null, config: Config, log: Log): Promise<void> {
+export async function serve(reader: ConfigReader, log: Log): Promise<void> {
+  const { config } = reader;
   const loaded = observing(log.observe, "schema-cache-loaded");
   const { observe } = loaded;
   observe({ kind: "starting", name: config.dialect.displayName, version });
   const began = Date.now();
   const embedded = isEmbedded(config.dbUri);
   if (embedded) observe({ kind: "embedded-starting", folder: embeddedFolder(config) });
-  const service = await startService(file, config, { ...log, observe });
+  const service = await startService(reader, { ...log, observe });
   let api: Listening | null = null;
   const admin = await serveAdmin(service, config, () => api?.isOpen() ?? false);
   const stopped = stopSignal(observe);
@@ -69,12 +70,12 @@ function isAtWork({ inUse, waiting }: PoolCounts): boolean {
 const farewell = 500;
 
 async function startService(
-  file: string | null,
-  config: Config,
+  { file, config, first, read }: ConfigReader,
   { observe, flush, follow }: Log,
 ): Promise<Service> {
   const service = await Service.create({
-    source: () => sourceOf(file),
+    source: read,
+    first,
     database: await openFor(config, file),
     now: Date.now,
     observe,

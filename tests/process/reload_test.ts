@@ -1,6 +1,6 @@
 import { deepStrictEqual, match, strictEqual } from "node:assert/strict";
 import { eventually } from "../support/eventually.ts";
-import { configText, startService } from "../support/process.ts";
+import { configText, type ServiceProcess, startService } from "../support/process.ts";
 import { testSecret } from "../support/token.ts";
 
 const other = "anothersecretanothersecretanothersecret";
@@ -89,6 +89,78 @@ Deno.test("SIGUSR2 reads the file and the files that it names again", async (t) 
       const response = await service.fetch("GET /nothing");
       strictEqual((await response.json()).code, "SVC205");
     });
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+const todosFile = new URL("../../examples/todos/todos.sql", import.meta.url).pathname;
+
+const embedded = {
+  "db-embedded-init": todosFile,
+  "db-schemas": "api",
+  "db-anon-role": "web_anon",
+};
+
+async function statusAs(service: ServiceProcess, secret: string): Promise<number> {
+  const response = await service.fetch("GET /todos?limit=1", { as: "todo_user", secret });
+  await response.body?.cancel();
+  return response.status;
+}
+
+Deno.test("a secret on the standard input is read once and outlives reloads", async () => {
+  for (const key of ["jwt-secret", "db-uri"] as const) {
+    const given = { "db-uri": "pglite://memory", "jwt-secret": testSecret };
+    const config = { ...embedded, ...given, [key]: "@/dev/stdin" };
+    await using service = await startService(config, { stdin: `${given[key]}\n` });
+    await service.listening();
+    strictEqual(await statusAs(service, testSecret), 200);
+    for (const signal of ["SIGUSR2", "SIGUSR1"] as const) {
+      const after = service.stderr.all.length;
+      service.signal(signal);
+      await service.stderr.waitFor(/Config reloaded$/, { after });
+    }
+    strictEqual(await statusAs(service, testSecret), 200);
+    strictEqual(service.stderr.all.some((line) => line.includes("Failed reloading")), false);
+  }
+});
+
+Deno.test("a reload does not need the file of db-uri any more", async () => {
+  const folder = await Deno.makeTempDir({ prefix: "svc_reload_" });
+  try {
+    await Deno.writeTextFile(`${folder}/uri`, "pglite://memory\n");
+    await using service = await startService({
+      ...embedded,
+      "db-uri": `@${folder}/uri`,
+      "jwt-secret": testSecret,
+    });
+    await service.listening();
+    await Deno.remove(`${folder}/uri`);
+    for (const signal of ["SIGUSR2", "SIGUSR1"] as const) {
+      const after = service.stderr.all.length;
+      service.signal(signal);
+      await service.stderr.waitFor(/Config reloaded$/, { after });
+    }
+    strictEqual(await statusAs(service, testSecret), 200);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("in pgrst a relative path is meant from the working directory", async () => {
+  const folder = await Deno.makeTempDir({ prefix: "svc_reload_" });
+  try {
+    await Deno.writeTextFile(`${folder}/uri`, "pglite://memory\n");
+    await Deno.writeTextFile(`${folder}/secret`, testSecret);
+    const config = {
+      ...embedded,
+      "dialect": "pgrst",
+      "db-uri": "@uri",
+      "jwt-secret": "@./secret",
+    };
+    await using service = await startService(config, { cwd: folder });
+    await service.listening();
+    strictEqual(await statusAs(service, testSecret), 200);
   } finally {
     await Deno.remove(folder, { recursive: true });
   }

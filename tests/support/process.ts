@@ -27,6 +27,10 @@ export interface ServiceOptions {
   readonly args?: readonly string[];
   /** Whole text of the configuration file, in place of one made of the configuration. */
   readonly configText?: string;
+  /** What a pipe on the standard input gives; there is none unless told. */
+  readonly stdin?: string;
+  /** The working directory; the caller's unless told. */
+  readonly cwd?: string;
 }
 
 /** A service that runs. Disposing of it kills it if need be. */
@@ -92,15 +96,17 @@ type Spawned =
 
 function spawn(
   configPath: string,
-  { args = [], env = {}, permissions = ["-A"] }: ServiceOptions,
+  { args = [], env = {}, permissions = ["-A"], stdin, cwd }: ServiceOptions,
 ): Spawned {
   const child = new Deno.Command(Deno.execPath(), {
     args: ["run", ...permissions, main, ...args, configPath],
     env: { ...env },
-    stdin: "null",
+    cwd,
+    stdin: stdin === undefined ? "null" : "piped",
     stdout: "piped",
     stderr: "piped",
   }).spawn();
+  if (stdin !== undefined) feed(child.stdin, stdin);
   const [stdout, stderr] = [collectLines(child.stdout), collectLines(child.stderr)];
   const signal = (name: Deno.Signal) => child.kill(name);
   const stop = async (name: Deno.Signal = "SIGTERM") => {
@@ -113,6 +119,11 @@ function spawn(
   };
   const { pid, status } = child;
   return { pid, stdout, stderr, status, signal, stop, [Symbol.asyncDispose]: dispose };
+}
+
+/** A process that ends without reading it is no failure. */
+function feed(stream: WritableStream<Uint8Array>, text: string): void {
+  new Blob([text]).stream().pipeTo(stream).catch(() => {});
 }
 
 /** Writes a configuration file: `db-pool = 10`. */
