@@ -6,13 +6,14 @@
  */
 
 /** How many short inputs are as long as the long one. */
-const parts = 8;
+const parts = 16;
 
 /**
  * How many times longer the long input may take than the short ones together: linear work takes once
- * as long, quadratic work `parts` times as long.
+ * as long, or some times where only the short ones fit into a cache of the processor; quadratic work
+ * takes `parts` times as long.
  */
-const maxRatio = 3;
+const maxRatio = 6;
 
 /** Measurements of a machine that is busy elsewhere are too long, and never too short. */
 const [minRounds, maxRounds] = [2, 30];
@@ -29,8 +30,8 @@ export interface LinearWork<Input> {
 }
 
 /**
- * Throws an `Error` unless one input of `size` takes about as long as eight inputs of an eighth of
- * that. Compares the shortest of several measurements.
+ * Throws an `Error` unless one input of `size` takes about as long as sixteen inputs of a
+ * sixteenth of that. Compares the shortest of several measurements.
  */
 export function assertLinearTime<Input>(what: string, work: LinearWork<Input>): void {
   const { size, make, run, now = () => performance.now() } = work;

@@ -126,7 +126,7 @@ Deno.test("parseQuery() takes linear time for whatever is long", () => {
   ];
   for (const piece of pieces) {
     for (const wrap of makers) {
-      readsInLinearTime("parseQuery", { piece, wrap, size: megabyte / 40, read: tryQuery });
+      readsInLinearTime("parseQuery", { piece, wrap, size: megabyte / 20, read: tryQuery });
     }
   }
 });
@@ -135,7 +135,7 @@ Deno.test("parseQuery() reads 10 MB, and long names and values in linear time", 
   const long = repeated("x", 10 * megabyte);
   strictEqual(parseQuery(`a=eq.${long}`, "relation").filters.length, 1);
   tryQuery(`${long}=${long}`);
-  const [size, read] = [megabyte, tryQuery];
+  const [size, read] = [megabyte / 5, tryQuery];
   readsInLinearTime("parseQuery", { piece: "x", wrap: (text) => `a=eq.${text}`, size, read });
   readsInLinearTime("parseQuery", { piece: "x", wrap: (text) => `${text}=${text}`, size, read });
   readsInLinearTime("parseQuery", { piece: "%F0%9F%98%80=eq.%zz&", size, read });

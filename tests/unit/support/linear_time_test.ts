@@ -5,7 +5,7 @@ import { assertLinearTime } from "../../support/linear_time.ts";
 function workOf(cost: (size: number, run: number) => number) {
   let [time, runs] = [0, 0];
   return {
-    size: 800,
+    size: 1600,
     make: (size: number) => size,
     run: (size: number) => void (time += cost(size, runs++)),
     now: () => time,
@@ -23,7 +23,7 @@ const rows: readonly (readonly [
   ["linear time", (size) => size, true],
   ["linear time with a logarithm", (size) => size * Math.log(size), true],
   ["linear time where all but one measurement are too long", (size, run) => {
-    return size * (run < 9 * 20 ? 100 * Math.ceil(size / 400) : 1);
+    return size * (run < 17 * 20 ? 100 * Math.ceil(size / 400) : 1);
   }, true],
   ["quadratic time", (size) => size ** 2, false],
   ["quadratic time beside linear time", (size) => size ** 2 + 100 * size, false],
@@ -33,7 +33,7 @@ for (const [name, cost, isLinear] of rows) {
   Deno.test(`assertLinearTime() ${isLinear ? "accepts" : "rejects"} ${name}`, () => {
     const check = () => assertLinearTime("the work", workOf(cost));
     if (isLinear) doesNotThrow(check);
-    else throws(check, /^Error: the work is not linear: 8 inputs of 100 take /);
+    else throws(check, /^Error: the work is not linear: 16 inputs of 100 take /);
   });
 }
 
@@ -46,6 +46,6 @@ Deno.test("assertLinearTime() names both times", () => {
   }
   strictEqual(
     message,
-    "Error: it is not linear: 8 inputs of 100 take 80.000 ms, one of 800 takes 640.000 ms",
+    "Error: it is not linear: 16 inputs of 100 take 160.000 ms, one of 1600 takes 2560.000 ms",
   );
 });
