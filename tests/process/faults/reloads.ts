@@ -1,10 +1,11 @@
 /**
- * Schema and configuration are read again every 100 ms while clients read and insert: no request
- * notices.
+ * Schema and configuration are read again, every 100 ms at most, while clients read and insert: no
+ * request notices.
  *
  * @module
  */
 import { delay } from "../../support/delay.ts";
+import type { ServiceProcess } from "../../support/process.ts";
 import { startLoad } from "./load.ts";
 import { openPlace } from "./place.ts";
 import { type FaultReport, type Scale, writeProblems } from "./report.ts";
@@ -14,6 +15,7 @@ const sizes = {
   full: { reloads: 300, clients: 16 },
 } as const;
 
+/** Milliseconds between two reloads at least. */
 const period = 100;
 
 const signals = ["SIGUSR1", "SIGUSR2"] as const;
@@ -25,8 +27,7 @@ export async function reloadUnderLoad(scale: Scale): Promise<FaultReport> {
   const before = await loads(place.service);
   const load = startLoad({ port: place.port, clients });
   for (let turn = 0; turn < reloads; turn++) {
-    for (const signal of signals) place.service.signal(signal);
-    await delay(period);
+    await Promise.all([reload(place.service), delay(period)]);
   }
   await load.stop();
   const done = await loads(place.service) - before;
@@ -42,13 +43,21 @@ export async function reloadUnderLoad(scale: Scale): Promise<FaultReport> {
     problems: [
       ...load.tally.problems,
       ...writeProblems(writes),
-      ...(done < reloads / 10 ? [`only ${done} loads`] : []),
+      ...(done < reloads ? [`only ${done} loads`] : []),
     ],
   };
 }
 
+/** Signals both reloads; resolves when the log tells of both. */
+async function reload(service: ServiceProcess): Promise<void> {
+  const after = service.stderr.all.length;
+  for (const signal of signals) service.signal(signal);
+  await service.stderr.waitFor(/Schema cache loaded in/, { after });
+  await service.stderr.waitFor(/Config reloaded/, { after });
+}
+
 /** Successful loads of the schema since the start. */
-async function loads(service: { fetchAdmin(line: string): Promise<Response> }): Promise<number> {
+async function loads(service: ServiceProcess): Promise<number> {
   const text = await (await service.fetchAdmin("GET /metrics")).text();
   return Number(/schema_cache_loads_total\{status="SUCCESS"\} (\d+)/.exec(text)?.[1]);
 }

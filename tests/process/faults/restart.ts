@@ -3,7 +3,6 @@
  *
  * @module
  */
-import { delay } from "../../support/delay.ts";
 import type { StopMode } from "../../support/postgres_server.ts";
 import { startLoad } from "./load.ts";
 import { openPlace } from "./place.ts";
@@ -16,9 +15,6 @@ const sizes = {
 
 /** `fast` tells the sessions why they end, `immediate` does not. */
 const modes: readonly StopMode[] = ["fast", "immediate"];
-
-/** Milliseconds for which the server stays away. */
-const away = 200;
 
 /** Runs the fault. */
 export async function restartUnderLoad(scale: Scale): Promise<FaultReport> {
@@ -33,7 +29,7 @@ export async function restartUnderLoad(scale: Scale): Promise<FaultReport> {
   for (let turn = 0; turn < restarts; turn++) {
     await load.progress(answersBetween);
     await place.server.halt(modes[turn % modes.length]!);
-    await delay(away);
+    await load.failures(clients);
     await place.server.resume();
     const back = performance.now();
     await load.progress(1);
