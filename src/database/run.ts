@@ -214,10 +214,12 @@ export function ending(end: Ending): Statement {
 /** Reads an ErrorResponse. */
 export function readFailure(payload: Uint8Array): DatabaseFailure {
   const fields = readFields(payload);
+  const severity = fields.get("V");
   return {
     sqlstate: fields.get("C") ?? "XX000",
     message: fields.get("M") ?? "",
     detail: fields.get("D") ?? null,
     hint: fields.get("H") ?? null,
+    ...(severity === "FATAL" || severity === "PANIC" ? { fatal: true } : {}),
   };
 }

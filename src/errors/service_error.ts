@@ -52,6 +52,8 @@ export interface DatabaseFailure {
   readonly message: string;
   readonly detail: string | null;
   readonly hint: string | null;
+  /** The severity is FATAL or PANIC: the server ends the connection with this error. */
+  readonly fatal?: true;
 }
 
 /** Wraps a {@linkcode DatabaseFailure}; `errors/sqlstate.ts` says what it is answered with. */

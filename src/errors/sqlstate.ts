@@ -4,7 +4,7 @@
  * @module
  */
 import { type Dialect, fullControlStates, type StatusRule } from "../dialect.ts";
-import { bearerChallenge } from "./catalogue.ts";
+import { bearerChallenge, errors } from "./catalogue.ts";
 import { reasonPhrase, sendableStatus } from "./http_text.ts";
 import { truncated } from "./quoting.ts";
 import { raisedResponse } from "./raised_response.ts";
@@ -61,6 +61,9 @@ const insufficientPrivilege = "42501";
 /** The class of connection exceptions, such as those of `dblink` and of poolers. */
 const connectionException = "08";
 
+/** The states with which PostgreSQL ends connections: shutdowns, crashes, idle sessions. */
+const endOfConnection = /^57P0[1-5]$/;
+
 /**
  * Gives the status that a failure is answered with, full-control states aside. The dialect's own rules
  * go before the common ones.
@@ -86,6 +89,8 @@ function applies({ state, message }: StatusRule, failure: DatabaseFailure): bool
 /**
  * Makes the error that a failure of PostgreSQL is answered with.
  *
+ * - A server that ends the connection is a lost connection, `001`. A function that raises the same
+ *   state is not.
  * - `PTnnn` answers with status nnn; the message is the reason phrase too. 500 when nnn is no status
  *   that can be sent.
  * - A full-control state answers with what its message and detail say, as JSON.
@@ -98,6 +103,9 @@ export function databaseFailureToError(
 ): ServiceError {
   if (fullControlStates.has(failure.sqlstate)) {
     return raisedResponse(failure, context.dialect.errorPrefix);
+  }
+  if (failure.fatal && endOfConnection.test(failure.sqlstate)) {
+    return errors.connectionLost(`FATAL:  ${failure.message}`);
   }
   const status = statusOf(failure, context);
   return new ServiceError({

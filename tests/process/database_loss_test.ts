@@ -66,7 +66,12 @@ Deno.test("a server that restarts is found again", async (t) => {
     const response = await waiting;
     strictEqual(response.status, 503);
     ok(Number(response.headers.get("Retry-After")) >= 1);
-    await response.body?.cancel();
+    deepStrictEqual(await response.json(), {
+      code: "SVC001",
+      details: null,
+      hint: null,
+      message: "Database client error. Retrying the connection.",
+    });
     deepStrictEqual(await items(), all);
   });
 

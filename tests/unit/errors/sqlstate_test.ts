@@ -1,5 +1,6 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import { svcDialect } from "../../../src/dialect.ts";
+import { pgrstDialect, svcDialect } from "../../../src/dialect.ts";
+import { errors } from "../../../src/errors/catalogue.ts";
 import type { DatabaseFailure } from "../../../src/errors/service_error.ts";
 import {
   databaseFailureToError,
@@ -112,6 +113,23 @@ Deno.test("statusOf answers PTnnn with nnn when that can be sent", () => {
   for (const [state, status] of rows) {
     strictEqual(statusOf(failure(state), authenticated), status, state);
   }
+});
+
+Deno.test("databaseFailureToError() makes a lost connection of the server's end", () => {
+  const context = { authenticated: true, dialect: pgrstDialect };
+  const texts = { message: "terminating connection due to administrator command" };
+  const codeOf = (sqlstate: string, facts: Partial<DatabaseFailure>) =>
+    databaseFailureToError(failure(sqlstate, { ...texts, ...facts }), context).facts.code;
+  deepStrictEqual(
+    databaseFailureToError(failure("57P01", { ...texts, fatal: true }), context).facts,
+    errors.connectionLost("FATAL:  terminating connection due to administrator command").facts,
+  );
+  deepStrictEqual(
+    ["57P01", "57P02", "57P03", "57P04", "57P05", "57014", "25P04", "08P01", "P0001"]
+      .map((state) => codeOf(state, { fatal: true })),
+    ["001", "001", "001", "001", "001", "57014", "25P04", "08P01", "P0001"],
+  );
+  strictEqual(codeOf("57P01", {}), "57P01", "raised by a function");
 });
 
 Deno.test("databaseFailureToError forwards code, message, detail and hint", () => {
