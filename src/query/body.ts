@@ -84,14 +84,17 @@ function aggregated(
   return sql`${ident(schema, name)}(${row})`;
 }
 
-/** Text, or the bytes of `bytea`. */
+/**
+ * The bytes of `bytea`, or the text that the type's output function writes. A cast to text is not the
+ * same: the output of `xml` drops a line break at the beginning and the encoding.
+ */
 function bytes(value: Sql, binary: boolean): Sql {
-  return binary ? sql`${value}::bytea` : sql`${value}::text`;
+  return binary ? sql`${value}::bytea` : sql`pg_catalog.concat(${value})`;
 }
 
 /** The value of the only row. */
 function onlyValue(value: Sql, binary: boolean): Sql {
-  return binary ? sql`string_agg(${value}::bytea, '')` : sql`string_agg(${value}::text, '')`;
+  return sql`string_agg(${bytes(value, binary)}, '')`;
 }
 
 /** The FROM item under {@linkcode rowsAlias} that a format's expression expects. */

@@ -1,5 +1,5 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import { apiSuite } from "../support/api.ts";
+import { apiSuite, type Row } from "../support/api.ts";
 
 const config = {
   dbSchemas: ["api"],
@@ -230,6 +230,23 @@ suite.rows("functions that return a media type", [
   ["GET /rpc/many_words", accept("text/plain"), 406, none("text/plain")],
   ["GET /rpc/many_words", {}, 200, ["a", "b"], json],
   ["GET /rpc/markup", accept("text/xml"), 200, "<a>é</a>", typed("text/xml; charset=utf-8")],
+  // What PostgreSQL's output of xml drops: one line break, and the encoding.
+  ...([
+    ["\n<a/>", "<a/>"],
+    ["\n\n <a/>\n", "\n <a/>\n"],
+    ["  <a/>", "  <a/>"],
+    ['<?xml version="1.0" encoding="UTF-8"?>\n<a>é</a>', "<a>é</a>"],
+    [
+      '<?xml version="1.0" standalone="yes"?><a/>',
+      '<?xml version="1.0" standalone="yes"?><a/>',
+    ],
+  ] as const).map(([content, shown]): Row => [
+    `GET /rpc/markup_of?content=${encodeURIComponent(content)}`,
+    accept("text/xml"),
+    200,
+    shown,
+  ]),
+  ["GET /marked?order=id", accept("text/xml"), 200, "<id>1</id>\n<id>2</id>"],
   [
     "GET /rpc/octets",
     accept("application/octet-stream"),
