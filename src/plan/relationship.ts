@@ -130,12 +130,14 @@ function noRelationship(
   cache: SchemaCache,
 ): Error {
   const names = candidates.map(({ foreign }) => foreign.name);
+  const isRelated = candidates.length > 0 ||
+    cache.relation(origin)?.hiddenJunctionsTo?.includes(schema) === true;
   return errors.noRelationship({
     parent: origin.name,
     child: target,
     schema,
     requestHint: hint,
-    suggestion: candidates.length > 0
+    suggestion: isRelated
       ? instead(names.includes(target) ? null : suggest(target, names, leastSimilarity), target)
       : instead(similarOrigin(origin.name, schema, cache), origin.name),
   });

@@ -20,7 +20,13 @@ import { viewRulesQuery } from "./queries/view_rules.ts";
 import { type VolatileAnswer, volatileRelationsQuery } from "./queries/volatile_relations.ts";
 import { readViewRules } from "./node_tree.ts";
 import { buildRelations, columnNames, relationshipEnds } from "./relations.ts";
-import { deriveRelationships, type ForeignKey, type RelationshipEnd } from "./relationships.ts";
+import {
+  deriveRelationships,
+  type ForeignKey,
+  hiddenJunctions,
+  type RelationshipEnd,
+  type RelationshipFacts,
+} from "./relationships.ts";
 import { buildRoutines } from "./routines.ts";
 import type {
   ComputedRelationship,
@@ -123,18 +129,21 @@ export function buildSchemaCache(
     rules: readViewRules(texts.get("view rules")!),
     keyColumns: keyColumns(keys),
   });
-  const ends = relationshipEnds(relations.relations, new Map(keys.primary), shown);
+  const primaryKeys = new Map(keys.primary);
+  const ends = relationshipEnds(relations.relations, primaryKeys, shown);
+  const facts: RelationshipFacts = {
+    ends,
+    foreignKeys: buildForeignKeys(keys),
+    shown,
+    computed: buildComputed(computed, ends),
+  };
   return {
     relations: buildRelations(relations, ends, {
       quiet: new Map(quiet),
       volatile: new Set(volatile.relations),
+      hiddenJunctions: hiddenJunctions(facts, primaryKeys),
     }),
-    relationships: deriveRelationships({
-      ends,
-      foreignKeys: buildForeignKeys(keys),
-      shown,
-      computed: buildComputed(computed, ends),
-    }),
+    relationships: deriveRelationships(facts),
     routines: buildRoutines(routines, config.dbHoistedTxSettings),
     representations: representations.map(buildRepresentation),
     mediaHandlers: handlers.map(buildHandler),

@@ -17,20 +17,29 @@ export interface RelationTraits {
   /** Bits of quiet ones. */
   readonly quiet: ReadonlyMap<number, number>;
   readonly volatile: ReadonlySet<number>;
+  /** Schemas that junctions in schemas which are not exposed lead to. */
+  readonly hiddenJunctions: ReadonlyMap<number, ReadonlySet<string>>;
 }
 
 /** Builds the relations; `ends` holds them in the same order, with their keys. */
 export function buildRelations(
   answer: RelationsAnswer,
   ends: readonly RelationshipEnd[],
-  { quiet, volatile }: RelationTraits,
+  { quiet, volatile, hiddenJunctions }: RelationTraits,
 ): readonly Relation[] {
   const enums = new Map(Object.entries(answer.enums));
   return answer.relations.map((row, index) => ({
     ...buildRelation(row, ends[index]!, enums),
     quiet: quietnessOf(quiet.get(row[0]) ?? 0),
     volatile: volatile.has(row[0]),
+    ...hiddenJunctionsOf(hiddenJunctions.get(row[0])),
   }));
+}
+
+function hiddenJunctionsOf(
+  schemas: ReadonlySet<string> | undefined,
+): Pick<Relation, "hiddenJunctionsTo"> {
+  return schemas === undefined ? {} : { hiddenJunctionsTo: [...schemas] };
 }
 
 function quietnessOf(bits: number): Relation["quiet"] {
@@ -98,7 +107,7 @@ function buildRelation(
   [, schema, name, comment, isView, events, columns]: RelationRow,
   end: RelationshipEnd,
   enums: ReadonlyMap<string, readonly string[]>,
-): Omit<Relation, "quiet" | "volatile"> {
+): Omit<Relation, "quiet" | "volatile" | "hiddenJunctionsTo"> {
   return {
     schema,
     name,

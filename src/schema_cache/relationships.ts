@@ -61,6 +61,36 @@ export function deriveRelationships(facts: RelationshipFacts): readonly Relation
   ]);
 }
 
+/**
+ * Finds exposed relations that junctions in other schemas connect: schemas of their counterparts by
+ * the origin's oid. `primaryKeys` are attribute numbers by the table's oid.
+ */
+export function hiddenJunctions(
+  facts: RelationshipFacts,
+  primaryKeys: ReadonlyMap<number, readonly number[]>,
+): ReadonlyMap<number, ReadonlySet<string>> {
+  const exposed = new Set(facts.ends.map(({ oid }) => oid));
+  const showing = sidesByTable(facts);
+  const candidates = facts.foreignKeys.filter(({ table, columns, unique }) =>
+    !exposed.has(table) && !unique &&
+    columns.every((column) => primaryKeys.get(table)?.includes(column))
+  );
+  const found = new Map<number, Set<string>>();
+  for (const keys of groupBy(candidates, ({ table }) => table).values()) {
+    const parents = keys.map((key) => keySides(showing.get(key.foreignTable), key.foreignColumns));
+    parents.forEach((origins, from) =>
+      parents.forEach((foreigns, to) => {
+        if (from === to) return;
+        for (const { end: { oid } } of origins) {
+          const schemas = found.get(oid) ?? new Set();
+          for (const { end } of foreigns) found.set(oid, schemas.add(end.name.schema));
+        }
+      })
+    );
+  }
+  return found;
+}
+
 /** A foreign key between two exposed relations, each the table itself or a view of it. */
 interface Link {
   readonly child: RelationshipEnd;

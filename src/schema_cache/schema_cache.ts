@@ -55,6 +55,11 @@ export interface Relation extends QualifiedName {
   readonly primaryKey: readonly string[];
   /** In attribute order. */
   readonly columns: readonly Column[];
+  /**
+   * Schemas of relations that junctions lead to which are not exposed. Requests cannot use them, but
+   * an error does not suggest another origin then. Absent when there are no such junctions.
+   */
+  readonly hiddenJunctionsTo?: readonly string[];
 }
 
 /** One column on the origin's side with the foreign one (or a junction's) it equals. */

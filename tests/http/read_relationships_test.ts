@@ -1,5 +1,5 @@
 /** Which relationship a target and a hint mean. */
-import { apiSuite } from "../support/api.ts";
+import { apiSuite, type Row } from "../support/api.ts";
 
 const suite = apiSuite("relationships", {
   dbSchemas: ["api"],
@@ -78,6 +78,24 @@ suite.rows("several keys between two relations", [
       "'api', but no matches were found.",
     hint: "Perhaps you meant 'people' instead of 'nope'.",
   }],
+  ...([
+    ["visitors", "sitings", ""],
+    ["sitings", "visitors", ""],
+    ["visitors", "sitings", "seen"],
+    ["visitors", "siting", ""],
+  ] as const).map(([origin, target, by]): Row => [
+    `GET /${origin}?select=${target}${by && `!${by}`}(*)`,
+    {},
+    400,
+    {
+      code: "SVC200",
+      message:
+        `Could not find a relationship between '${origin}' and '${target}' in the schema cache`,
+      details: `Searched for a foreign key relationship between '${origin}' and '${target}'` +
+        `${by && ` using the hint '${by}'`} in the schema 'api', but no matches were found.`,
+      hint: null,
+    },
+  ]),
   ["GET /people?select=visits!nope(*)", {}, 400, {
     code: "SVC200",
     message: "Could not find a relationship between 'people' and 'visits' in the schema cache",
