@@ -18,6 +18,7 @@
  *
  * Nothing that a request writes stays, unless the suite says `dbTxEnd: "commit"`. A suite is one test
  * with a step per row, and the sanitizers look at it as a whole: connections stay open between steps.
+ * `deno task test --row <text>` runs the steps whose name contains the text.
  *
  * What only reads is asked of a second handler as well, which commits: its transactions are others.
  *
@@ -28,6 +29,7 @@ import { createHandler, type Handler, type Observation } from "../../mod.ts";
 import { type Engine, engines } from "./engines.ts";
 import type { Fixture } from "./fixture.ts";
 import { buffered, buildRequest, type RequestParts } from "./request.ts";
+import { isChosen } from "./row_filter.ts";
 import { testSecret } from "./token.ts";
 
 /** Configuration of the handler under test. */
@@ -98,8 +100,10 @@ export function apiSuite(
   const filled: Fixture = { name: fixture, roles: options.roles ?? ["anon", "writer"] };
   for (const engine of options.engines ?? (Object.keys(engines) as Engine[])) {
     Deno.test(`[${engine}] ${options.title ?? fixture}`, async (context) => {
+      const chosen = steps.filter(({ name }) => isChosen(name));
+      if (chosen.length === 0) return;
       await using api = await openApi(engine, filled, config);
-      for (const step of steps) await runStep(context, step, api.send);
+      for (const step of chosen) await runStep(context, step, api.send);
     });
   }
   return {

@@ -1,7 +1,8 @@
 /**
- * Runs the tests: `deno task test [arguments of deno test]`. Starts one PostgreSQL server and makes
+ * Runs the tests: `deno task test [--row <text>] [arguments of deno test]`. Starts one PostgreSQL server and makes
  * one empty PGlite folder for all test files, removes both at the end, and ends its output with a line
- * `N passed, N failed`, in which a step of a test counts like a test.
+ * `N passed, N failed`, in which a step of a test counts like a test. `--row` runs only the rows of
+ * table suites whose name contains the text; a run without such a row fails.
  *
  * A server that already runs is used instead if `SVC_TEST_URI` names it with a superuser. The databases
  * of tests are dropped from it, but the roles of fixtures stay. `SVC_TEST_POSTGRES_BIN` chooses another
@@ -14,6 +15,7 @@ import { PGlite } from "@electric-sql/pglite";
 import { pgliteVariable, serverVariable } from "./environment.ts";
 import { guardedFolder } from "./guarded_folder.ts";
 import { startPostgres } from "./postgres_server.ts";
+import { hasStep, readTestArguments, rowVariable } from "./row_filter.ts";
 import { countTests, describeCounts } from "./test_counts.ts";
 
 /** Leaks are looked for as well: `deno.json` says so. */
@@ -21,6 +23,7 @@ const flags = ["-A", "--doc", "--parallel"];
 
 /** Gives the exit code. */
 async function runTests(args: readonly string[]): Promise<number> {
+  const { row, others } = readTestArguments(args);
   await using folder = await guardedFolder("svc_tests_");
   await using cleanup = new AsyncDisposableStack();
   const [uri, pglite] = await Promise.all([
@@ -29,14 +32,18 @@ async function runTests(args: readonly string[]): Promise<number> {
   ]);
   const report = join(folder.path, "report.xml");
   const child = new Deno.Command(Deno.execPath(), {
-    args: ["test", ...flags, `--junit-path=${report}`, ...args],
-    env: { [serverVariable]: uri, [pgliteVariable]: pglite },
+    args: ["test", ...flags, `--junit-path=${report}`, ...others],
+    env: { [serverVariable]: uri, [pgliteVariable]: pglite, [rowVariable]: row ?? "" },
   }).spawn();
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
     Deno.addSignalListener(signal, () => child.kill(signal));
   }
   const { code } = await child.status;
   const xml = await Deno.readTextFile(report).catch(() => "");
+  if (row !== null && code === 0 && !hasStep(xml)) {
+    console.log(`no row's name contains ${row}`);
+    return 1;
+  }
   console.log(describeCounts(countTests(xml, code)));
   return code;
 }
