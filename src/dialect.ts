@@ -4,6 +4,8 @@
  *
  * @module
  */
+import type { LogLevel } from "./observe/observation.ts";
+
 /** A state or a class of states, a test of the message if there is one, and the status. */
 export interface StatusRule {
   /** The whole SQLSTATE or how it begins. */
@@ -67,6 +69,8 @@ export interface Dialect {
   readonly missingTrace: "nothing" | "empty";
   /** Status of the admin server's checks while the API is not served. */
   readonly notServingStatus: 500 | 503;
+  /** The lowest level that logs what is wrong with the surroundings of the service. */
+  readonly findingSeverity: LogLevel;
   /** Whether the admin server shows the configuration. */
   readonly configPage: "shown" | "absent";
   /** Whether the admin server shows the schema cache to this machine alone, or to any peer. */
@@ -113,6 +117,7 @@ export const svcDialect: Dialect = {
   retryAfter: "seconds",
   missingTrace: "nothing",
   notServingStatus: 503,
+  findingSeverity: "crit",
   configPage: "shown",
   schemaCachePage: "guarded",
   limitedChanges: "limited",
@@ -162,6 +167,7 @@ export const pgrstDialect: Dialect = {
   retryAfter: "zero",
   missingTrace: "empty",
   notServingStatus: 500,
+  findingSeverity: "warn",
   configPage: "absent",
   schemaCachePage: "open",
   limitedChanges: "ignored",

@@ -12,6 +12,7 @@ import { type ConfigSource, noValues } from "./config/source.ts";
 import type { Database } from "./database/database.ts";
 import { isLoss } from "./database/failure.ts";
 import { Listener } from "./database/listener.ts";
+import { NotificationProbe, randomNonce } from "./database/notification_probe.ts";
 import { unsupportedVersion } from "./database/server_version.ts";
 import type { Dialect } from "./dialect.ts";
 import { errorFacts } from "./errors/error_response.ts";
@@ -20,7 +21,7 @@ import { ServiceError } from "./errors/service_error.ts";
 import { Failures } from "./failures.ts";
 import { Freshness } from "./freshness.ts";
 import type { Figures } from "./observe/metrics.ts";
-import type { Observation } from "./observe/observation.ts";
+import { isLogged, type Observation } from "./observe/observation.ts";
 import { Questions } from "./questions.ts";
 import { type Loading, Reloader, unsharedLoading } from "./reload.ts";
 import { indexSchemaCache } from "./schema_cache/lookups.ts";
@@ -363,18 +364,28 @@ export class Service {
   }
 
   #makeListener(): Listener | null {
-    const { subscribe } = this.database;
+    const { subscribe, notify } = this.database;
     if (subscribe === null) return null;
     return new Listener({
       subscribe,
+      probe: notify === undefined
+        ? null
+        : new NotificationProbe({ notify, makeNonce: randomNonce, schedule }),
       onAsked: (what) => void (what === "schema" ? this.reloadSchema() : this.reloadConfig()),
       onMissed: () => void this.reloadSchema(),
+      onLost: (channel) => this.#lostNotifications(channel),
       isRetried: (reason) => !this.#failures.isListenerEnd(reason),
       onBrokenQueue: () => this.#questions.readQueue(),
       observe: this.observe,
       now: this.now,
       schedule,
     });
+  }
+
+  #lostNotifications(channel: string): void {
+    const { logLevel } = this.#snapshot.config;
+    if (!isLogged(this.dialect.findingSeverity, logLevel)) return;
+    this.observe({ kind: "notifications-lost", channel });
   }
 
   #configureListener(): void {

@@ -155,6 +155,9 @@ export interface SubscriptionEvents {
 /** Listens to a channel; rejects when that is not possible. */
 export type Subscribe = (channel: string, events: SubscriptionEvents) => Promise<Subscription>;
 
+/** Sends a notification over a connection that does not listen; rejects when that is not possible. */
+export type Notify = (channel: string, payload: string) => Promise<void>;
+
 /** What happens to a connection of the pool. */
 export type ConnectionStep =
   | "being established"
@@ -205,6 +208,8 @@ export interface Database {
   counts(): PoolCounts;
   /** Null where notifications cannot be waited for. */
   readonly subscribe: Subscribe | null;
+  /** Absent where notifications cannot be lost on their way. */
+  readonly notify?: Notify;
   /** Tells this watcher from now on, in the place of the one before. */
   watch(watcher: DatabaseWatcher): void;
   /** Closes all connections; uses in progress are finished first. */

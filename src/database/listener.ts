@@ -7,16 +7,21 @@
 import type { Observation } from "../observe/observation.ts";
 import { nextPause, type Schedule } from "../timers.ts";
 import type { Subscribe, Subscription } from "./database.ts";
+import type { NotificationProbe } from "./notification_probe.ts";
 
 /** What a {@linkcode Listener} works with. */
 export interface ListenerOptions {
   readonly subscribe: Subscribe;
+  /** Checks that notifications arrive; null where they cannot be lost. */
+  readonly probe: NotificationProbe | null;
   /** Told what a notification asks for. */
   readonly onAsked: (what: "schema" | "config") => void;
   /** Told when the connection is there again, and notifications may have been missed meanwhile. */
   readonly onMissed: () => void;
   /** Whether a failure is followed by another attempt; `reason` is what is said of it. */
   readonly isRetried: (reason: string) => boolean;
+  /** Told when notifications of a channel that is listened to do not arrive. */
+  readonly onLost: (channel: string) => void;
   /** The server cannot read its queue of notifications; asking for the queue's usage may help. */
   readonly onBrokenQueue: () => void;
   readonly observe: (event: Observation) => void;
@@ -123,11 +128,23 @@ export class Listener {
     const { version, place } = subscription;
     this.#options.observe({ kind: "listener-connected", version, place, channel });
     if (missed) this.#options.onMissed();
+    this.#check(channel);
+  }
+
+  #check(channel: string): void {
+    const { probe, onLost } = this.#options;
+    if (probe === null) return;
+    const sending: Promise<void> = probe.start(channel, () => onLost(channel)).finally(() =>
+      void this.#leaving.delete(sending)
+    );
+    this.#leaving.add(sending);
   }
 
   #notified(turn: number, channel: string, payload: string): void {
+    if (turn !== this.#turn) return;
+    this.#options.probe?.arrived(payload);
     const what = payloads.get(payload);
-    if (turn !== this.#turn || what === undefined) return;
+    if (what === undefined) return;
     this.#options.observe({ kind: "reload-asked", what, channel });
     this.#options.onAsked(what);
   }
@@ -136,6 +153,7 @@ export class Listener {
     if (turn !== this.#turn) return;
     this.#turn++;
     this.#subscription = null;
+    this.#options.probe?.cancel();
     const { observe, isRetried, onBrokenQueue, now, schedule } = this.#options;
     observe({ kind: "listener-failed", channel, reason });
     if (reason.includes(brokenQueue)) {
@@ -153,6 +171,7 @@ export class Listener {
   /** Gives up what there is: the connection, the attempt, the plan of one. */
   #leave(): void {
     this.#turn++;
+    this.#options.probe?.cancel();
     this.#retry?.cancel();
     this.#retry = null;
     const subscription = this.#subscription;

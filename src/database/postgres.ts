@@ -12,7 +12,7 @@ import { connectToFirst } from "./hosts.ts";
 import { ownStatements } from "./failure.ts";
 import { createPool } from "./pool.ts";
 import { isReadingSocket, socketsOfRuntime } from "./reading_socket.ts";
-import { isPooled, subscribe } from "./subscribe.ts";
+import { isPooled, notify, subscribe } from "./subscribe.ts";
 import type { ConnectionEnvironment } from "./connection_options.ts";
 import { isConnectionUri } from "./connection_string.ts";
 import {
@@ -77,6 +77,7 @@ export function openPostgres(options: PostgresOptions): Database {
     flush: () => pool.flush(),
     counts: () => pool.counts(),
     subscribe: (channel, events) => subscribe(targets, channel, events),
+    notify: (channel, payload) => notify(targets, channel, payload),
     watch: (watcher) => {
       onPooler = watcher.onPooler;
       pool.watch(watcher);

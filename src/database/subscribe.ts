@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { quoteIdent } from "../sql/fragment.ts";
+import { compile, ident, literal, quoteIdent, sql } from "../sql/fragment.ts";
 import { type Client, clients } from "./connect.ts";
 import type { Subscription, SubscriptionEvents } from "./database.ts";
 import { connectToFirst } from "./hosts.ts";
@@ -43,6 +43,20 @@ export async function subscribe(
   } catch (error) {
     await end(client);
     throw error;
+  }
+}
+
+/** Sends a notification over a connection of its own. */
+export async function notify(
+  { servers, order }: Targets,
+  channel: string,
+  payload: string,
+): Promise<void> {
+  const client = await connectToFirst({ servers, order, session: "read-write" }, clients);
+  try {
+    await client.query(compile(sql`notify ${ident(channel)}, ${literal(payload)}`).text);
+  } finally {
+    await end(client);
   }
 }
 

@@ -52,6 +52,12 @@ const texts: {
   "listener-failed": ({ channel, reason }) =>
     `Failed listening for database notifications on the "${redact(channel)}" channel. ` +
     redact(reason),
+  "notifications-lost": ({ channel }) =>
+    `WARNING: Notifications on the "${
+      redact(channel)
+    }" channel do not arrive, so that they cause ` +
+    "no reload. Poolers in transaction mode lose LISTEN: use a db-uri without one, or " +
+    "db-channel-enabled = false.",
   "listener-retrying": ({ seconds }) =>
     `Retrying listening for database notifications in ${seconds} seconds...`,
   "listener-cleanup-failed": ({ reason }) =>

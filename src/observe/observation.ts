@@ -101,6 +101,8 @@ export type Observation =
     readonly channel: string;
   }
   | { readonly kind: "listener-failed"; readonly channel: string; readonly reason: string }
+  /** The server has accepted LISTEN, and notifications do not arrive. */
+  | { readonly kind: "notifications-lost"; readonly channel: string }
   | { readonly kind: "listener-retrying"; readonly seconds: number }
   | { readonly kind: "listener-cleanup-failed"; readonly reason: string }
   | { readonly kind: "notification-queue-broken" }
@@ -176,6 +178,7 @@ export const severities: Readonly<Record<Diagnostic["kind"], LogLevel>> = {
   "schema-cache-timings": "debug",
   "listener-connected": "crit",
   "listener-failed": "crit",
+  "notifications-lost": "crit",
   "listener-retrying": "crit",
   "listener-cleanup-failed": "crit",
   "notification-queue-broken": "crit",

@@ -1,8 +1,9 @@
 import { deepStrictEqual, match, ok, strictEqual } from "node:assert/strict";
+import { openDatabase } from "../../src/database/open.ts";
 import { findPgbouncer, type PoolMode, startPgbouncer } from "../support/pgbouncer.ts";
 import { withClient } from "../support/postgres_client.ts";
 import { type PostgresServer, startPostgres } from "../support/postgres_server.ts";
-import { type ServiceProcess, startService } from "../support/process.ts";
+import { type FileConfig, type ServiceProcess, startService } from "../support/process.ts";
 
 const schema = `
   create role anon nologin;
@@ -40,7 +41,10 @@ function startPooler(mode: PoolMode) {
   return startPgbouncer(program!, { mode, server: login });
 }
 
-function startBehind(port: number, { prepared }: { readonly prepared: boolean }) {
+function startBehind(
+  port: number,
+  { prepared, ...config }: { readonly prepared: boolean } & FileConfig,
+) {
   return startService({
     "db-uri": `postgres://authenticator@127.0.0.1:${port}/postgres`,
     "db-schemas": "api",
@@ -49,6 +53,7 @@ function startBehind(port: number, { prepared }: { readonly prepared: boolean })
     "db-prepared-statements": prepared,
     "db-channel-enabled": false,
     "log-level": "error",
+    ...config,
   });
 }
 
@@ -154,6 +159,84 @@ for (const prepared of [true, false]) {
         service.stderr.all.at(-1)!,
         /: Connection poolers in statement mode are not supported\. \{"code":"08P01",/,
       );
+    },
+  });
+}
+
+/** Opens the database as the service does, and sends itself a notification. */
+async function notifyItself(port: number) {
+  const database = await openDatabase({
+    dbUri: `postgres://authenticator@127.0.0.1:${port}/postgres`,
+    dbPool: 1,
+    dbPoolAcquisitionTimeout: 5,
+    dbPoolMaxIdletime: 30,
+    dbPoolMaxLifetime: 30,
+    dbPreparedStatements: false,
+    dialect: { namesKeywordConnections: true },
+  }, { embeddedInit: null, applicationName: "test", now: Date.now });
+  const { promise, resolve } = Promise.withResolvers<string>();
+  const subscription = await database.subscribe!("svc", { notified: resolve, lost: resolve });
+  await database.notify!("svc", "it's a probe");
+  return {
+    arrived: promise,
+    close: () => subscription.close().then(() => database.close()),
+  };
+}
+
+Deno.test({
+  name: "behind a pooler in session mode notifications arrive",
+  ignore,
+  fn: async () => {
+    await using pooler = await startPooler("session");
+    const { arrived, close } = await notifyItself(pooler.port);
+    strictEqual(await arrived, "it's a probe");
+    await close();
+  },
+});
+
+/** Whether each dialect tells at this level that notifications are lost. */
+const tellers: readonly (readonly [dialect: string, level: string, isTold: boolean])[] = [
+  ["svc", "crit", true],
+  ["pgrst", "warn", true],
+  ["pgrst", "error", false],
+];
+
+for (const [dialect, level, isTold] of tellers) {
+  const verb = isTold ? "warns" : "does not warn";
+  Deno.test({
+    name: `in ${dialect} the service at ${level} ${verb} that a pooler loses notifications`,
+    ignore,
+    fn: async () => {
+      await using pooler = await startPooler("transaction");
+      await using service = await startBehind(pooler.port, {
+        prepared: false,
+        "db-channel-enabled": true,
+        "log-level": level,
+        dialect,
+      });
+      await service.listening();
+      await service.stderr.waitFor(/Listener connected .* listening for database notifications/);
+      strictEqual((await service.fetchAdmin("GET /ready")).status, 200);
+      const warning = new RegExp(
+        `: WARNING: Notifications on the "${dialect}" channel do not arrive, so that they cause ` +
+          "no reload\\. Poolers in transaction mode lose LISTEN: ",
+      );
+      if (isTold) await service.stderr.waitFor(warning);
+      else {
+        // The service of the other rows is as old when it warns.
+        await using witness = await startBehind(pooler.port, {
+          prepared: false,
+          "db-channel-enabled": true,
+          "log-level": "warn",
+          dialect,
+        });
+        await witness.stderr.waitFor(warning);
+        strictEqual(service.stderr.all.some((line) => warning.test(line)), false);
+      }
+      deepStrictEqual(await (await service.fetch("GET /items?id=eq.7&select=id")).json(), [{
+        id: 7,
+      }]);
+      strictEqual((await service.stop()).code, 0);
     },
   });
 }

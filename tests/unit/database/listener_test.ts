@@ -1,6 +1,7 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import type { Subscription, SubscriptionEvents } from "../../../src/database/database.ts";
 import { Listener, type ListenerOptions } from "../../../src/database/listener.ts";
+import { NotificationProbe } from "../../../src/database/notification_probe.ts";
 import { fakeClock, settled } from "../../support/fake_clock.ts";
 
 /** One call of `subscribe`, answered when the test says so. */
@@ -39,7 +40,9 @@ function controlled(options: Partial<ListenerOptions> = {}) {
         attempts.push(attempt);
       }),
     onAsked: (what) => void told.push(`load ${what}`),
+    probe: null,
     onMissed: () => void told.push("missed"),
+    onLost: (channel) => void told.push(`lost ${channel}`),
     isRetried: () => true,
     onBrokenQueue: () => void told.push("read the queue"),
     observe: (event) => void told.push(event.kind),
@@ -190,4 +193,95 @@ Deno.test("Listener.stop does not wait long for a connection that does not come"
   strictEqual(stopped, true);
   await attempts[0]!.succeed();
   strictEqual(attempts[0]!.closed, true);
+});
+
+/** A listener whose probes are sent when the test says so. */
+function probing() {
+  const sent: { readonly payload: string; readonly settle: (error?: Error) => Promise<void> }[] =
+    [];
+  const clock = fakeClock();
+  const probe = new NotificationProbe({
+    notify: (channel, payload) =>
+      new Promise((resolve, reject) => {
+        const settle = (error?: Error) => {
+          if (error === undefined) resolve();
+          else reject(error);
+          return settled();
+        };
+        sent.push({ payload: `${channel}: ${payload}`, settle });
+      }),
+    makeNonce: () => `nonce ${sent.length}`,
+    schedule: clock.schedule,
+  });
+  return { ...controlled({ probe, now: clock.now, schedule: clock.schedule }), sent, clock };
+}
+
+const own = "svc-probe nonce 0";
+
+/** What happens after LISTEN, in order, and whether the loss of notifications is told. */
+const probes: readonly (readonly [
+  label: string,
+  steps: readonly ("sent" | "failed" | "5 seconds" | "4 seconds" | "lost" | "off" | string)[],
+  told: readonly string[],
+])[] = [
+  ["nothing arrives", ["sent", "5 seconds"], ["lost svc"]],
+  ["nothing arrives, and nothing more is told", ["sent", "5 seconds", "5 seconds"], ["lost svc"]],
+  ["nothing has arrived yet", ["sent", "4 seconds"], []],
+  ["it arrives", ["sent", own, "5 seconds"], []],
+  ["it arrives in time", ["sent", "4 seconds", own, "4 seconds"], []],
+  ["it arrives before its sender knows", [own, "sent", "5 seconds"], []],
+  ["another one's probe arrives", ["sent", "svc-probe other", "5 seconds"], ["lost svc"]],
+  ["it cannot be sent", ["failed", "5 seconds"], []],
+  ["it is not sent", ["5 seconds"], []],
+  ["the connection is lost", ["sent", "lost", "4 seconds"], []],
+  ["the listener is switched off", ["sent", "off", "5 seconds"], []],
+  ["the listener is switched off while it is sent", ["off", "sent", "5 seconds"], []],
+];
+
+for (const [label, steps, expected] of probes) {
+  Deno.test(`Listener checks that notifications arrive: ${label}`, async () => {
+    const { listener, attempts, take, clock, sent } = probing();
+    listener.configure("svc");
+    await attempts[0]!.succeed();
+    deepStrictEqual(sent.map(({ payload }) => payload), [`svc: ${own}`]);
+    take();
+    for (const step of steps) {
+      const seconds = / seconds$/.test(step) ? parseInt(step) : null;
+      if (seconds !== null) await clock.pass(seconds * 1000);
+      else if (step === "sent") await sent[0]!.settle();
+      else if (step === "failed") await sent[0]!.settle(new Error("no"));
+      else if (step === "lost") attempts[0]!.events.lost("gone");
+      else if (step === "off") listener.configure(null);
+      else attempts[0]!.events.notified(step);
+    }
+    deepStrictEqual(take().filter((text) => !text.startsWith("listener-")), expected);
+  });
+}
+
+Deno.test("Listener checks each connection anew", async () => {
+  const { listener, attempts, take, clock, sent } = probing();
+  listener.configure("svc");
+  await attempts[0]!.succeed();
+  await sent[0]!.settle();
+  attempts[0]!.events.lost("gone");
+  await clock.pass(1000);
+  await attempts[1]!.succeed();
+  strictEqual(sent[1]!.payload, "svc: svc-probe nonce 1");
+  await sent[1]!.settle();
+  attempts[1]!.events.notified(own);
+  await clock.pass(5000);
+  strictEqual(take().at(-1), "lost svc");
+});
+
+Deno.test("Listener.stop waits for a probe that is being sent", async () => {
+  const { listener, attempts, clock, sent } = probing();
+  listener.configure("svc");
+  await attempts[0]!.succeed();
+  let stopped = false;
+  const stopping = listener.stop().then(() => stopped = true);
+  await settled();
+  strictEqual(stopped, false);
+  await sent[0]!.settle();
+  await stopping;
+  strictEqual(clock.next(), null);
 });

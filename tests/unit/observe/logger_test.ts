@@ -130,6 +130,13 @@ const events: {
     "crit",
     'Failed listening for database notifications on the "svc" channel. failed: refused Is it running?',
   ],
+  "notifications-lost": [
+    { kind: "notifications-lost", channel: "svc" },
+    "crit",
+    'WARNING: Notifications on the "svc" channel do not arrive, so that they cause no reload. ' +
+    "Poolers in transaction mode lose LISTEN: use a db-uri without one, or " +
+    "db-channel-enabled = false.",
+  ],
   "listener-retrying": [
     { kind: "listener-retrying", seconds: 4 },
     "crit",
