@@ -19,18 +19,25 @@ export type TraceStage = (
 export class Stopwatch {
   readonly #laps: Map<Stage, number> | null;
   readonly #trace: TraceStage | null;
+  readonly #now: () => number;
   #last: number;
 
-  constructor(on: boolean, trace: TraceStage | null = null) {
+  /** `now` gives milliseconds since `performance.timeOrigin`. */
+  constructor(
+    on: boolean,
+    trace: TraceStage | null = null,
+    now: () => number = () => performance.now(),
+  ) {
     this.#laps = on ? new Map() : null;
     this.#trace = trace;
-    this.#last = on || trace !== null ? performance.now() : 0;
+    this.#now = now;
+    this.#last = on || trace !== null ? now() : 0;
   }
 
   /** Ends a stage. */
   lap(stage: Stage): void {
     if (this.#laps === null && this.#trace === null) return;
-    const [start, end] = [this.#last, performance.now()];
+    const [start, end] = [this.#last, this.#now()];
     this.#laps?.set(stage, end - start);
     const { timeOrigin } = performance;
     this.#trace?.(stage, { start: timeOrigin + start, end: timeOrigin + end });

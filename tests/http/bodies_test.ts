@@ -1,5 +1,6 @@
 import { ok, strictEqual } from "node:assert/strict";
 import { type Api, apiSuite } from "../support/api.ts";
+import { delay } from "../support/delay.ts";
 
 const pool = 2;
 const suite = apiSuite("bodies", {
@@ -72,7 +73,7 @@ cancelling.test("a client that leaves does not end the query of another", async 
     const answer = api.handler(
       new Request("http://x/rpc/wait?seconds=0.02", { signal: client.signal }),
     );
-    setTimeout(() => client.abort(), 3 + Math.random() * 5);
+    delay(3 + Math.random() * 5).then(() => client.abort());
     await (await answer).body?.cancel();
   };
   const stay = async () => strictEqual(await statusOf(api, "GET /rpc/wait?seconds=0.01"), 200);

@@ -5,6 +5,7 @@
  */
 import { importDirection } from "./import_direction.ts";
 import { noBarrel } from "./no_barrel.ts";
+import { noClock } from "./no_clock.ts";
 import { noConsole } from "./no_console.ts";
 import { portable } from "./portable.ts";
 import { sqlText } from "./sql_text.ts";
@@ -14,6 +15,7 @@ export default {
   rules: {
     "import-direction": importDirection,
     "no-barrel": noBarrel,
+    "no-clock": noClock,
     "no-console": noConsole,
     "portable": portable,
     "sql-text": sqlText,

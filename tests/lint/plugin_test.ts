@@ -12,6 +12,9 @@ function problemsOf(rule: string, path: string, source: string): readonly string
     .map(({ message }) => message);
 }
 
+const inPlaceOfTime =
+  "tests await events (eventually, holdLock), count, or inject a clock (fakeClock)";
+
 const rows: Readonly<Record<string, readonly Row[]>> = {
   "import-direction": [
     ["src/query/read.ts", `import { a } from "../plan/plan.ts";`],
@@ -93,6 +96,24 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
     ["src/http/a.ts", `globalThis.process.exit();`, "process does not exist in every runtime"],
     ["src/http/a.ts", `let a: Deno.HttpClient;`, "Deno does not exist in every runtime"],
     ["src/http/a.ts", `const a = typeof Deno;`, "Deno does not exist in every runtime"],
+  ],
+  "no-clock": [
+    ["tests/unit/a_test.ts", `const a = { now: Date.now, setTimeout: 1 }; a.now(); a.setTimeout;`],
+    ["tests/support/a.ts", `setTimeout(a, 1); performance.now();`],
+    ["tests/bench/a.ts", `performance.now();`],
+    ["src/timers.ts", `setTimeout(a, 1);`],
+    [
+      "tests/http/a_test.ts",
+      `setTimeout(a, 1); globalThis.setInterval(a, 1);`,
+      `no setTimeout: ${inPlaceOfTime}`,
+      `no setInterval: ${inPlaceOfTime}`,
+    ],
+    [
+      "tests/process/faults/a_test.ts",
+      `const began = performance.now(); ok(Date.now() < began);`,
+      `no performance.now(): ${inPlaceOfTime}`,
+      `no Date.now(): ${inPlaceOfTime}`,
+    ],
   ],
   "no-console": [
     ["src/observe/logger.ts", `console.error("a");`],

@@ -1,0 +1,43 @@
+/**
+ * The rule that tests assert no time and do not sleep: on a busy machine everything takes longer.
+ *
+ * @module
+ */
+import { projectPath } from "./project_path.ts";
+import { isReference } from "./references.ts";
+
+/** What tests do instead. */
+const advice = "tests await events (eventually, holdLock), count, or inject a clock (fakeClock)";
+
+const timers: ReadonlySet<string> = new Set(["setTimeout", "setInterval"]);
+
+/** Objects whose `now` is the time. */
+const clocks: ReadonlySet<string> = new Set(["performance", "Date"]);
+
+/** Tests whose subjects have no injected clock. */
+const exempt: ReadonlySet<string> = new Set([
+  "tests/http/answered_together_test.ts",
+  "tests/process/serve_test.ts",
+  "tests/unit/database/pool_sharing_test.ts",
+  "tests/unit/database/pool_test.ts",
+]);
+
+export const noClock: Deno.lint.Rule = {
+  create(context) {
+    const path = projectPath(context.filename);
+    if (!/^tests\/.*_test\.ts$/.test(path) || exempt.has(path)) return {};
+    return {
+      Identifier(node) {
+        if (!timers.has(node.name) || !isReference(node)) return;
+        context.report({ node, message: `no ${node.name}: ${advice}` });
+      },
+      CallExpression(node) {
+        const { callee } = node;
+        if (callee.type !== "MemberExpression" || callee.object.type !== "Identifier") return;
+        if (callee.property.type !== "Identifier" || callee.property.name !== "now") return;
+        if (!clocks.has(callee.object.name)) return;
+        context.report({ node, message: `no ${callee.object.name}.now(): ${advice}` });
+      },
+    };
+  },
+};
