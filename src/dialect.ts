@@ -63,6 +63,10 @@ export interface Dialect {
   >;
   /** Details that describe a database server: sent to clients and logged, or logged only. */
   readonly serverDetails: "sent" | "logged";
+  /** Failures of the service's own (500), but for those of connections: logged in full, or not. */
+  readonly ownFailures: "logged" | "not logged";
+  /** Loads of the schema cache after which the pool replaces its connections. */
+  readonly poolFlush: "every load" | "all but the first";
   /** What `Retry-After` says: the seconds until the next attempt, or always 0. */
   readonly retryAfter: "seconds" | "zero";
   /** What the trace header is answered with when the request has none. */
@@ -114,6 +118,8 @@ export const svcDialect: Dialect = {
   statuses: [],
   variants: {},
   serverDetails: "logged",
+  ownFailures: "logged",
+  poolFlush: "all but the first",
   retryAfter: "seconds",
   missingTrace: "nothing",
   notServingStatus: 503,
@@ -164,6 +170,8 @@ export const pgrstDialect: Dialect = {
     "raise": { code: "121", status: 500 },
   },
   serverDetails: "sent",
+  ownFailures: "not logged",
+  poolFlush: "every load",
   retryAfter: "zero",
   missingTrace: "empty",
   notServingStatus: 500,

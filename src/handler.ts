@@ -9,7 +9,7 @@ import type { Statement } from "./database/database.ts";
 import type { Dialect } from "./dialect.ts";
 import { errorFacts, errorResponse } from "./errors/error_response.ts";
 import type { ServiceError } from "./errors/service_error.ts";
-import { answer, isDatabaseFailure, type Outcome, type PipelineContext } from "./pipeline.ts";
+import { answer, isLoggedFailure, type Outcome, type PipelineContext } from "./pipeline.ts";
 import { requestPieces } from "./request/pieces.ts";
 import type { FinishedRequest } from "./observe/observation.ts";
 import type { Header, HeaderList } from "./response/overrides.ts";
@@ -165,10 +165,15 @@ function report(
     readonly info: RequestInfo;
   },
 ): void {
-  const { reply, thrown, error } = outcome;
+  const { reply, thrown, error, targetNameUses } = outcome;
   if (error !== null) service.failed(thrown);
+  if (targetNameUses.length > 0) {
+    const target = targetOf(request.url);
+    const { method } = request;
+    service.observe({ kind: "target-names-used", uses: targetNameUses, method, target });
+  }
   // What fails because the client has left is no failure.
-  if (error !== null && isDatabaseFailure(outcome) && !request.signal.aborted) {
+  if (error !== null && isLoggedFailure(outcome, service.dialect) && !request.signal.aborted) {
     const kind = reply.status === 504 && error.facts.own ? "pool-timeout" : "request-failed";
     service.observe({ kind, error: errorFacts(error, service.dialect) });
   } else if (error?.facts.code === "X00" && !request.signal.aborted) {

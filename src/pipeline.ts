@@ -13,10 +13,11 @@ import {
 } from "./database/database.ts";
 import type { Dialect } from "./dialect.ts";
 import { errors } from "./errors/catalogue.ts";
+import type { TargetNameUse } from "./errors/target_name_warning.ts";
 import { errorResponse, toServiceError } from "./errors/error_response.ts";
 import { DatabaseError, ServiceError } from "./errors/service_error.ts";
 import { formatServerTiming } from "./http/server_timing.ts";
-import { checkWithoutBody, plan } from "./plan/plan.ts";
+import { checkWithoutBody, plan, targetNameUsesOf } from "./plan/plan.ts";
 import type { RootPlan } from "./plan/root_plan.ts";
 import type { ApiRequest, Payload } from "./request/api_request.ts";
 import { parseHead, receivePayload, type RequestHead } from "./request/parse_request.ts";
@@ -31,6 +32,7 @@ import {
   type ResponseConfig,
 } from "./response/response.ts";
 import { respondToRoot } from "./response/root.ts";
+import { targetNameHeaders } from "./response/warning.ts";
 import type { SchemaCache } from "./schema_cache/schema_cache.ts";
 import { readShape, type Shape } from "./shapes/shape.ts";
 import type { ShapeCache, Understood } from "./shapes/shape_cache.ts";
@@ -77,6 +79,8 @@ export interface Outcome {
   readonly thrown: unknown;
   /** The error as it was answered. */
   readonly error: ServiceError | null;
+  /** Aliased embeds that the request addressed by their targets' names, which is deprecated. */
+  readonly targetNameUses: readonly TargetNameUse[];
 }
 
 /**
@@ -94,13 +98,22 @@ export async function answer(
   const { serverTimingEnabled } = context.snapshot.config;
   const stopwatch = new Stopwatch(serverTimingEnabled, context.traceStage);
   let identity: Identity | null = null;
+  const targetNameUses: TargetNameUse[] = [];
   try {
     const identified = identify(pieces, context);
     identity = identified instanceof Promise ? await identified : identified;
     stopwatch.lap("jwt");
-    const reply = await serve(request, { pieces, identity, context, stopwatch, statements });
+    const reply = await serve(request, {
+      pieces,
+      identity,
+      context,
+      stopwatch,
+      statements,
+      targetNameUses,
+    });
     stopwatch.lap("response");
-    return { reply: timed(reply, stopwatch), role: identity.role, thrown: null, error: null };
+    const { role } = identity;
+    return { reply: timed(reply, stopwatch), role, thrown: null, error: null, targetNameUses };
   } catch (thrown) {
     const { dialect, snapshot, retryAfter } = context;
     const authenticated = identity?.authenticated ?? false;
@@ -118,7 +131,7 @@ export async function answer(
       content: body,
       length: body?.length ?? null,
     };
-    return { reply, role: identity?.role ?? null, thrown, error };
+    return { reply, role: identity?.role ?? null, thrown, error, targetNameUses };
   }
 }
 
@@ -142,6 +155,8 @@ interface Serving {
   readonly context: PipelineContext;
   readonly stopwatch: Stopwatch;
   readonly statements: Statement[] | null;
+  /** Takes those of the request. */
+  readonly targetNameUses: TargetNameUse[];
 }
 
 function serve(request: Request, serving: Serving): Promise<Reply> {
@@ -154,7 +169,7 @@ function serve(request: Request, serving: Serving): Promise<Reply> {
       return serveUnknown(request, payload, { ...serving, shape, cache });
     }
     serving.stopwatch.lap("parse");
-    return run(request, understood, serving);
+    return runWarning(request, understood, serving);
   };
   return known instanceof Promise ? known.then(goOn) : goOn(known);
 }
@@ -191,7 +206,7 @@ async function serveUnknown(
       const asked = { plan: planned, query };
       const example = { pieces, payload, reader: head.reader, query };
       if (shape !== null) shapes.learn(shape, example);
-      return run(request, { request: parsed, asked }, serving);
+      return runWarning(request, { request: parsed, asked }, serving);
     }
     default:
       return planned satisfies never;
@@ -253,6 +268,16 @@ async function describe(
   const reply = await context.database.transaction(batch);
   stopwatch.lap("transaction");
   return respondToRoot(parsed, planned, { facts: rootFactsOf(reply), cache, config });
+}
+
+/** Runs a request's transaction. The reply warns of what is deprecated in the request. */
+function runWarning(request: Request, understood: Understood, serving: Serving): Promise<Reply> {
+  const uses = targetNameUsesOf(understood.asked.plan);
+  if (uses.length === 0) return run(request, understood, serving);
+  serving.targetNameUses.push(...uses);
+  const warning = targetNameHeaders(uses, serving.context.dialect);
+  return run(request, understood, serving)
+    .then((reply) => ({ ...reply, headers: [...reply.headers, ...warning] }));
 }
 
 /** Runs a request's transaction; as one that runs code of the database's own with `isLoud`. */
@@ -348,8 +373,19 @@ function timed(reply: Reply, stopwatch: Stopwatch): Reply {
   return { ...reply, headers: [...reply.headers, header] };
 }
 
-/** Whether an error is a failure of the database or of the way to it, as the log wants to know. */
-export function isDatabaseFailure({ thrown, error }: Outcome): boolean {
+/**
+ * Whether the log shows an error beside the request's line: failures of the database and of
+ * connections always, the service's own where the dialect wants it.
+ */
+export function isLoggedFailure(
+  { thrown, error }: Outcome,
+  { ownFailures }: Pick<Dialect, "ownFailures">,
+): boolean {
   if (error === null || error.facts.status < 500) return false;
-  return thrown instanceof DatabaseError || (thrown instanceof ServiceError && error.facts.own);
+  if (thrown instanceof DatabaseError) return true;
+  if (!(thrown instanceof ServiceError) || !error.facts.own) return false;
+  return ownFailures === "logged" || error.facts.code.startsWith(connectionGroup);
 }
+
+/** Group 0 of the error codes. */
+const connectionGroup = "0";

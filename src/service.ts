@@ -264,7 +264,7 @@ export class Service {
       this.observe({ kind: "schema-cache-queried", ms: queryMs });
       if (timings !== null) this.observe({ kind: "schema-cache-timings", timings });
       this.observe({ kind: "schema-cache-loaded", counts: countsOf(data), ms });
-      if (!first) this.database.flush();
+      if (!first || this.dialect.poolFlush === "every load") this.database.flush();
       this.#loads = 0;
       this.#ended.success++;
     } catch (thrown) {

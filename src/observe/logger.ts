@@ -10,6 +10,7 @@ import {
   type ReportedError,
   severities,
 } from "./observation.ts";
+import { replacementsText, targetNameWarning } from "../errors/target_name_warning.ts";
 import { redact } from "./redact.ts";
 import { formatMoment, type Moment } from "./timestamp.ts";
 
@@ -99,6 +100,11 @@ const texts: {
     (folder === null ? "in memory..." : `in ${redact(folder)}...`),
   "embedded-initializing": ({ path }) => `Applying ${redact(path)} to the new database...`,
   "embedded-ready": ({ ms }) => `Embedded PostgreSQL ready after ${ms.toFixed(0)} milliseconds`,
+  "target-names-used": ({ uses, method, target }) => [
+    `WARNING: ${targetNameWarning}`,
+    `Update filters, orders or limits that use ${redact(replacementsText(uses))} in ` +
+    `\`${redact(`${method} ${target}`)}\``,
+  ],
   "request-failed": ({ error }) => json(error),
   "unexpected-error": ({ error }) => `Unexpected error: ${redact(stackOf(error))}`,
   "terminating": ({ signal }) => `Received termination unix signal ${signal}`,

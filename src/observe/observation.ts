@@ -4,6 +4,8 @@
  * @module
  */
 
+import type { TargetNameUse } from "../errors/target_name_warning.ts";
+
 /** From the least to the most that is logged. */
 export const logLevels = ["crit", "error", "warn", "info", "debug"] as const;
 
@@ -149,6 +151,17 @@ export type Observation =
   | { readonly kind: "embedded-ready"; readonly ms: number }
   | FinishedRequest
   | QueriedRequest
+  /**
+   * A request addressed aliased embeds by their targets' names, which is deprecated; pairs of target
+   * and alias. Told before the request itself.
+   */
+  | {
+    readonly kind: "target-names-used";
+    readonly uses: readonly TargetNameUse[];
+    readonly method: string;
+    /** Path and query string. */
+    readonly target: string;
+  }
   /** A request that a failure of the database or of the connection ended with a status ≥ 500. */
   | { readonly kind: "request-failed"; readonly error: ReportedError }
   /** A bug: what was thrown. */
@@ -200,6 +213,7 @@ export const severities: Readonly<Record<Diagnostic["kind"], LogLevel>> = {
   "embedded-starting": "crit",
   "embedded-initializing": "crit",
   "embedded-ready": "crit",
+  "target-names-used": "crit",
   "request-failed": "error",
   "unexpected-error": "error",
   "terminating": "crit",

@@ -5,6 +5,7 @@
  * @module
  */
 import { errors } from "../errors/catalogue.ts";
+import type { TargetNameUse } from "../errors/target_name_warning.ts";
 import type {
   AtLevel,
   Filter,
@@ -38,13 +39,10 @@ export interface Level {
   readonly offset: bigint | null;
 }
 
-/** An aliased embed that was addressed by its target's name. */
-export type TargetNameUse = readonly [target: string, alias: string];
-
 /** The tree, and how it was addressed. */
 export interface Levels {
   readonly root: Level;
-  /** Without duplicates, in the order of use. */
+  /** One per embed that was addressed so, parents before children, in the order of `select`. */
   readonly targetNameUses: readonly TargetNameUse[];
 }
 
@@ -59,11 +57,10 @@ export interface TargetNameConfig {
  */
 export function levelsOf(query: QueryParams, config: TargetNameConfig): Levels {
   const root = draftOf(null, query.select.length === 0 ? [{ kind: "all" }] : query.select);
-  const uses = new Map<string, TargetNameUse>();
   const attach = <T>(entries: readonly AtLevel<T>[], to: (draft: Draft, value: T) => void) => {
     const drafts = new Array<Draft>(entries.length);
     for (let index = entries.length - 1; index >= 0; index--) {
-      drafts[index] = findLevel(root, entries[index]!.path, config, uses);
+      drafts[index] = findLevel(root, entries[index]!.path, config);
     }
     entries.forEach(({ value }, index) => to(drafts[index]!, value));
   };
@@ -76,7 +73,7 @@ export function levelsOf(query: QueryParams, config: TargetNameConfig): Levels {
     draft.offset = offset ?? draft.offset;
   });
   attach(query.logic, (draft, group) => draft.logic.push(group));
-  return { root, targetNameUses: [...uses.values()] };
+  return { root, targetNameUses: targetNameUsesOf(root) };
 }
 
 /** The name that addresses an embed: its alias, else its target as written. */
@@ -92,6 +89,8 @@ interface Draft extends Level {
   readonly order: OrderTerm[];
   limit: bigint | null;
   offset: bigint | null;
+  /** A filter, order or limit used the target's name although there is an alias. */
+  usesTargetName: boolean;
 }
 
 function draftOf(item: EmbedItem | null, select: readonly SelectItem[]): Draft {
@@ -101,7 +100,8 @@ function draftOf(item: EmbedItem | null, select: readonly SelectItem[]): Draft {
     if (isEmbed(entry)) children.push(draftOf(entry, entry.select));
     else fields.push(entry);
   }
-  return { item, fields, children, filters: [], logic: [], order: [], limit: null, offset: null };
+  const parameters = { filters: [], logic: [], order: [], limit: null, offset: null };
+  return { item, fields, children, ...parameters, usesTargetName: false };
 }
 
 function isEmbed(item: SelectItem): item is EmbedItem {
@@ -116,15 +116,24 @@ function findLevel(
   root: Draft,
   path: readonly string[],
   config: TargetNameConfig,
-  uses: Map<string, TargetNameUse>,
 ): Draft {
   let draft = root;
   for (const name of path) {
     draft = findChild(draft, name, config);
-    const alias = aliasOf(draft.item!);
-    if (alias !== null && alias !== name) uses.set(JSON.stringify([name, alias]), [name, alias]);
+    if (addressOf(draft.item!) !== name) draft.usesTargetName = true;
   }
   return draft;
+}
+
+function targetNameUsesOf(root: Draft): readonly TargetNameUse[] {
+  const uses: TargetNameUse[] = [];
+  const stack = [root];
+  while (stack.length > 0) {
+    const { item, usesTargetName, children } = stack.pop()!;
+    if (usesTargetName) uses.push([item!.target, addressOf(item!)]);
+    stack.push(...children.toReversed());
+  }
+  return uses;
 }
 
 function findChild(draft: Draft, name: string, config: TargetNameConfig): Draft {

@@ -5,6 +5,7 @@
  */
 import type { Dialect } from "../dialect.ts";
 import { errors } from "../errors/catalogue.ts";
+import type { TargetNameUse } from "../errors/target_name_warning.ts";
 import type { ApiRequest, Payload } from "../request/api_request.ts";
 import { formToJson } from "../request/form.ts";
 import type { OrderTerm, QueryParams } from "../request/query_types.ts";
@@ -57,6 +58,8 @@ interface WriteEnds {
   readonly returning: readonly string[] | "all" | "none";
   /** How the returned rows are read; null when nothing is returned. */
   readonly read: ReadPlan | null;
+  /** Those of `select` and its parameters, also when nothing is returned. */
+  readonly targetNameUses: readonly TargetNameUse[];
 }
 
 export type MutatePlan =
@@ -175,16 +178,17 @@ function ends(
     cache,
     config,
   );
+  const { targetNameUses } = read;
   switch (preferences.return) {
     case "representation":
-      return { relation, returning: neededColumns(read), read };
+      return { relation, returning: neededColumns(read), read, targetNameUses };
     case "headers-only": {
       const isAll = query.defaultSelect || select.length === 0;
       const returning = isAll ? "all" : headerColumns(read, relation);
-      return { relation, returning, read: null };
+      return { relation, returning, read: null, targetNameUses };
     }
     default:
-      return { relation, returning: "none", read: null };
+      return { relation, returning: "none", read: null, targetNameUses };
   }
 }
 

@@ -4,6 +4,7 @@
  * @module
  */
 import { errors } from "../errors/catalogue.ts";
+import type { TargetNameUse } from "../errors/target_name_warning.ts";
 import type { ApiRequest, OptionsTarget, Payload } from "../request/api_request.ts";
 import type { PayloadFormat } from "../request/payload.ts";
 import type { Relation, Routine, SchemaCache } from "../schema_cache/schema_cache.ts";
@@ -62,6 +63,22 @@ export type Plan =
   }
   | RootPlan
   | { readonly kind: "options"; readonly allow: string };
+
+/** Aliased embeds that a request addressed by their target's name. */
+export function targetNameUsesOf(
+  plan: Extract<Plan, { kind: "read" | "mutate" | "call" }>,
+): readonly TargetNameUse[] {
+  switch (plan.kind) {
+    case "read":
+      return plan.read.targetNameUses;
+    case "mutate":
+      return plan.mutate.targetNameUses;
+    case "call":
+      return plan.call.read.targetNameUses;
+    default:
+      return plan satisfies never;
+  }
+}
 
 /** Options that planning depends on. */
 export type PlanConfig = CallConfig & MutateConfig & NegotiationConfig & RootConfig;

@@ -4,12 +4,13 @@
  *
  * @module
  */
+import type { TargetNameUse } from "../errors/target_name_warning.ts";
 import type { QueryParams, Window } from "../request/query_types.ts";
 import type { QualifiedName, Relation, SchemaCache } from "../schema_cache/schema_cache.ts";
 import { makeAliases } from "./aliases.ts";
 import { type AggregateConfig, checkLevels } from "./level_checks.ts";
 import { checkWidth } from "./level_width.ts";
-import { levelsOf, type TargetNameConfig, type TargetNameUse } from "./levels.ts";
+import { levelsOf, type TargetNameConfig } from "./levels.ts";
 import { planNode } from "./nodes.ts";
 import type { Condition, ReadItem, ReadNode } from "./read_node.ts";
 import { relateLevels, type RootLevel } from "./related_levels.ts";

@@ -1,4 +1,5 @@
-import { strictEqual } from "node:assert/strict";
+import { deepStrictEqual, strictEqual } from "node:assert/strict";
+import type { Observation } from "../../mod.ts";
 import { apiSuite, type Row } from "../support/api.ts";
 
 const config = {
@@ -315,5 +316,23 @@ for (const [suite, product] of [[svc, "svc"], [pgrst, "postgrest"]] as const) {
   suite.test("Server names the product", async (api) => {
     const response = await api("GET /groups");
     strictEqual(response.headers.get("Server")?.split("/")[0], product);
+  });
+}
+
+for (const [dialect, logged] of [["svc", ["SVC112", "53100"]], ["pgrst", ["53100"]]] as const) {
+  const events: Observation[] = [];
+  const observed = apiSuite(
+    "dialect",
+    { ...config, dialect, observe: (event) => void events.push(event) },
+    { title: `log, ${dialect}`, engines: ["pg"] },
+  );
+  observed.test("the log shows failures beside the request", async (api) => {
+    strictEqual((await api("GET /rpc/bad_status")).status, 500);
+    strictEqual((await api("POST /rpc/fail", fail("53100", "disk full"))).status, 503);
+    strictEqual((await api("POST /rpc/fail", fail("PT400", "no"))).status, 400);
+    const codes = events.flatMap((event) =>
+      event.kind === "request-failed" ? [event.error.code] : []
+    );
+    deepStrictEqual(codes, logged);
   });
 }

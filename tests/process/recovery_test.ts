@@ -318,3 +318,11 @@ Deno.test("the lines of a start, and those of the pool at debug", async () => {
   for (const [at, line] of told.entries()) match(line, new RegExp(`^${expected[at]}$`));
   strictEqual((await service.stop()).code, 0);
 });
+
+Deno.test("PostgREST's dialect flushes the pool after the first load, too", async () => {
+  await using service = await startService({ ...config, "dialect": "pgrst", "log-level": "debug" });
+  await service.listening();
+  await service.stderr.waitFor(/Database connection pool flushed/);
+  await service.stderr.waitFor(/^\S+ \S+: Connection \S+ is terminated due to release/);
+  strictEqual((await service.stop()).code, 0);
+});

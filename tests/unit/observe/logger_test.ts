@@ -216,6 +216,21 @@ const events: {
       'written `$["a b"]`.',
     ],
   ],
+  "target-names-used": [
+    {
+      kind: "target-names-used",
+      uses: [["films", "all_films"], ["awards", "best\n"]],
+      method: "GET",
+      target: "/directors?select=all_films:films(title)&films.order=title&token=eyJhbGciOi.x.y",
+    },
+    "crit",
+    [
+      "WARNING: Embedded resource was referenced by relation name even though it has an alias. " +
+      "This is deprecated and will stop working in a future release.",
+      "Update filters, orders or limits that use `films` to `all_films`, `awards` to `best ` in " +
+      "`GET /directors?select=all_films:films(title)&films.order=title&token=***`",
+    ],
+  ],
   "embedded-starting": [
     { kind: "embedded-starting", folder: "data" },
     "crit",

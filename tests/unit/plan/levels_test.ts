@@ -95,6 +95,17 @@ Deno.test("levelsOf tells which aliased embeds were addressed by their target", 
     legacy,
   );
   deepStrictEqual(targetNameUses, [["tools", "t"], ["manuals", "m"]]);
+  const several = [embed("b", [], { alias: "y" }), embed("a", [], { alias: "x" }), embed("c")];
+  const order = [
+    at("a", [by("id")]),
+    at("c", [by("id")]),
+    at("b", [by("id")]),
+    at("y", [by("id")]),
+  ];
+  deepStrictEqual(levelsOf(query({ select: several, order }), legacy).targetNameUses, [
+    ["b", "y"],
+    ["a", "x"],
+  ]);
 });
 
 Deno.test("levelsOf gives the first embed that a name may mean", () => {
