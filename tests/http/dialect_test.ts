@@ -61,6 +61,11 @@ const csv = { headers: { Accept: "text/csv" } };
 const object = { headers: { Accept: "application/vnd.pgrst.object+json" } };
 const shown = { headers: { Prefer: "return=representation" } };
 
+const noSelect = (code: string) =>
+  error(code, '"failed to parse select parameter (,id)" (line 1, column 1)', {
+    details: 'unexpected "," expecting "...", field name (* or [a..z0..9_$]), "*" or "count()"',
+  });
+
 const differences: readonly Difference[] = [
   // Prefixes and names.
   [
@@ -285,6 +290,18 @@ const differences: readonly Difference[] = [
     [201, undefined, { Location: "/stays?room=eq.2&guest=eq.1" }],
     [201, undefined, { Location: "/stays?guest=eq.1&room=eq.2" }],
   ],
+  // What both have in place of a quirk.
+  [
+    "POST /moments",
+    {
+      as: "writer",
+      body: { at: "2024-01-02T03:04:05Z" },
+      headers: { Prefer: "return=headers-only" },
+    },
+    [201, undefined, { Location: "/moments?at=eq.2024-01-02%2003%3A04%3A05%2B00" }],
+    [201, undefined, { Location: "/moments?at=eq.2024-01-02%2003%3A04%3A05%2B00" }],
+  ],
+  ["GET /groups?select=,id", {}, [400, noSelect("SVC100")], [400, noSelect("PGRST100")]],
 ];
 
 for (const [line, parts, ours, theirs] of differences) {

@@ -56,6 +56,14 @@ suite.test("plans are sent as what they were asked for", async (api) => {
   }
 });
 
+suite.test("settings of plans are those of the transaction, and that jit is off", async (api) => {
+  const response = await api("GET /items", accept(`${plan}; options=settings`));
+  match(
+    await response.text(),
+    /^Settings: jit = 'off', search_path = '"api", "public", "other"'$/m,
+  );
+});
+
 const refused: readonly (readonly [string, string])[] = [
   [`${plan}; for="text/unknown"`, `${plan}+text; for="text/unknown"`],
   [`${plan}; for="${plan}"`, `${plan}+text; for="${plan}+text; for="application/json""`],

@@ -36,6 +36,14 @@ suite.test("embedded values pass through jsonb, rows stay plain", async (api) =>
   );
 });
 
+suite.test("the same relation twice is two members of its name", async (api) => {
+  const response = await api("GET /tools?select=id,makers(name),makers(city)&id=eq.1");
+  strictEqual(
+    await response.text(),
+    '[{"id":1,"makers":{"name": "Bosk"},"makers":{"city": "Ulm"}}]',
+  );
+});
+
 suite.rows("embeds are", [
   ["GET /sheds?select=title,tools(name)&order=id&tools.order=name", {}, 200, [
     { title: "north", tools: [{ name: "drill" }, { name: "saw" }] },
