@@ -8,7 +8,6 @@ import type { Config } from "../config/options.ts";
 import { type ConfigSource, configSource, noValues } from "../config/source.ts";
 import type { Database } from "../database/database.ts";
 import { isEmbedded, openDatabase } from "../database/open.ts";
-import { fail, textOf } from "./output.ts";
 
 /** The configuration's file and environment, and the files that they name. */
 export interface ConfigReader {
@@ -20,15 +19,6 @@ export interface ConfigReader {
   readonly first: ConfigSource;
   /** Reads the sources as they are now. Throws an `Error` when they cannot be read. */
   readonly read: () => ConfigSource;
-}
-
-/** Reads file and environment, or ends the process with one line that says what is wrong. */
-export function openConfig(file: string | null): ConfigReader {
-  try {
-    return configReader(file);
-  } catch (error) {
-    return fail(textOf(error));
-  }
 }
 
 /** Reads file and environment. Throws an `Error` of one line that says what is wrong. */

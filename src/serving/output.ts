@@ -1,5 +1,5 @@
 /**
- * The process's own output and its end.
+ * The program's own output.
  *
  * @module
  */
@@ -12,10 +12,10 @@ export function print(text: string): void {
   writeAll(Deno.stdout, encoder.encode(text));
 }
 
-/** Ends the process with 1 and a line that says why. */
-export function fail(message: string): never {
+/** Writes a line that says why the program ends; returns its exit code, 1. */
+export function fail(message: string): number {
   complain(`${svcDialect.productToken}: ${message}`);
-  Deno.exit(1);
+  return 1;
 }
 
 /** Writes a line to stderr. */

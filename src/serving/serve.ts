@@ -17,14 +17,30 @@ import { type ConfigReader, embeddedFolder, openFor } from "./files.ts";
 import { listen, type Listening } from "./listen.ts";
 import type { Log } from "./log.ts";
 import { atMost, whileBusy } from "./patience.ts";
-import { stopSignal, watchSignals } from "./signals.ts";
+import { type ReloadSignals, stopSignal } from "./signals.ts";
 import { stageTracer } from "./tracing.ts";
 
+/** What a program needs for serving. */
+export interface Serving {
+  readonly reader: ConfigReader;
+  readonly log: Log;
+  readonly reloads: ReloadSignals;
+}
+
 /**
- * Resolves when the service was asked to end and has ended. Rejects with an `Error` of one line when
- * it cannot begin.
+ * Serves until a signal asks for the end. Resolves with the exit code: 0, or 1 after a fatal failure,
+ * which is in the log then. Rejects with an `Error` of one line when the service cannot start.
  */
-export async function serve(reader: ConfigReader, log: Log): Promise<void> {
+export async function serve(serving: Serving): Promise<number> {
+  const fatal = Promise.withResolvers<number>();
+  const served = serveUntilStopped(serving, () => fatal.resolve(1)).then(() => 0);
+  return await Promise.race([fatal.promise, served]);
+}
+
+async function serveUntilStopped(
+  { reader, log, reloads }: Serving,
+  onFatal: () => void,
+): Promise<void> {
   const { config } = reader;
   const loaded = observing(log.observe, "schema-cache-loaded");
   const { observe } = loaded;
@@ -32,11 +48,11 @@ export async function serve(reader: ConfigReader, log: Log): Promise<void> {
   const began = Date.now();
   const embedded = isEmbedded(config.dbUri);
   if (embedded) observe({ kind: "embedded-starting", folder: embeddedFolder(config) });
-  const service = await startService(reader, { ...log, observe });
+  const service = await startService(reader, { ...log, observe, onFatal });
   let api: Listening | null = null;
   const admin = await serveAdmin(service, config, () => api?.isOpen() ?? false);
   const stopped = stopSignal(observe);
-  const unwatch = watchSignals(service);
+  reloads.connect(service);
   service.listen();
   const firstLoad = service.reloadSchema();
   const goesOn = await Promise.race([
@@ -46,7 +62,7 @@ export async function serve(reader: ConfigReader, log: Log): Promise<void> {
   if (embedded && goesOn) observe({ kind: "embedded-ready", ms: Date.now() - began });
   if (goesOn) api = await serveApi(service, config);
   await stopped;
-  unwatch();
+  reloads.close();
   await whileBusy(Promise.all([api?.shutdown(), admin?.shutdown()]), {
     isBusy: () => isAtWork(service.database.counts()),
     period: 1000,
@@ -71,7 +87,7 @@ const farewell = 500;
 
 async function startService(
   { file, config, first, read }: ConfigReader,
-  { observe, flush, follow }: Log,
+  { observe, follow, onFatal }: Pick<Log, "observe" | "follow"> & { readonly onFatal: () => void },
 ): Promise<Service> {
   const service = await Service.create({
     source: read,
@@ -79,7 +95,7 @@ async function startService(
     database: await openFor(config, file),
     now: Date.now,
     observe,
-    onFatal: () => void flush().finally(() => Deno.exit(1)),
+    onFatal,
     traceStage: await stageTracer(),
     unloaded: "that",
   });

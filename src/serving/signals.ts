@@ -3,7 +3,6 @@
  *
  * @module
  */
-import inspector from "node:inspector";
 import type { Observation } from "../observe/observation.ts";
 import type { Service } from "../service.ts";
 
@@ -21,25 +20,34 @@ export function stopSignal(observe: (event: Observation) => void): Promise<void>
   });
 }
 
-/** Reloads on signals; returns what ends that. */
-export function watchSignals(service: Pick<Service, "reloadSchema" | "reloadConfig">): () => void {
-  const keepShut = inspector.url() === undefined;
-  const schema = () => {
-    if (keepShut) shutInspector();
-    service.reloadSchema();
-  };
-  const config = () => void service.reloadConfig();
-  const listeners = [["SIGUSR1", schema], ["SIGHUP", schema], ["SIGUSR2", config]] as const;
-  for (const [signal, listener] of listeners) Deno.addSignalListener(signal, listener);
-  return () => {
-    for (const [signal, listener] of listeners) Deno.removeSignalListener(signal, listener);
-  };
-}
+/** What a signal reloads: the method of the service that does it. */
+type Reload = "reloadSchema" | "reloadConfig";
 
-/**
- * Deno opens its debugger on a local port when SIGUSR1 arrives, whoever listens to the signal. It is
- * shut again, soon and once more in case it was slow.
- */
-function shutInspector(): void {
-  for (const milliseconds of [0, 20, 200]) setTimeout(() => inspector.close(), milliseconds);
+const reloadOf = {
+  SIGUSR1: "reloadSchema",
+  SIGHUP: "reloadSchema",
+  SIGUSR2: "reloadConfig",
+} as const satisfies Partial<Record<Deno.Signal, Reload>>;
+
+/** Listens for the signals that ask for a reload, from its construction on. */
+export class ReloadSignals {
+  readonly #service = Promise.withResolvers<Pick<Service, Reload>>();
+  readonly #listeners = Object.entries(reloadOf).map(([signal, reload]) => ({
+    signal: signal as keyof typeof reloadOf,
+    listener: () => void this.#service.promise.then((service) => service[reload]()),
+  }));
+
+  constructor() {
+    for (const { signal, listener } of this.#listeners) Deno.addSignalListener(signal, listener);
+  }
+
+  /** Names the service to reload. The reloads of signals that came earlier begin now. */
+  connect(service: Pick<Service, Reload>): void {
+    this.#service.resolve(service);
+  }
+
+  /** Stops listening. */
+  close(): void {
+    for (const { signal, listener } of this.#listeners) Deno.removeSignalListener(signal, listener);
+  }
 }

@@ -18,10 +18,12 @@ const adapters: ReadonlySet<string> = new Set([
   "src/serving/files.ts",
   "src/serving/listen.ts",
   "src/serving/log.ts",
+  "src/serving/main_thread.ts",
   "src/serving/output.ts",
   "src/serving/serve.ts",
   "src/serving/signals.ts",
   "src/serving/tracing.ts",
+  "src/serving/worker_thread.ts",
 ]);
 
 /** Globals of one runtime. */

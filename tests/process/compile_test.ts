@@ -16,9 +16,15 @@ async function pinned(): Promise<string | undefined> {
   return /"(npm:[^"]+)"/.exec(await Deno.readTextFile(file))?.[1];
 }
 
-Deno.test("the executable has the files of the API page", async () => {
+Deno.test("the executable has what no import names: the worker's modules, the API page", async () => {
   const compiled = await compileArguments();
-  strictEqual(compiled[compiled.indexOf("--include") + 1], await pinned());
+  const included = compiled.filter((_, index) => compiled[index - 1] === "--include");
+  const worker = ["src/serving/worker_thread.ts", "src/serving/program.ts"];
+  deepStrictEqual(included, [...worker, await pinned()]);
+  const main = await Deno.readTextFile(new URL("../../main.ts", import.meta.url));
+  const mainThread = new URL("../../src/serving/main_thread.ts", import.meta.url);
+  ok(main.includes(`runInWorker(new URL("./src/serving/program.ts"`));
+  ok((await Deno.readTextFile(mainThread)).includes(`new Worker(new URL("./worker_thread.ts"`));
 });
 
 Deno.test("the executable's permissions suffice to serve, reload and end", async () => {

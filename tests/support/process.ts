@@ -90,16 +90,25 @@ export async function startService(
 }
 
 /** The part of a service that is its process. */
-type Spawned =
+export type DenoProcess =
   & Pick<ServiceProcess, "pid" | "stdout" | "stderr" | "status" | "signal" | "stop">
   & AsyncDisposable;
 
 function spawn(
   configPath: string,
-  { args = [], env = {}, permissions = ["-A"], stdin, cwd }: ServiceOptions,
-): Spawned {
+  options: ServiceOptions,
+): DenoProcess {
+  const { args = [], permissions = ["-A"] } = options;
+  return startDeno(["run", ...permissions, main, ...args, configPath], options);
+}
+
+/** Starts Deno. Disposing of it kills it. */
+export function startDeno(
+  args: readonly string[],
+  { env = {}, stdin, cwd }: Pick<ServiceOptions, "env" | "stdin" | "cwd"> = {},
+): DenoProcess {
   const child = new Deno.Command(Deno.execPath(), {
-    args: ["run", ...permissions, main, ...args, configPath],
+    args: [...args],
     env: { ...env },
     cwd,
     stdin: stdin === undefined ? "null" : "piped",

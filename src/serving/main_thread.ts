@@ -1,0 +1,65 @@
+/**
+ * Runs a program in a worker while the main thread waits for its exit code.
+ *
+ * When a process receives SIGUSR1, the event loop of Deno's main thread opens a debugger on
+ * 127.0.0.1:9229, which serves every user of the machine (denoland/deno#35738). Deno has no option
+ * against that. This main thread blocks until the program ends, so its event loop never runs, and
+ * the debugger never opens. Signals still reach the listeners that the worker adds.
+ *
+ * @module
+ */
+
+/** A module that a worker can run. */
+export interface Program {
+  /** Runs with the process's arguments. Resolves with the exit code. */
+  readonly main: (argv: readonly string[]) => Promise<number>;
+}
+
+/** The message that starts the worker. */
+export interface WorkerStart {
+  /** URL of a module that is a {@linkcode Program}. */
+  readonly program: string;
+  /** One element: the exit code, or {@linkcode running}. */
+  readonly exitCode: Int32Array;
+}
+
+/** Stands for the exit code of a program that has not ended. */
+export const running = -1;
+
+/**
+ * Signals that ask for a reload. Their default action ends the process. The main thread ignores
+ * them until the program listens.
+ */
+const reloadSignals = ["SIGUSR1", "SIGUSR2", "SIGHUP"] as const;
+
+/**
+ * Deno listens for SIGUSR1 after this time, in milliseconds from the start of the process. If the
+ * main thread gets here earlier, no debugger is open.
+ */
+const debuggerDelayMs = 500;
+
+/**
+ * Runs the module's `main` in a worker, then ends the process with the exit code that `main`
+ * resolves with, or with 1 after an uncaught error. Call it before anything else: code between the
+ * start of the process and this call is not protected.
+ */
+export function runInWorker(program: URL): never {
+  for (const signal of reloadSignals) Deno.addSignalListener(signal, () => {});
+  const exitCode = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT)).fill(
+    running,
+  );
+  const worker = new Worker(new URL("./worker_thread.ts", import.meta.url), {
+    type: "module",
+    name: "program",
+  });
+  worker.postMessage({ program: program.href, exitCode } satisfies WorkerStart);
+  if (performance.now() >= debuggerDelayMs) closeDebugger();
+  while (Atomics.load(exitCode, 0) === running) Atomics.wait(exitCode, 0, running);
+  Deno.exit(Atomics.load(exitCode, 0));
+}
+
+/** Closes the debugger, which would be served even while the main thread waits. */
+function closeDebugger(): void {
+  // An import would load the module, which takes 15 ms, in every process.
+  process.getBuiltinModule("node:inspector").close();
+}

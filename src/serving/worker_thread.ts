@@ -1,0 +1,36 @@
+/**
+ * The worker that `main_thread.ts` starts: runs the program and tells the main thread its exit code.
+ *
+ * @module
+ */
+import type { Program, WorkerStart } from "./main_thread.ts";
+
+addEventListener("message", (event) => void start((event as MessageEvent<WorkerStart>).data), {
+  once: true,
+});
+
+/** The main thread cannot receive the worker's uncaught errors, so they end the process here. */
+async function start({ program, exitCode }: WorkerStart): Promise<void> {
+  const exit = (code: number) => {
+    Atomics.store(exitCode, 0, code);
+    Atomics.notify(exitCode, 0);
+  };
+  const crash = (error: unknown) => {
+    Deno.stderr.writeSync(new TextEncoder().encode(`${Deno.inspect(error)}\n`));
+    exit(1);
+  };
+  addEventListener("error", (event) => {
+    event.preventDefault();
+    crash(event.error);
+  });
+  addEventListener("unhandledrejection", (event) => {
+    event.preventDefault();
+    crash(event.reason);
+  });
+  try {
+    const { main }: Program = await import(program);
+    exit(await main(Deno.args));
+  } catch (error) {
+    crash(error);
+  }
+}
