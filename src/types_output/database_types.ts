@@ -8,11 +8,13 @@ import type { Database } from "../database/database.ts";
 import { typeCatalogueQueries } from "../schema_cache/load.ts";
 import { indexSchemaCache } from "../schema_cache/lookups.ts";
 import type { TypeCatalogue } from "../schema_cache/queries/type_catalogue.ts";
-import type { SchemaCache, SchemaCacheData } from "../schema_cache/schema_cache.ts";
-import { relationType } from "./relation_types.ts";
-import { type ResultLookup, resultLookup, routineType } from "./routine_types.ts";
+import type { Relation, SchemaCacheData } from "../schema_cache/schema_cache.ts";
+import { enumConstants, helperTypes } from "./helper_types.ts";
+import { type RelationContext, relationType } from "./relation_types.ts";
+import { resultLookup, type RoutineContext, routineType } from "./routine_types.ts";
+import { rowFunctions } from "./row_functions.ts";
 import { type Member, objectType, textType, union } from "./type_text.ts";
-import { type TypeNames, typeNames } from "./type_names.ts";
+import { typeNames } from "./type_names.ts";
 
 /** Reads what the types need beside the schema cache. */
 export async function readTypeCatalogue(
@@ -29,23 +31,45 @@ export async function readTypeCatalogue(
   return JSON.parse(rows[1]?.[0]?.[0] ?? "null");
 }
 
-/** Writes a TypeScript module that exports `Database` and `Json`. */
+/**
+ * Writes a TypeScript module that exports `Database`, `Json`, the types that pick a member of
+ * `Database` by its name, and `Constants` with the labels of enums.
+ */
 export function databaseTypes(
   data: SchemaCacheData,
   catalogue: TypeCatalogue,
   { dbSchemas }: { readonly dbSchemas: readonly string[] },
 ): string {
   const cache = indexSchemaCache(data);
-  const isView = (schema: string, name: string) => cache.relation({ schema, name })?.isView;
+  const ofRows = rowFunctions(catalogue, cache);
   const context: Context = {
     cache,
     catalogue,
-    names: typeNames(catalogue, { schemas: dbSchemas, isView }),
+    rowFunctions: ofRows,
+    names: typeNames(catalogue, { schemas: dbSchemas, cache, rowFunctions: ofRows }),
     resultOf: resultLookup(catalogue),
+    readOnlyColumns: readOnlyLookup(catalogue),
   };
   const schemas = dbSchemas.map((name): Member => ({ name, type: schemaType(name, context) }));
-  return `${jsonType}\nexport type Database = ${objectType([clientOptions, ...schemas])};\n`;
+  return [
+    jsonType,
+    `export type Database = ${objectType([clientOptions, ...schemas])};\n`,
+    helperTypes(dbSchemas[0]!),
+    enumConstants(catalogue, dbSchemas),
+  ].join("\n");
 }
+
+function readOnlyLookup({ readOnlyColumns }: TypeCatalogue): RelationContext["readOnlyColumns"] {
+  const byName = new Map(
+    readOnlyColumns.map(([schema, view, columns]) => [
+      JSON.stringify([schema, view]),
+      new Set(columns),
+    ]),
+  );
+  return ({ schema, name }: Relation) => byName.get(JSON.stringify([schema, name])) ?? noColumns;
+}
+
+const noColumns: ReadonlySet<string> = new Set();
 
 const jsonType = `export type Json =
   | string
@@ -62,11 +86,8 @@ const clientOptions: Member = {
   type: objectType([{ name: "PostgrestVersion", type: textType("13") }]),
 };
 
-interface Context {
-  readonly cache: SchemaCache;
+interface Context extends RelationContext, RoutineContext {
   readonly catalogue: TypeCatalogue;
-  readonly names: TypeNames;
-  readonly resultOf: ResultLookup;
 }
 
 function schemaType(schema: string, context: Context): string {
@@ -76,7 +97,7 @@ function schemaType(schema: string, context: Context): string {
     objectType(
       relations.filter(({ isView }) => isView === views).map((relation) => ({
         name: relation.name,
-        type: relationType(relation, cache, names),
+        type: relationType(relation, context),
         comment: relation.comment,
       })),
     );
@@ -87,7 +108,10 @@ function schemaType(schema: string, context: Context): string {
     .map(([, name, , , attributes]): Member => ({
       name,
       type: objectType(
-        attributes.map(([attribute, type]) => ({ name: attribute, type: `${names(type)} | null` })),
+        attributes.map(([attribute, type]) => ({
+          name: attribute,
+          type: `${names.of(type)} | null`,
+        })),
       ),
     }));
   return objectType([
@@ -100,9 +124,12 @@ function schemaType(schema: string, context: Context): string {
 }
 
 function routineMembers(schema: string, context: Context): readonly Member[] {
-  return context.cache.routineNames(schema).map((name) => {
+  const uncallable = context.rowFunctions.uncallable(schema);
+  const names = [...context.cache.routineNames(schema), ...uncallable.map(({ name }) => name)];
+  return [...new Set(names)].sort().map((name) => {
     const overloads = context.cache.routines({ schema, name });
+    const others = uncallable.filter((each) => each.name === name);
     const comment = overloads.at(-1)?.comment ?? null;
-    return { name, type: routineType(overloads, context), comment };
+    return { name, type: routineType(overloads, others, context), comment };
   });
 }

@@ -9,41 +9,80 @@ import type {
   Relation,
   SchemaCache,
 } from "../schema_cache/schema_cache.ts";
+import type { RowFunctions } from "./row_functions.ts";
 import type { TypeNames } from "./type_names.ts";
 import { type Member, objectType, textType, union } from "./type_text.ts";
 
-/** `Row`, `Insert`, `Update` and `Relationships` of a relation. */
-export function relationType(relation: Relation, cache: SchemaCache, names: TypeNames): string {
-  const { insertable, updatable, isView, columns } = relation;
-  const row = columns.map((column): Member => ({
-    name: column.name,
-    type: columnType(column, cache, names),
-    comment: column.comment,
-  }));
-  const written = columns.filter(({ generated }) => !generated);
-  const insert = written.map((column): Member => ({
-    name: column.name,
-    type: columnType(column, cache, names),
-    optional: column.nullable || column.default !== null,
-  }));
+/** What types of relations depend on. */
+export interface RelationContext {
+  readonly cache: SchemaCache;
+  readonly names: TypeNames;
+  readonly rowFunctions: RowFunctions;
+  /** Columns of a view that an INSERT or an UPDATE cannot assign. */
+  readonly readOnlyColumns: (view: Relation) => ReadonlySet<string>;
+}
+
+/** `Row`, `Insert`, `Update`, `Relationships` and `ComputedFields` of a relation. */
+export function relationType(relation: Relation, context: RelationContext): string {
+  const { insertable, updatable, isView } = relation;
+  const insert = insertMembers(relation, context);
   const update = insert.map((each): Member => ({ ...each, optional: true }));
   const members: readonly (Member | null)[] = [
-    { name: "Row", type: objectType(row) },
+    { name: "Row", type: objectType(rowMembers(relation, context)) },
     !isView || insertable ? { name: "Insert", type: objectType(insert) } : null,
     !isView || insertable || updatable ? { name: "Update", type: objectType(update) } : null,
-    { name: "Relationships", type: relationshipsType(relation, cache) },
+    { name: "Relationships", type: relationshipsType(relation, context.cache) },
+    computedFields(relation, context),
+    isView && updatable && !insertable ? noInsert : null,
   ];
-  const present = members.filter((each) => each !== null);
-  return objectType(isView && updatable && !insertable ? [...present, noInsert] : present);
+  return objectType(members.filter((each) => each !== null));
 }
 
 /** Clients know views that can be written and views that cannot, and nothing between. */
 const noInsert: Member = { name: "Insert", type: "Record<string, never>" };
 
-function columnType(column: Column, cache: SchemaCache, names: TypeNames): string {
+function rowMembers(relation: Relation, context: RelationContext): readonly Member[] {
+  const columns = relation.columns.map((column): Member => ({
+    name: column.name,
+    type: columnType(column, context),
+    comment: column.comment,
+  }));
+  return [...columns, ...computedMembers(relation, context)];
+}
+
+/** The function decides whether it returns NULL, so that it may. */
+function computedMembers(
+  relation: Relation,
+  { rowFunctions, names }: RelationContext,
+): readonly Member[] {
+  return rowFunctions.columnsOf(relation).map(({ name, result: [, , , type, columns] }): Member => {
+    const known = columns.length > 1
+      ? objectType(columns.map(([key, of]) => ({ name: key, type: names.of(of) })))
+      : names.of(type);
+    return { name, type: known === "unknown" ? known : `${known} | null` };
+  });
+}
+
+/** Names the members of `Row` that `*` leaves out. */
+function computedFields(relation: Relation, { rowFunctions }: RelationContext): Member | null {
+  const names = rowFunctions.columnsOf(relation).map(({ name }) => textType(name));
+  return names.length === 0 ? null : { name: "ComputedFields", type: union(names) };
+}
+
+function insertMembers(relation: Relation, context: RelationContext): readonly Member[] {
+  const readOnly = context.readOnlyColumns(relation);
+  return relation.columns.map((column): Member => {
+    const { name, generated, nullable } = column;
+    if (generated || readOnly.has(name)) return { name, type: "never", optional: true };
+    const optional = nullable || column.default !== null;
+    return { name, type: columnType(column, context), optional };
+  });
+}
+
+function columnType(column: Column, { cache, names }: RelationContext): string {
   const { declaredType, baseType, enumLabels, nullable } = column;
   const converted = cache.representation(declaredType, "json") !== undefined;
-  const type = converted ? "Json" : names(baseType);
+  const type = converted ? "Json" : names.of(baseType);
   const known = type === "unknown" && enumLabels.length > 0
     ? union(enumLabels.map((label) => textType(label)))
     : type;

@@ -4,12 +4,13 @@
  * @module
  */
 import type { TypeCatalogue } from "../schema_cache/queries/type_catalogue.ts";
-import type { Routine, SchemaCache } from "../schema_cache/schema_cache.ts";
+import type { QualifiedName, Routine, SchemaCache } from "../schema_cache/schema_cache.ts";
+import type { ResultFacts, RowFunction, RowFunctions } from "./row_functions.ts";
 import type { TypeNames } from "./type_names.ts";
 import { arrayType, type Member, objectType, textType, union } from "./type_text.ts";
 
 /** Gives the text of a function's result type and the columns of its OUT and TABLE parameters. */
-export type ResultLookup = (routine: Routine) => TypeCatalogue["results"][number] | undefined;
+export type ResultLookup = (routine: Routine) => ResultFacts | undefined;
 
 /** Makes the look-up. */
 export function resultLookup({ results }: TypeCatalogue): ResultLookup {
@@ -20,53 +21,106 @@ export function resultLookup({ results }: TypeCatalogue): ResultLookup {
     byKey.get(JSON.stringify([schema, name, parameters.map(({ type }) => type)]));
 }
 
-/** `Args` and `Returns`; a union over overloads. */
+/** What types of functions depend on. */
+export interface RoutineContext {
+  readonly cache: SchemaCache;
+  readonly names: TypeNames;
+  readonly resultOf: ResultLookup;
+  readonly rowFunctions: RowFunctions;
+}
+
+/**
+ * `Args`, `Returns` and `SetofOptions`; a union over overloads, and over the functions of the name
+ * that are not called but embedded or selected.
+ */
 export function routineType(
   overloads: readonly Routine[],
-  { cache, names, resultOf }: {
-    readonly cache: SchemaCache;
-    readonly names: TypeNames;
-    readonly resultOf: ResultLookup;
-  },
+  uncallable: readonly RowFunction[],
+  context: RoutineContext,
 ): string {
-  return union(overloads.map((routine) =>
-    objectType([
-      { name: "Args", type: argumentsType(routine, names) },
-      { name: "Returns", type: returnedType(routine, resultOf(routine), names) },
-      ...setofOptions(routine, cache),
-    ])
-  ));
+  return union([
+    ...overloads.map((routine) => callableType(routine, context)),
+    ...uncallable.map((each) => uncallableType(each, context)),
+  ]);
+}
+
+function callableType(routine: Routine, context: RoutineContext): string {
+  const { names, resultOf, rowFunctions } = context;
+  const result = resultOf(routine);
+  const row = result === undefined ? undefined : rowFunctions.of(result);
+  const options = setofOptions(routine, result, row, context);
+  return objectType([
+    { name: "Args", type: argumentsType(routine, names) },
+    { name: "Returns", type: returnedType(routine, result, options !== null, names) },
+    ...(options === null ? [] : [options]),
+  ]);
+}
+
+/**
+ * A function that a call does not find, as its parameter has no name. Clients look it up to embed
+ * what it returns, and to leave it out of `*`.
+ */
+function uncallableType(row: RowFunction, { names }: RoutineContext): string {
+  const { schema, name, origin, relationship, result: [, , , , , isSet] } = row;
+  const isEmbeddable = relationship !== null && relationship.foreign.schema === schema;
+  const what = relationship === null ? "column" : "relationship";
+  const reason = `${name} is a computed ${what} of ${origin.name} and cannot be called`;
+  return objectType([
+    { name: "Args", type: objectType([{ name: "", type: names.row(origin) }]) },
+    { name: "Returns", type: `{ error: true } & ${textType(reason)}` },
+    ...(isEmbeddable
+      ? [setofMember(origin.name, relationship.foreign, { isToOne: relationship.toOne, isSet })]
+      : []),
+  ]);
 }
 
 /** PostgreSQL takes NULL for any argument. */
 function argumentsType({ parameters }: Routine, names: TypeNames): string {
   const members = parameters.map(({ name, type, required }): Member => {
-    const known = names(type);
+    const known = names.of(type);
     return { name, type: known === "unknown" ? known : `${known} | null`, optional: !required };
   });
   return objectType(members, "never");
 }
 
+/** Clients make a list themselves of a set that `SetofOptions` says has one row. */
 function returnedType(
   { returns }: Routine,
-  result: ReturnType<ResultLookup>,
+  result: ResultFacts | undefined,
+  hasOptions: boolean,
   names: TypeNames,
 ): string {
-  const [, , , type = "record", columns = []] = result ?? [];
+  const [, , , type = "record", columns = [], , isToOne = false] = result ?? [];
   const one = columns.length > 1 || columns.length === 1 && returns.composite
-    ? objectType(columns.map(([name, column]) => ({ name, type: names(column) })))
-    : names(type);
-  return returns.set ? arrayType(one) : one;
+    ? objectType(columns.map(([name, column]) => ({ name, type: names.of(column) })))
+    : names.of(type);
+  return returns.set && !(hasOptions && isToOne) ? arrayType(one) : one;
 }
 
-/** What clients need to embed in the result of a function that returns rows of a relation. */
-function setofOptions({ returns: { relation, set } }: Routine, cache: SchemaCache): Member[] {
-  if (relation === null || cache.relation(relation) === undefined) return [];
+/** What clients need to embed a function, or to embed in its result, when it returns a relation's rows. */
+function setofOptions(
+  { schema, returns: { relation, set } }: Routine,
+  result: ResultFacts | undefined,
+  row: RowFunction | undefined,
+  { cache }: RoutineContext,
+): Member | null {
+  if (relation === null || relation.schema !== schema || cache.relation(relation) === undefined) {
+    return null;
+  }
+  const isToOne = result?.[6] ?? !set;
+  return setofMember(row?.origin.name ?? "*", relation, { isToOne, isSet: set });
+}
+
+function setofMember(
+  from: string,
+  { name }: QualifiedName,
+  { isToOne, isSet }: { readonly isToOne: boolean; readonly isSet: boolean },
+): Member {
   const type = objectType([
-    { name: "from", type: textType("*") },
-    { name: "to", type: textType(relation.name) },
-    { name: "isOneToOne", type: String(!set) },
-    { name: "isSetofReturn", type: String(set) },
+    { name: "from", type: textType(from) },
+    { name: "to", type: textType(name) },
+    { name: "isOneToOne", type: String(isToOne) },
+    { name: "isSetofReturn", type: String(isSet) },
   ]);
-  return [{ name: "SetofOptions", type }];
+  return { name: "SetofOptions", type };
 }

@@ -4,10 +4,17 @@
  * @module
  */
 import type { TypeCatalogue } from "../schema_cache/queries/type_catalogue.ts";
+import type { QualifiedName, Relation, SchemaCache } from "../schema_cache/schema_cache.ts";
+import type { RowFunctions } from "./row_functions.ts";
 import { arrayType, textType, union } from "./type_text.ts";
 
-/** Gives the TypeScript type of a PostgreSQL type by its `format_type` text. */
-export type TypeNames = (type: string) => string;
+/** TypeScript types of PostgreSQL's. */
+export interface TypeNames {
+  /** The type of a value, by the `format_type` text of its type. */
+  readonly of: (type: string) => string;
+  /** The `Row` of an exposed relation, which has its computed columns, too. */
+  readonly row: (relation: QualifiedName) => string;
+}
 
 /** Types that JSON does not show as strings. */
 const known: ReadonlyMap<string, string> = new Map([
@@ -27,12 +34,13 @@ const known: ReadonlyMap<string, string> = new Map([
 /** Pseudo-types, and types of extensions or of schemas that are not exposed: nothing is known. */
 const unknown = "unknown";
 
-/** Makes the look-up. `isView` tells views from tables. */
+/** Makes the look-up. */
 export function typeNames(
   { enums, composites, domains }: TypeCatalogue,
-  { schemas, isView }: {
+  { schemas, cache, rowFunctions }: {
     readonly schemas: readonly string[];
-    readonly isView: (schema: string, name: string) => boolean | undefined;
+    readonly cache: SchemaCache;
+    readonly rowFunctions: RowFunctions;
   },
 ): TypeNames {
   const exposed = new Set(schemas);
@@ -44,9 +52,13 @@ export function typeNames(
     types.set(text, type);
   }
   for (const [schema, name, text, isRelation] of composites) {
-    const view = isView(schema, name);
+    const relation = cache.relation({ schema, name });
     if (!isRelation) types.set(text, member(schema, "CompositeTypes", name));
-    else if (view !== undefined) types.set(text, rowOf(schema, view, name));
+    else if (relation !== undefined) {
+      const computed = rowFunctions.columnsOf(relation).map((each) => textType(each.name));
+      const row = rowOf(relation);
+      types.set(text, computed.length === 0 ? row : `Omit<${row}, ${union(computed)}>`);
+    }
   }
   const bases = new Map(domains);
   const nameOf = (type: string): string => {
@@ -55,13 +67,16 @@ export function typeNames(
     if (base !== undefined) return nameOf(base.replace(/\([^)]*\)/, ""));
     return types.get(type) ?? (type.includes(".") || type.startsWith("any") ? unknown : "string");
   };
-  return nameOf;
+  return {
+    of: nameOf,
+    row: (name) => rowOf(cache.relation(name)!),
+  };
 }
 
 function member(schema: string, kind: string, name: string): string {
   return `Database[${textType(schema)}]["${kind}"][${textType(name)}]`;
 }
 
-function rowOf(schema: string, isView: boolean, name: string): string {
+function rowOf({ schema, isView, name }: Relation): string {
   return `${member(schema, isView ? "Views" : "Tables", name)}["Row"]`;
 }

@@ -33,6 +33,15 @@ export interface TypeCatalogue {
     type: string,
     /** Columns of OUT, INOUT and TABLE parameters. */
     columns: readonly TypedName[],
+    isSet: boolean,
+    /** One row at most: no set, or a set that is declared with `ROWS 1`. */
+    isToOne: boolean,
+  ])[];
+  /** Columns of views that an INSERT or an UPDATE cannot assign. */
+  readonly readOnlyColumns: readonly (readonly [
+    schema: string,
+    view: string,
+    columns: readonly string[],
   ])[];
 }
 
@@ -79,9 +88,22 @@ select json_build_object(
         from unnest(p.proallargtypes, p.proargnames, p.proargmodes)
           with ordinality a (type, name, mode, place)
         where a.mode in ('o', 'b', 't')
-      )
+      ),
+      p.proretset, not p.proretset or p.prorows = 1
     ) order by n.nspname, p.proname, p.oid)
     from pg_proc p join pg_namespace n on n.oid = p.pronamespace
     where n.oid = any ($1::regnamespace[]) and p.prokind = 'f'
+  ), '[]'),
+  'readOnlyColumns', coalesce((
+    select json_agg(json_build_array(v.nspname, v.relname, v.columns))
+    from (
+      select n.nspname, c.relname, json_agg(a.attname order by a.attnum) as columns
+      from pg_class c join pg_namespace n on n.oid = c.relnamespace
+        join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+      where n.oid = any ($1::regnamespace[]) and c.relkind = 'v'
+        and pg_relation_is_updatable(c.oid, true) & 28 = 28
+        and not pg_column_is_updatable(c.oid, a.attnum, true)
+      group by n.nspname, c.relname
+    ) v
   ), '[]')
 )::text`;
