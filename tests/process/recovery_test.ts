@@ -190,10 +190,7 @@ Deno.test("with a listener a loss is noticed without a request", async () => {
   await eventually("readiness", async () => await ready() === 200);
   const after = service.stderr.all.length;
   await server.halt("immediate");
-  await service.stderr.waitFor(/Failed listening for database notifications/, {
-    after,
-    seconds: 2,
-  });
+  await service.stderr.waitFor(/Failed listening for database notifications/, { after });
   strictEqual(await ready(), 503);
   await service.stderr.waitFor(
     /Retrying listening for database notifications in 2 seconds\.\.\.$/,
@@ -210,7 +207,7 @@ Deno.test("with a listener a loss is noticed without a request", async () => {
     hint: null,
     message: "Database connection error.",
   }]);
-  match(response.headers.get("Retry-After")!, /^[12]$/);
+  match(response.headers.get("Retry-After")!, /^([1-9]|[12]\d|3[0-2])$/);
   await server.resume();
   strictEqual(await statusOf(service, "GET /items"), 200);
   await service.stderr.waitFor(/Listener connected/, { after });
