@@ -29,7 +29,10 @@ export interface Socket {
 /** The parts of `pg.Client` that are used; some of them are not in its published types. */
 export interface Client {
   connect(): Promise<unknown>;
-  query(text: string): Promise<{ readonly rows: readonly Readonly<Record<string, unknown>>[] }>;
+  query(
+    text: string,
+    values?: readonly string[],
+  ): Promise<{ readonly rows: readonly Readonly<Record<string, unknown>>[] }>;
   end(): Promise<void>;
   on(event: "error", listener: (error: Error) => void): this;
   on(event: "end", listener: () => void): this;

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { compile, ident, literal, quoteIdent, sql } from "../sql/fragment.ts";
+import { quoteIdent } from "../sql/fragment.ts";
 import { type Client, clients } from "./connect.ts";
 import type { Subscription, SubscriptionEvents } from "./database.ts";
 import { connectToFirst } from "./hosts.ts";
@@ -54,7 +54,7 @@ export async function notify(
 ): Promise<void> {
   const client = await connectToFirst({ servers, order, session: "read-write" }, clients);
   try {
-    await client.query(compile(sql`notify ${ident(channel)}, ${literal(payload)}`).text);
+    await client.query("select pg_catalog.pg_notify($1, $2)", [channel, payload]);
   } finally {
     await end(client);
   }
