@@ -9,6 +9,7 @@ import { quotable, quotableList } from "../errors/quoting.ts";
 import type { ErrorTexts } from "../errors/service_error.ts";
 import type { AccessMode, IsolationLevel } from "../database/database.ts";
 import type { ParamValue } from "../sql/fragment.ts";
+import { formToJson } from "../request/form.ts";
 import type { ApiRequest, Payload } from "../request/api_request.ts";
 import type {
   Parameter,
@@ -239,7 +240,7 @@ function valuesOf(
   return variadic ? all : all.slice(-1);
 }
 
-/** The body as one value; null where there is none, or it is a form, whose fields are the values. */
+/** The body as one value, where a form is a JSON object; null where there is none. */
 function wholeBody(payload: Payload | null): Uint8Array | null {
   switch (payload?.kind) {
     case "json":
@@ -247,6 +248,7 @@ function wholeBody(payload: Payload | null): Uint8Array | null {
     case "raw":
       return payload.bytes;
     case "form":
+      return payload.fields.length === 0 ? null : bytesOf(formToJson(payload.fields));
     case undefined:
       return null;
     default:

@@ -47,9 +47,8 @@ function valueArgument({ parameter, values }: ArgumentValue): Sql {
   return sql`${naming(parameter)}${param(value)}::${catalogueSql(parameter.callType)}`;
 }
 
-/** `"a" := ` or `variadic "a" := `; nothing for the single unnamed parameter. */
+/** `"a" := ` or `variadic "a" := ` */
 function naming({ name, variadic }: Parameter): Sql {
-  if (name === "") return empty;
   return sql`${variadic ? sql`variadic ` : empty}${ident(name)} := `;
 }
 
