@@ -16,8 +16,7 @@ import {
 } from "./bare_connection.ts";
 import type { LoadCase } from "./load_case.ts";
 import { anonymousRole, userRole } from "./fixture.ts";
-import type { LoadFigures } from "./measure.ts";
-import { processTime } from "./process_time.ts";
+import { type LoadFigures, startUsage } from "./measure.ts";
 import { type Draw, drawAtRandom, fillTemplate } from "./template.ts";
 
 /** The settings of a request's transaction. */
@@ -120,16 +119,18 @@ async function measureFloor(
   },
   { postmaster, inFlight, seconds }: FloorOptions,
 ): Promise<LoadFigures> {
-  const before = await processTime(postmaster);
+  const usage = await startUsage(postmaster);
   const began = performance.now();
   let turn = 0;
   const next = () =>
     performance.now() - began > seconds * 1000 ? null : transactions[turn++ % variety]!;
   const count = await connection.pipeline(next, inFlight);
   const elapsed = performance.now() - began;
+  const { postgresCpu, otherLoad } = await usage.used();
   return {
     perSecond: count / elapsed * 1000,
-    postgresCpu: (await processTime(postmaster) - before) / count,
+    postgresCpu: postgresCpu / count,
+    otherLoad,
     p50: NaN,
     p99: NaN,
     cpu: NaN,

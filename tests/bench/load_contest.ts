@@ -73,7 +73,7 @@ async function contestLoad(
     rounds,
     seconds,
     warmUp: Math.max(3, Math.ceil(seconds / 3)),
-    highest: ["failed", "peakMemory"],
+    highest: ["failed", "peakMemory", "otherLoad"],
     before: reset,
     progress: (name, { perSecond }) =>
       progress(`${each.name}, ${name}: ${Math.round(perSecond)} requests/s`),

@@ -4,7 +4,7 @@
  * @module
  */
 import { memoryOf, resetPeak } from "../support/process_memory.ts";
-import { processTime } from "./process_time.ts";
+import { machineTime, processTime } from "./process_time.ts";
 import type { BenchServer } from "./servers.ts";
 import { type LoadRequest, type LoadResult, runWrk } from "./wrk.ts";
 
@@ -19,6 +19,8 @@ export type LoadField =
   | "postgresCpu"
   /** Resident memory at its highest, in megabytes. */
   | "peakMemory"
+  /** Share of the processors that other processes used, from 0 to 1. */
+  | "otherLoad"
   /** Answers that were not what they should be, or did not come. */
   | "failed";
 
@@ -44,9 +46,11 @@ const longest = 60;
 export async function measureLoad(request: LoadRequest, options: RunOptions): Promise<LoadFigures> {
   const { server, postmaster, connections, seconds } = options;
   await resetPeak(server.pid);
-  const before = await usedTimes(server.pid, postmaster);
+  const usage = await startUsage(postmaster);
+  const before = await processTime(server.pid);
   const result = await runWrk(request, { origin: server.origin, connections, seconds });
-  const after = await usedTimes(server.pid, postmaster);
+  const after = await processTime(server.pid);
+  const { postgresCpu, otherLoad } = await usage.used();
   if (result.requests < connections) {
     if (seconds < longest) return await measureLoad(request, { ...options, seconds: 4 * seconds });
     throw new Error(
@@ -55,8 +59,9 @@ export async function measureLoad(request: LoadRequest, options: RunOptions): Pr
   }
   return {
     ...loadFigures(result),
-    cpu: (after.server - before.server) / result.requests,
-    postgresCpu: (after.postgres - before.postgres) / result.requests,
+    cpu: (after - before) / result.requests,
+    postgresCpu: postgresCpu / result.requests,
+    otherLoad,
     peakMemory: await memoryOf(server.pid, "VmHWM") / 1_000_000,
   };
 }
@@ -65,8 +70,31 @@ function loadFigures({ perSecond, p50, p99, refused, broken }: LoadResult) {
   return { perSecond, p50, p99, failed: refused + broken };
 }
 
-async function usedTimes(server: number, postmaster: number) {
-  return { server: await processTime(server), postgres: await processTime(postmaster) };
+/** What the processors did since a moment. */
+export interface Usage {
+  used(): Promise<{
+    /** Processor time of PostgreSQL, in microseconds. */
+    readonly postgresCpu: number;
+    readonly otherLoad: number;
+  }>;
+}
+
+/** Starts to count. All but PostgreSQL descends from this process. */
+export async function startUsage(postmaster: number): Promise<Usage> {
+  const times = async () => {
+    const [postgres, own] = [await processTime(postmaster), await processTime(Deno.pid)];
+    return { postgres, own, machine: await machineTime(), now: performance.now() };
+  };
+  const before = await times();
+  return {
+    used: async () => {
+      const after = await times();
+      const postgresCpu = after.postgres - before.postgres;
+      const others = after.machine - before.machine - (after.own - before.own) - postgresCpu;
+      const capacity = (after.now - before.now) * 1000 * navigator.hardwareConcurrency;
+      return { postgresCpu, otherLoad: Math.max(0, others / capacity) };
+    },
+  };
 }
 
 /** Process of the PostgreSQL server whose files are in a folder. */

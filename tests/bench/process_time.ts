@@ -53,6 +53,18 @@ export function nanoseconds({ own, ended }: ProcessStat, threads: readonly numbe
   return Math.max(own * nanosecondsPerTick, sum) + ended * nanosecondsPerTick;
 }
 
+/** Microseconds that all processors have worked so far, for whatever process. */
+export async function machineTime(): Promise<number> {
+  return parseMachine(await Deno.readTextFile("/proc/stat")) * nanosecondsPerTick / 1000;
+}
+
+/** Ticks of work in the first line of `/proc/stat`. */
+export function parseMachine(text: string): number {
+  const [user, nice, system, _idle, _waiting, interrupts, softInterrupts] = text
+    .split("\n", 1)[0]!.split(/ +/).slice(1).map(Number);
+  return user! + nice! + system! + interrupts! + softInterrupts!;
+}
+
 async function allStats(): Promise<readonly ProcessStat[]> {
   const entries = await Array.fromAsync(Deno.readDir("/proc"));
   const stats = entries.filter(({ name }) => /^\d+$/.test(name)).map(({ name }) =>

@@ -23,6 +23,7 @@ export function resultTables({ loads, large }: Results): string {
   return [
     loads.length === 0 ? "" : loadTable(loads),
     failureLines(loads),
+    otherLoadLine(loads),
     large.length === 0 ? "" : largeTable(large),
   ].filter((part) => part !== "").join("\n\n");
 }
@@ -45,6 +46,19 @@ function failureLines(loads: readonly LoadStanding[]): string {
       .map(([server, figures]) => `${name}, ${server}: ${shown(figures!.failed)} answers failed`)
   );
   return lines.join("\n");
+}
+
+/** A load above this, which is a share of the processors, changes figures visibly. */
+const maxOtherLoad = 0.05;
+
+function otherLoadLine(loads: readonly LoadStanding[]): string {
+  const shares = loads.flatMap(({ service, peer, floor }) =>
+    [service, peer, floor].map((figures) => figures?.otherLoad ?? 0)
+  );
+  const most = Math.max(0, ...shares);
+  return most <= maxOtherLoad
+    ? ""
+    : `other processes used up to ${Math.round(most * 100)} % of the processors: rates are too low`;
 }
 
 /** How the service compares with the peer and with the floor; null where one was not measured. */

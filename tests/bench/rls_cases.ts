@@ -63,7 +63,8 @@ function derivedRows(users: readonly User[]): readonly LoadCase[] {
       request: { line: "GET /rpc/recent_documents?most=20", users },
       status: 200,
       floor: {
-        text: `select coalesce(json_agg(document), '[]') from recent_documents($1) document`,
+        text: `select coalesce(json_agg(document), '[]')
+          from (select * from recent_documents($1)) document`,
         params: ["20"],
       },
     },

@@ -1,6 +1,7 @@
 import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
 import {
   nanoseconds,
+  parseMachine,
   parseStat,
   type ProcessStat,
   processTime,
@@ -26,6 +27,13 @@ Deno.test("treeOf gives a process and its descendants", () => {
   const stats = [stat(1, 0), stat(2, 1), stat(3, 2), stat(4, 1), stat(5, 4), stat(6, 5)];
   deepStrictEqual(treeOf(4, stats).map(({ pid }) => pid), [4, 5, 6]);
   deepStrictEqual(treeOf(9, stats), []);
+});
+
+Deno.test("parseMachine() sums all but idle, waiting and stolen time", () => {
+  strictEqual(
+    parseMachine("cpu  1 20 300 9 9 4000 50000 9 9 9\ncpu0 7 7 7 7 7 7 7 7 7 7\n"),
+    54321,
+  );
 });
 
 const times: readonly (readonly [what: string, threads: readonly number[], nanoseconds: number])[] =

@@ -10,6 +10,7 @@ const base: LoadFigures = {
   cpu: 100,
   postgresCpu: 50,
   peakMemory: 120,
+  otherLoad: 0.05,
   failed: 0,
 };
 
@@ -106,6 +107,14 @@ c, service: 3 answers failed
 | big                                  | 500 |           400 |     50 |               300 |        90 |
 | – its statement on a bare connection | 500 |           400 |      – |               300 |         – |
 `.trim(),
+  );
+});
+
+Deno.test("resultTables() warns when other processes used the processors", () => {
+  const loads = [standing("c"), standing("d", { floor: { ...base, otherLoad: 0.345 } })];
+  strictEqual(
+    resultTables({ loads, large: [] }).split("\n").at(-1),
+    "other processes used up to 35 % of the processors: rates are too low",
   );
 });
 
