@@ -6,8 +6,8 @@
  */
 import { AuthSettingError } from "./auth/setting_error.ts";
 import type { RoleDefaultsByRole } from "./config/in_database.ts";
-import { type DatabaseValues, keepFixed } from "./config/load.ts";
-import type { Config } from "./config/options.ts";
+import { changedFixed, type DatabaseValues, keepFixed } from "./config/load.ts";
+import type { Config, OptionKey } from "./config/options.ts";
 import { type ConfigSource, noValues } from "./config/source.ts";
 import type { Database } from "./database/database.ts";
 import { isLoss } from "./database/failure.ts";
@@ -328,16 +328,19 @@ export class Service {
     const { values, roles } = known.dbConfig
       ? { values: await this.#questions.values(known), roles: await this.#questions.roles(version) }
       : { values: noValues, roles: new Map() };
-    const config = keepFixed(source.configure(values), this.#first);
+    const current = source.configure(values);
+    const config = keepFixed(current, this.#first);
     const auth = await preparedAuth(config, this.#snapshot, { source, values });
-    return { reading, config, values, roles, auth };
+    const unapplied = changedFixed(current, this.#first);
+    return { reading, config, values, roles, auth, unapplied };
   }
 
-  #configured({ reading, config, values, roles, auth }: ReadConfiguration): void {
+  #configured({ reading, config, values, roles, auth, unapplied }: ReadConfiguration): void {
     if (reading !== this.#readings) return;
     this.#values = values;
     this.#snapshot = { ...this.#snapshot, config, auth, roles };
     this.observe({ kind: "config-reloaded" });
+    for (const key of unapplied) this.#observeFinding({ kind: "restart-needed", key });
     this.#warn();
     this.#watch();
     this.#configureListener();
@@ -373,7 +376,7 @@ export class Service {
         : new NotificationProbe({ notify, makeNonce: randomNonce, schedule }),
       onAsked: (what) => void (what === "schema" ? this.reloadSchema() : this.reloadConfig()),
       onMissed: () => void this.reloadSchema(),
-      onLost: (channel) => this.#lostNotifications(channel),
+      onLost: (channel) => this.#observeFinding({ kind: "notifications-lost", channel }),
       isRetried: (reason) => !this.#failures.isListenerEnd(reason),
       onBrokenQueue: () => this.#questions.readQueue(),
       observe: this.observe,
@@ -382,10 +385,10 @@ export class Service {
     });
   }
 
-  #lostNotifications(channel: string): void {
+  /** Reports a finding as far as the dialect logs findings. */
+  #observeFinding(finding: Observation): void {
     const { logLevel } = this.#snapshot.config;
-    if (!isLogged(this.dialect.findingSeverity, logLevel)) return;
-    this.observe({ kind: "notifications-lost", channel });
+    if (isLogged(this.dialect.findingSeverity, logLevel)) this.observe(finding);
   }
 
   #configureListener(): void {
@@ -407,6 +410,8 @@ export class Service {
 interface ReadConfiguration extends Pick<Snapshot, "config" | "auth" | "roles"> {
   readonly reading: number;
   readonly values: DatabaseValues;
+  /** Changed options that only a restart applies. */
+  readonly unapplied: readonly OptionKey[];
 }
 
 /** Prepares what is said about tokens; what is unusable there is told with its place. */

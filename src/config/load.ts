@@ -97,6 +97,21 @@ export function keepFixed(config: Config, first: Config): Config {
   return { ...config, ...Object.fromEntries(fixed.map((field) => [field, first[field]])) };
 }
 
+/**
+ * Returns the options that a restart would change: those that are not reloadable and have another
+ * value than at the start. An option that only follows another one is left out.
+ */
+export function changedFixed(config: Config, first: Config): readonly OptionKey[] {
+  const differs = (key: OptionKey) => config[camelCase(key)] !== first[camelCase(key)];
+  const follows = (key: OptionKey, other: OptionKey) =>
+    config[camelCase(key)] === config[camelCase(other)] &&
+    first[camelCase(key)] === first[camelCase(other)];
+  return rows
+    .filter(([key, { reloadable }]) => !reloadable && differs(key))
+    .filter(([key, { default: fallback }]) => !isSameAs(fallback) || !follows(key, fallback.sameAs))
+    .map(([key]) => key);
+}
+
 interface Loader extends ConfigSources {
   readonly dialect: Dialect;
   readonly entries: FileEntries;

@@ -84,6 +84,7 @@ const texts: {
   "config-reloaded": () => "Config reloaded",
   "config-reload-failed": ({ message }) =>
     `Failed reloading config: Error in config ${redact(message)}`,
+  "restart-needed": ({ key }) => `${key} has changed: takes effect after a restart`,
   "database-config-failed": ({ what, error }) =>
     what === "roles"
       ? `Failed to query the role settings. ${json(error)}`

@@ -138,6 +138,8 @@ export type Observation =
   | { readonly kind: "config-reloaded" }
   /** `message` is that of a `ConfigError`. */
   | { readonly kind: "config-reload-failed"; readonly message: string }
+  /** An option that is not reloadable has another value than at the start. */
+  | { readonly kind: "restart-needed"; readonly key: string }
   /** The database could not be asked for what it says of the configuration or of the roles. */
   | {
     readonly kind: "database-config-failed";
@@ -208,6 +210,7 @@ export const severities: Readonly<Record<Diagnostic["kind"], LogLevel>> = {
   "jwt-cache-evicted": "debug",
   "config-reloaded": "crit",
   "config-reload-failed": "crit",
+  "restart-needed": "crit",
   "database-config-failed": "crit",
   "old-role-path": "crit",
   "embedded-starting": "crit",

@@ -49,6 +49,17 @@ Deno.test("SIGUSR2 reads the file and the files that it names again", async (t) 
       strictEqual(await rows(), 1);
     });
 
+    await t.step("a changed option that only a restart applies is named", async () => {
+      const restarts = () => service.stderr.all.filter((line) => line.includes("restart"));
+      deepStrictEqual(restarts(), []);
+      await write("db-pool = 5\ndb-max-rows = 1\n");
+      const after = service.stderr.all.length;
+      service.signal("SIGUSR2");
+      const line = await service.stderr.waitFor(/restart/, { after });
+      match(line, /: db-pool has changed: takes effect after a restart$/);
+      strictEqual(restarts().length, 1);
+    });
+
     await t.step("the secret's file is read again", async () => {
       await write("");
       deepStrictEqual([await as(testSecret), await as(other)], [200, 401]);

@@ -1,5 +1,5 @@
 import { deepStrictEqual, match, strictEqual, throws } from "node:assert/strict";
-import { keepFixed, loadConfig } from "../../../src/config/load.ts";
+import { changedFixed, keepFixed, loadConfig } from "../../../src/config/load.ts";
 import { type Config, isOfDialect, rows } from "../../../src/config/options.ts";
 import { dumpConfig } from "../../../src/config/print.ts";
 import { dialects, pgrstDialect, svcDialect } from "../../../src/dialect.ts";
@@ -306,3 +306,27 @@ Deno.test("keepFixed takes over what a start alone applies", () => {
   });
   strictEqual(keepFixed(first, next).dialect, svcDialect);
 });
+
+const needed = 'db-uri = "pglite://memory"\ndb-schemas = "x"\n';
+
+const changes: readonly [string, string, string, readonly string[]][] = [
+  ["nothing", "db-pool = 3", "db-pool = 3", []],
+  ["reloadable options", "db-max-rows = 1", "db-max-rows = 2", []],
+  ["a value", "db-pool = 3", "db-pool = 4", ["db-pool"]],
+  ["a value that is gone", "server-port = 3001", "", ["server-port"]],
+  ["an option and what follows it", "", 'server-host = "::1"', ["server-host"]],
+  [
+    "a host that was the same as another",
+    'server-host = "::1"',
+    'server-host = "::1"\nadmin-server-host = "127.0.0.1"',
+    ["admin-server-host"],
+  ],
+  ["the dialect", "", 'dialect = "pgrst"', ["dialect", "server-host"]],
+];
+
+for (const [name, before, after, keys] of changes) {
+  Deno.test(`changedFixed() names what a restart would apply: ${name}`, () => {
+    const [first, next] = [before, after].map((lines) => load(needed + lines));
+    deepStrictEqual(changedFixed(next!, first!), keys);
+  });
+}

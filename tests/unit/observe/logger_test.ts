@@ -195,6 +195,11 @@ const events: {
     "crit",
     "Failed reloading config: Error in config svc.conf:3: db-pool: expected a number",
   ],
+  "restart-needed": [
+    { kind: "restart-needed", key: "server-port" },
+    "crit",
+    "server-port has changed: takes effect after a restart",
+  ],
   "database-config-failed": [
     {
       kind: "database-config-failed",
