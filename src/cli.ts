@@ -118,31 +118,43 @@ Every option of the file can be set by an environment variable: db-uri by ${svcD
 `;
 }
 
-/** Where a running service is asked whether it is ready, or why it cannot be asked. */
+/** How a running service is asked whether it is ready, or why it cannot be asked. */
 export type ReadyCheck =
-  | { readonly kind: "url"; readonly url: string }
+  /** The URLs to try in this order until one answers; at least one. */
+  | { readonly kind: "urls"; readonly urls: readonly string[] }
   | { readonly kind: "problem"; readonly message: string };
 
-const anyHost: ReadonlySet<string> = new Set(["*", "*4", "!4", "*6", "!6"]);
+/** The loopback addresses of the special hosts, in the order in which a server prefers them. */
+const loopbackAddresses: ReadonlyMap<string, readonly string[]> = new Map([
+  ["*", ["127.0.0.1", "::1"]],
+  ["*4", ["127.0.0.1", "::1"]],
+  ["!4", ["127.0.0.1"]],
+  ["*6", ["::1", "127.0.0.1"]],
+  ["!6", ["::1"]],
+]);
 
-/** Says what `--ready` asks. */
+/** Returns what `--ready` asks. */
 export function readyCheck(
-  { adminServerHost: host, adminServerPort: port }: Pick<
+  { adminServerHost: host, adminServerPort: port, dialect }: Pick<
     Config,
-    "adminServerHost" | "adminServerPort"
+    "adminServerHost" | "adminServerPort" | "dialect"
   >,
 ): ReadyCheck {
   if (port === null) {
     return problem("Admin server is not running. Please check admin-server-port config.");
   }
-  if (anyHost.has(host)) {
+  const loopback = loopbackAddresses.get(host);
+  if (loopback !== undefined && dialect.readyOnWildcard === "error") {
     return problem(
       `The \`--ready\` flag cannot be used when server-host is configured as "${host}". ` +
         'Please update your server-host config to "localhost".',
     );
   }
-  const url = `http://${host.includes(":") ? `[${host}]` : host}:${port}/ready`;
-  return URL.canParse(url) ? { kind: "url", url } : problem(`invalid url - ${url}`);
+  const urls = (loopback ?? [host]).map((address) =>
+    `http://${address.includes(":") ? `[${address}]` : address}:${port}/ready`
+  );
+  const invalid = urls.find((url) => !URL.canParse(url));
+  return invalid === undefined ? { kind: "urls", urls } : problem(`invalid url - ${invalid}`);
 }
 
 function problem(message: string): ReadyCheck {

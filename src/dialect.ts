@@ -73,6 +73,8 @@ export interface Dialect {
   readonly missingTrace: "nothing" | "empty";
   /** Status of the admin server's checks while the API is not served. */
   readonly notServingStatus: 500 | 503;
+  /** `--ready` where the admin server binds to all addresses: asks the loopback ones, or fails. */
+  readonly readyOnWildcard: "loopback" | "error";
   /** The lowest level that logs what is wrong with the surroundings of the service. */
   readonly findingSeverity: LogLevel;
   /** Whether the admin server shows the configuration. */
@@ -123,6 +125,7 @@ export const svcDialect: Dialect = {
   retryAfter: "seconds",
   missingTrace: "nothing",
   notServingStatus: 503,
+  readyOnWildcard: "loopback",
   findingSeverity: "crit",
   configPage: "shown",
   schemaCachePage: "guarded",
@@ -175,6 +178,7 @@ export const pgrstDialect: Dialect = {
   retryAfter: "zero",
   missingTrace: "empty",
   notServingStatus: 500,
+  readyOnWildcard: "error",
   findingSeverity: "warn",
   configPage: "absent",
   schemaCachePage: "open",

@@ -97,11 +97,22 @@ async function printTypes(service: Service): Promise<void> {
 async function askReady(config: Config): Promise<number> {
   const check = readyCheck(config);
   if (check.kind === "problem") return verdict({ ready: false, message: check.message });
-  const status = await fetch(check.url, { redirect: "manual" }).then(
-    async (response) => (await response.body?.cancel(), response.status),
-    () => null,
-  );
-  return verdict(readyVerdict(check.url, status));
+  for (const url of check.urls) {
+    const status = await statusOf(url);
+    if (status !== null) return verdict(readyVerdict(url, status));
+  }
+  return verdict(readyVerdict(check.urls[0]!, null));
+}
+
+/** Resolves with the status of the response, or with null when there is none. */
+async function statusOf(url: string): Promise<number | null> {
+  try {
+    const response = await fetch(url, { redirect: "manual" });
+    await response.body?.cancel();
+    return response.status;
+  } catch {
+    return null;
+  }
 }
 
 function verdict({ ready, message }: ReturnType<typeof readyVerdict>): number {

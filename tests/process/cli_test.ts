@@ -166,6 +166,23 @@ Deno.test("--ready asks the admin server of the configuration", async () => {
   });
 });
 
+Deno.test("--ready asks a loopback address when the admin server binds to all", async (t) => {
+  const port = freePort();
+  const env = {
+    SVC_DB_URI: "pglite://memory",
+    SVC_DB_SCHEMAS: "api",
+    SVC_ADMIN_SERVER_PORT: `${port}`,
+  };
+  const hosts = [["127.0.0.1", "127.0.0.1"], ["::1", "[::1]"]] as const;
+  for (const [hostname, address] of hosts) {
+    await t.step(hostname, async () => {
+      await using _ = Deno.serve({ hostname, port, onListen: () => {} }, () => new Response(null));
+      const stdout = `OK: http://${address}:${port}/ready\n`;
+      deepStrictEqual(await svc(["--ready"], { env }), { code: 0, stdout, stderr: "" });
+    });
+  }
+});
+
 /** What the dump of each example says beside the defaults. */
 const examples: Readonly<Record<string, readonly string[]>> = {
   todos: [

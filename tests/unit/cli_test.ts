@@ -9,6 +9,7 @@ import {
   usage,
   versionText,
 } from "../../src/cli.ts";
+import { pgrstDialect, svcDialect } from "../../src/dialect.ts";
 import { version } from "../../src/version.ts";
 
 const commands: readonly (readonly [argv: readonly string[], command: Command])[] = [
@@ -79,28 +80,44 @@ const special = (host: string) =>
   `ERROR: The \`--ready\` flag cannot be used when server-host is configured as "${host}". ` +
   'Please update your server-host config to "localhost".';
 
-const checks: readonly (readonly [host: string, port: number | null, check: ReadyCheck])[] = [
-  ["127.0.0.1", 3001, { kind: "url", url: "http://127.0.0.1:3001/ready" }],
-  ["localhost", 1, { kind: "url", url: "http://localhost:1/ready" }],
-  ["::1", 3001, { kind: "url", url: "http://[::1]:3001/ready" }],
-  ["*4", null, {
-    kind: "problem",
-    message: "ERROR: Admin server is not running. Please check admin-server-port config.",
-  }],
-  ...["*", "*4", "!4", "*6", "!6"].map((host): [string, number, ReadyCheck] => [host, 3001, {
-    kind: "problem",
-    message: special(host),
-  }]),
-  ["fe80::1%eth0", 3001, {
-    kind: "problem",
-    message: "ERROR: invalid url - http://[fe80::1%eth0]:3001/ready",
-  }],
+const at = (...addresses: readonly string[]): ReadyCheck => ({
+  kind: "urls",
+  urls: addresses.map((address) => `http://${address}/ready`),
+});
+const refused = (message: string): ReadyCheck => ({ kind: "problem", message });
+const notRunning = refused(
+  "ERROR: Admin server is not running. Please check admin-server-port config.",
+);
+
+const checks: readonly {
+  readonly host: string;
+  readonly port?: number | null;
+  readonly svc: ReadyCheck;
+  /** Like `svc` unless told. */
+  readonly pgrst?: ReadyCheck;
+}[] = [
+  { host: "127.0.0.1", svc: at("127.0.0.1:3001") },
+  { host: "localhost", port: 1, svc: at("localhost:1") },
+  { host: "::1", svc: at("[::1]:3001") },
+  { host: "*4", port: null, svc: notRunning },
+  { host: "*", svc: at("127.0.0.1:3001", "[::1]:3001"), pgrst: refused(special("*")) },
+  { host: "*4", svc: at("127.0.0.1:3001", "[::1]:3001"), pgrst: refused(special("*4")) },
+  { host: "!4", svc: at("127.0.0.1:3001"), pgrst: refused(special("!4")) },
+  { host: "*6", svc: at("[::1]:3001", "127.0.0.1:3001"), pgrst: refused(special("*6")) },
+  { host: "!6", svc: at("[::1]:3001"), pgrst: refused(special("!6")) },
+  {
+    host: "fe80::1%eth0",
+    svc: refused("ERROR: invalid url - http://[fe80::1%eth0]:3001/ready"),
+  },
 ];
 
-for (const [adminServerHost, adminServerPort, check] of checks) {
-  Deno.test(`readyCheck of ${adminServerHost} and port ${adminServerPort}`, () => {
-    deepStrictEqual(readyCheck({ adminServerHost, adminServerPort }), check);
-  });
+for (const { host, port = 3001, svc, pgrst = svc } of checks) {
+  for (const [dialect, check] of [[svcDialect, svc], [pgrstDialect, pgrst]] as const) {
+    Deno.test(`readyCheck() of ${host} and port ${port} in the dialect ${dialect.name}`, () => {
+      const config = { adminServerHost: host, adminServerPort: port, dialect };
+      deepStrictEqual(readyCheck(config), check);
+    });
+  }
 }
 
 Deno.test("readyVerdict is that of the answer", () => {
