@@ -1,12 +1,12 @@
 /**
- * What is written of the configuration: the dump, the example file, the documentation's table.
+ * What is written of the configuration: the dump, the example file, the texts of the documentation.
  *
  * @module
  */
 import { redact } from "../observe/redact.ts";
 import { svcDialect } from "../dialect.ts";
 import { quote } from "./codecs.ts";
-import { camelCase, environmentName } from "./names.ts";
+import { camelCase } from "./names.ts";
 import {
   appSettings,
   type Config,
@@ -55,31 +55,6 @@ function comment(doc: string): string {
   return `## ${doc}`;
 }
 
-/** Writes the table of all options in Markdown. */
-export function markdownTable(): string {
-  const { key, environment, type, doc } = appSettings;
-  const optionCells = rows.map((row) => cellsOf(...row));
-  const settingCells = [code(key), code(environmentName(environment)), type, "none", "yes", doc];
-  return [
-    ["Key", "Environment variable", "Type", "Default", "Reloadable", "Meaning"],
-    ["---", "---", "---", "---", "---", "---"],
-    ...optionCells,
-    settingCells,
-  ].map((cells) => `| ${cells.map(escapeCell).join(" | ")} |\n`).join("");
-}
-
-function cellsOf(key: string, option: Option<unknown>): readonly string[] {
-  const aliases = (option.aliases ?? []).map(code).join(", ");
-  return [
-    aliases === "" ? code(key) : `${code(key)} (${aliases})`,
-    code(environmentName(key)),
-    option.codec.type,
-    defaultText(key, option),
-    option.reloadable ? "yes" : "no",
-    option.idle ? `${option.doc} Read, but without effect so far.` : option.doc,
-  ];
-}
-
 /** Says an option's default, in Markdown. */
 export function defaultText(key: string, { codec, default: fallback }: Option<unknown>): string {
   if (fallback === null) return "none";
@@ -91,8 +66,4 @@ export function defaultText(key: string, { codec, default: fallback }: Option<un
 
 function code(source: string): string {
   return `\`${source}\``;
-}
-
-function escapeCell(cell: string): string {
-  return cell.replaceAll("|", "\\|");
 }

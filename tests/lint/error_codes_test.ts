@@ -24,19 +24,20 @@ Deno.test("errors has codes of one group sign and two digits, and statuses of fa
   }
 });
 
-const readme = await Deno.readTextFile(new URL("../../README.md", import.meta.url)).catch(() => "");
+const page = await Deno.readTextFile(new URL("../../docs/reference/errors.md", import.meta.url))
+  .catch(() => "");
 
 /** Rows such as `| SVC116 | 406 | … |`; a code may stand in backquotes. */
 const documented: ReadonlySet<string> = new Set(
   Array.from(
-    readme.matchAll(/^\| *`?SVC(\w{3})`? *\| *(\d{3}) *\|/gm),
+    page.matchAll(/^\| *`?SVC(\w{3})`? *\| *(\d{3}) *\|/gm),
     (row) => `${row[1]} ${row[2]}`,
   ),
 );
 
 Deno.test({
-  name: "README.md lists every error with its status, and no other",
-  ignore: readme === "",
+  name: "docs/reference/errors.md lists every error with its status, and no other",
+  ignore: page === "",
   fn() {
     const known = new Set(entries.map(({ code, status }) => `${code} ${status}`));
     deepStrictEqual([...documented].toSorted(), [...known].toSorted());

@@ -1,13 +1,13 @@
 /**
  * Runs all faults at full length: one line per fault on stdout, progress on stderr, exit status 1 when
  * anything was lost, doubled or broken. Arguments choose faults by parts of their names,
- * `--short` shortens them, and `--readme` writes the table of
- * README.md if all is well.
+ * `--short` shortens them, and `--docs` writes the reports into docs/reference/faults.md if all is
+ * well.
  *
  * @module
  */
 import { faults } from "./faults.ts";
-import { writeTable } from "./readme_table.ts";
+import { writeReports } from "./docs_section.ts";
 import { describeReport, type FaultReport } from "./report.ts";
 
 /** Gives the exit code. */
@@ -26,7 +26,7 @@ async function run(args: readonly string[]): Promise<number> {
     reports.push(report);
   }
   const clean = reports.length > 0 && reports.every(({ problems }) => problems.length === 0);
-  if (clean && args.includes("--readme")) await writeTable(reports);
+  if (clean && args.includes("--docs")) await writeReports(reports);
   return clean ? 0 : 1;
 }
 

@@ -1,7 +1,7 @@
 import { strictEqual } from "node:assert/strict";
 import type { Config } from "../../../src/config/options.ts";
 import type { HandlerConfig } from "../../../src/config/handler_config.ts";
-import { handlerConfig } from "../../support/handler_config.ts";
+import { handlerConfig } from "../../../tools/docs/handler_config.ts";
 
 Deno.test("handler_config.ts is up to date", async () => {
   const file = new URL("../../../src/config/handler_config.ts", import.meta.url);
@@ -9,7 +9,7 @@ Deno.test("handler_config.ts is up to date", async () => {
   strictEqual(
     squeezed(await Deno.readTextFile(file)),
     squeezed(handlerConfig()),
-    "run `deno task readme`",
+    "run `deno task generate`",
   );
 });
 

@@ -2,7 +2,7 @@ import { deepStrictEqual, match, strictEqual } from "node:assert/strict";
 import { loadConfig } from "../../../src/config/load.ts";
 import { camelCase } from "../../../src/config/names.ts";
 import { type Config, type OptionKey, options, rows } from "../../../src/config/options.ts";
-import { dumpConfig, exampleFile, markdownTable } from "../../../src/config/print.ts";
+import { dumpConfig, exampleFile } from "../../../src/config/print.ts";
 
 const secret = "reallyreallyreallyreallyverysafe";
 
@@ -119,19 +119,4 @@ Deno.test("exampleFile reads with every option in force", () => {
     config[camelCase(key)] === null
   );
   deepStrictEqual(unset, []);
-});
-
-Deno.test("markdownTable has a row of six cells for every option", () => {
-  const lines = markdownTable().trimEnd().split("\n");
-  strictEqual(lines.length, rows.length + 3);
-  for (const line of lines) strictEqual(line.split(/(?<!\\)\|/).length, 8, line);
-  deepStrictEqual(
-    lines.filter((line) => line.startsWith("| `db-pool` ") || line.startsWith("| `db-schemas` ")),
-    [
-      "| `db-pool` | `SVC_DB_POOL` | integer | `10` | no | Largest number of connections that " +
-      "are kept open. |",
-      "| `db-schemas` (`db-schema`) | `SVC_DB_SCHEMAS` | list | required | yes | Schemas that " +
-      "are exposed; the first is the default. |",
-    ],
-  );
 });

@@ -1,0 +1,68 @@
+import { ok } from "node:assert/strict";
+import denoConfig from "../../deno.json" with { type: "json" };
+import { join } from "../support/docs/files.ts";
+import { engines } from "../support/engines.ts";
+import { checkExchanges, exchangesOf } from "../support/docs/examples.ts";
+import { codeBlocks, readPages, root } from "../support/docs/markdown.ts";
+import { withClient } from "../support/postgres_client.ts";
+
+const pages = await readPages();
+
+for (const page of pages) {
+  const exchanges = exchangesOf(codeBlocks(page));
+  if (exchanges.length === 0) continue;
+  Deno.test(`${page.path} shows the answers of its requests`, () => checkExchanges(exchanges));
+}
+
+Deno.test("documentation has requests with answers", () => {
+  const count = pages.flatMap((page) => exchangesOf(codeBlocks(page))).length;
+  ok(count >= 15, String(count));
+});
+
+Deno.test("documentation has SQL that runs in the todo list's database", async () => {
+  const database = await engines.pg({ name: "examples/todos/todos.sql", roles: [] });
+  try {
+    await withClient(database.superuserUri!, async (client) => {
+      const { rows } = await client.query("select current_database() as name");
+      for (const page of pages) {
+        const sql = codeBlocks(page).filter(({ language }) => language === "sql");
+        if (sql.length === 0) continue;
+        await client.query("begin");
+        for (const { place, text } of sql) {
+          const here = text.replaceAll("in database shop", `in database ${rows[0]!.name}`);
+          await client.query(here).catch((cause) => Promise.reject(new Error(place, { cause })));
+        }
+        await client.query("rollback");
+      }
+    });
+  } finally {
+    await database.remove();
+  }
+});
+
+/** Replaces the project's own modules, by path or by name, with their files. */
+function withLocalImports(text: string): string {
+  const modules: Readonly<Record<string, string>> = denoConfig.exports;
+  return text.replace(/"(?:[./]*mod\.ts|@svc\/svc(\/\w+)?)"/, (_, name = "") => {
+    return JSON.stringify(join(root, modules[`.${name}`] ?? `no module ${name}`));
+  });
+}
+
+Deno.test("documentation has TypeScript that passes the type checker", async () => {
+  const folder = await Deno.makeTempDir({ prefix: "svc_docs_" });
+  try {
+    const typed = pages.flatMap(codeBlocks).filter(({ language }) => language === "ts");
+    ok(typed.length > 0);
+    const files = await Promise.all(typed.map(async ({ text }, index) => {
+      const file = join(folder, `block_${index}.ts`);
+      await Deno.writeTextFile(file, withLocalImports(text));
+      return file;
+    }));
+    const { success, stderr } = await new Deno.Command(Deno.execPath(), {
+      args: ["check", "--quiet", "--config", join(root, "deno.json"), ...files],
+    }).output();
+    ok(success, new TextDecoder().decode(stderr));
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});

@@ -1,0 +1,104 @@
+/**
+ * The generated sections of `docs/`, in Markdown.
+ *
+ * @module
+ */
+import { environmentName } from "../../src/config/names.ts";
+import { appSettings, type Option, rows } from "../../src/config/options.ts";
+import { defaultText } from "../../src/config/print.ts";
+import { svcDialect } from "../../src/dialect.ts";
+import { errors } from "../../src/errors/catalogue.ts";
+import { statusBySqlstate } from "../../src/errors/sqlstate.ts";
+
+/** The facts that the reference gives of each option; texts in Markdown. */
+interface OptionFacts {
+  readonly key: string;
+  readonly doc: string;
+  readonly type: string;
+  readonly defaultText: string;
+  readonly isReloadable: boolean;
+  readonly environment: string;
+  /** Name of the setting in the database; null where the option cannot be set there. */
+  readonly setting: string | null;
+  readonly aliases: readonly string[];
+  readonly example: string;
+}
+
+/** Returns one subsection per option, in alphabetical order. */
+export function optionSection(): string {
+  const settings: OptionFacts = {
+    ...appSettings,
+    defaultText: "none",
+    isReloadable: true,
+    environment: environmentName(appSettings.environment),
+    setting: null,
+    aliases: [],
+  };
+  return [...rows.map(([key, option]) => factsOf(key, option)), settings].map(subsection).join(
+    "\n",
+  );
+}
+
+function factsOf(key: string, option: Option<unknown>): OptionFacts {
+  return {
+    key,
+    doc: option.idle ? `${option.doc} Read, but without effect so far.` : option.doc,
+    type: option.codec.type,
+    defaultText: defaultText(key, option),
+    isReloadable: option.reloadable,
+    environment: environmentName(key),
+    setting: option.inDatabase ? `${svcDialect.settingPrefix}.${key.replaceAll("-", "_")}` : null,
+    aliases: option.aliases ?? [],
+    example: `${key} = ${option.example}`,
+  };
+}
+
+function subsection(facts: OptionFacts): string {
+  const aliases = facts.aliases.map((alias) => `; alias ${code(alias)}`).join("");
+  return `### ${facts.key.replaceAll("*", "\\*")}
+
+${facts.doc}
+
+- Type: ${facts.type}; default: ${facts.defaultText}; reloadable: ${
+    facts.isReloadable ? "yes" : "no"
+  }${aliases}
+- Environment: ${code(facts.environment)}; in the database: ${
+    facts.setting === null ? "no" : code(facts.setting)
+  }
+- Example: ${code(facts.example)}
+`;
+}
+
+/** Returns the table of the service's own errors. */
+export function errorSection(): string {
+  const cells = Object.values(errors).map(({ code: number, status, when }) => [
+    code(svcDialect.errorPrefix + number),
+    String(status),
+    when,
+  ]);
+  return table([["code", "status", "when"], ...cells]);
+}
+
+/** Returns the table of statuses by SQLSTATE. */
+export function sqlstateSection(): string {
+  const cells = statusBySqlstate.map(([prefix, status]) => [
+    code(prefix.length < 5 ? `${prefix}*` : prefix),
+    String(status),
+  ]);
+  return table([
+    ["SQLSTATE", "status"],
+    [code("42501"), "403 for a request with a token, 401 for an anonymous one"],
+    [code("PTnnn"), "nnn"],
+    ...cells,
+  ]);
+}
+
+function table([head, ...body]: readonly (readonly string[])[]): string {
+  return [head!, head!.map(() => "---"), ...body]
+    .map((cells) => `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`)
+    .join("\n");
+}
+
+function code(text: string): string {
+  return `\`${text}\``;
+}
