@@ -1,6 +1,7 @@
 /** What the options of a connection string do at a real server. */
 import { deepStrictEqual, match, rejects, strictEqual } from "node:assert/strict";
 import { join } from "node:path";
+import { metadataBatch } from "../../src/database/database.ts";
 import { openDatabase } from "../../src/database/open.ts";
 import { withClient } from "../support/postgres_client.ts";
 import { type PostgresServer, startPostgres } from "../support/postgres_server.ts";
@@ -42,16 +43,12 @@ async function describe(dbUri: string, text = question): Promise<readonly (strin
     dbPoolMaxLifetime: 30,
     dbPreparedStatements: true,
     dialect: { namesKeywordConnections: false },
-  }, { embeddedInit: null, applicationName: "test", now: Date.now });
+  }, { embeddedInit: null, applicationName: "test" });
   try {
-    const { rows } = await database.transaction({
-      access: "read only",
-      isolation: "read committed",
-      statements: [{ text, params: [], use: "rows" }],
-      end: "commit",
-      stream: false,
-    });
-    return rows[0]![0]!;
+    const { rows } = await database.transaction(
+      metadataBatch([{ text, params: [], use: "rows" }]),
+    );
+    return rows.at(-1)![0]!;
   } finally {
     await database.close();
   }

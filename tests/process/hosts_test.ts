@@ -1,4 +1,5 @@
 import { deepStrictEqual, match, rejects, strictEqual } from "node:assert/strict";
+import { metadataBatch } from "../../src/database/database.ts";
 import { openDatabase } from "../../src/database/open.ts";
 import { eventually } from "../support/eventually.ts";
 import { freePort } from "../support/free_port.ts";
@@ -67,21 +68,17 @@ function open(dbUri: string) {
     dbPoolMaxLifetime: 30,
     dbPreparedStatements: true,
     dialect: { namesKeywordConnections: true },
-  }, { embeddedInit: null, applicationName: "test", now: Date.now });
+  }, { embeddedInit: null, applicationName: "test" });
 }
 
 /** The port of the server that the pool talks to. */
 async function usedPort(uri: string): Promise<number> {
   const database = await open(uri);
   try {
-    const { rows } = await database.transaction({
-      access: "read only",
-      isolation: "read committed",
-      statements: [{ text: "select inet_server_port()", params: [], use: "rows" }],
-      end: "commit",
-      stream: false,
-    });
-    return Number(rows[0]![0]![0]);
+    const { rows } = await database.transaction(
+      metadataBatch([{ text: "select inet_server_port()", params: [], use: "rows" }]),
+    );
+    return Number(rows.at(-1)![0]![0]);
   } finally {
     await database.close();
   }

@@ -173,7 +173,7 @@ async function notifyItself(port: number) {
     dbPoolMaxLifetime: 30,
     dbPreparedStatements: false,
     dialect: { namesKeywordConnections: true },
-  }, { embeddedInit: null, applicationName: "test", now: Date.now });
+  }, { embeddedInit: null, applicationName: "test" });
   const { promise, resolve } = Promise.withResolvers<string>();
   const subscription = await database.subscribe!("svc", { notified: resolve, lost: resolve });
   await database.notify!("svc", "it's a probe");

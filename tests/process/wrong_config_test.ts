@@ -53,6 +53,7 @@ const wrong: Readonly<Record<OptionKey, readonly [value: string, problem: string
   "db-pool-max-lifetime": seconds,
   "db-pre-config": routine,
   "db-pre-request": routine,
+  "db-pipelining": bool,
   "db-prepared-statements": bool,
   "db-root-spec": routine,
   "db-schemas": [

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { chaos } from "./chaos.ts";
 import { connectionShortage } from "./connection_shortage.ts";
 import { fullDisk } from "./full_disk.ts";
 import { idleConnections } from "./idle_connections.ts";
@@ -26,5 +27,6 @@ export const faults: Readonly<Record<string, Fault>> = {
   "idle connections": idleConnections,
   "many clients": manyClients,
   "reloads": reloadUnderLoad,
+  "chaos": chaos,
   "shutdown": shutDownUnderLoad,
 };
