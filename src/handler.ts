@@ -14,7 +14,7 @@ import { requestPieces } from "./request/pieces.ts";
 import type { FinishedRequest } from "./observe/observation.ts";
 import type { Header, HeaderList } from "./response/overrides.ts";
 import type { Service, ServiceOptions } from "./service.ts";
-import { ShapeCache } from "./shapes/shape_cache.ts";
+import { PlanCache } from "./plan_cache/plan_cache.ts";
 import type { Snapshot } from "./snapshot.ts";
 import { version } from "./version.ts";
 
@@ -76,20 +76,20 @@ export function serviceHandler(
 
 /** Makes the function that gives what requests under a snapshot are answered from. */
 function contexts(service: Service): (snapshot: Snapshot) => PipelineContext {
-  const contextOf = (snapshot: Snapshot, shapes: ShapeCache): PipelineContext => ({
+  const contextOf = (snapshot: Snapshot, planCache: PlanCache): PipelineContext => ({
     snapshot,
-    shapes,
+    planCache,
     database: service.database,
     dialect: service.dialect,
     now: service.now,
     retryAfter: () => service.retryAfter(),
     traceStage: service.traceStage,
   });
-  let context = contextOf(service.snapshot, new ShapeCache(service.snapshot));
+  let context = contextOf(service.snapshot, new PlanCache(service.snapshot));
   return (snapshot) => {
     if (snapshot === context.snapshot) return context;
-    const { shapes } = context;
-    context = contextOf(snapshot, shapes.isOf(snapshot) ? shapes : new ShapeCache(snapshot));
+    const { planCache } = context;
+    context = contextOf(snapshot, planCache.isOf(snapshot) ? planCache : new PlanCache(snapshot));
     return context;
   };
 }

@@ -130,7 +130,6 @@ async function createService(
     embeddedInit,
     applicationName,
     connections,
-    now,
   });
   const loading = connections === "pooled" ? "shared" : "unshared";
   const service = await Service.create({

@@ -19,6 +19,8 @@ import { DatabaseError, ServiceError } from "./errors/service_error.ts";
 import { formatServerTiming } from "./http/server_timing.ts";
 import { checkWithoutBody, plan, targetNameUsesOf } from "./plan/plan.ts";
 import type { RootPlan } from "./plan/root_plan.ts";
+import type { PlanCache, PlannedRequest } from "./plan_cache/plan_cache.ts";
+import { type QueryShape, readQueryShape } from "./plan_cache/query_shape.ts";
 import type { ApiRequest, Payload } from "./request/api_request.ts";
 import { parseHead, receivePayload, type RequestHead } from "./request/parse_request.ts";
 import type { RequestPieces } from "./request/pieces.ts";
@@ -34,33 +36,27 @@ import {
 import { respondToRoot } from "./response/root.ts";
 import { targetNameHeaders } from "./response/warning.ts";
 import type { SchemaCache } from "./schema_cache/schema_cache.ts";
-import { readShape, type Shape } from "./shapes/shape.ts";
-import type { ShapeCache, Understood } from "./shapes/shape_cache.ts";
 import type { Snapshot } from "./snapshot.ts";
 import { Stopwatch, type TraceStage } from "./stopwatch.ts";
+import { type DataPlan, queryOf } from "./transaction/data_plan.ts";
 import {
-  checkResult,
-  type DataPlan,
-  doubt,
+  buildRootTransaction,
+  buildTransaction,
+  checkReply,
   estimateOf,
   explainedLines,
-  isDoubtful,
   isEndOverridable,
-  queryOf,
   type RequestTransaction,
-  requestTransaction,
   rootFactsOf,
-  rootTransaction,
   transactionError,
   type TransactionOwner,
-  unsaid,
-} from "./transaction.ts";
+} from "./transaction/transaction.ts";
 
-/** What a request is answered from: one snapshot, and where the data are. */
+/** What all requests are answered from: one snapshot, and the database. */
 export interface PipelineContext {
   readonly snapshot: Snapshot;
-  /** Of that snapshot. */
-  readonly shapes: ShapeCache;
+  /** Plans of that snapshot. */
+  readonly planCache: PlanCache;
   readonly database: Database;
   readonly dialect: Dialect;
   /** Epoch milliseconds. */
@@ -70,74 +66,88 @@ export interface PipelineContext {
   readonly traceStage: TraceStage | null;
 }
 
-/** An answer, and what the log wants to know beside it. */
+/** A reply, and what the log needs beside it. */
 export interface Outcome {
   readonly reply: Reply;
   /** Null when authentication failed. */
   readonly role: string | null;
   /** What was thrown, when the reply is an error. */
   readonly thrown: unknown;
-  /** The error as it was answered. */
+  /** The error as the client received it. */
   readonly error: ServiceError | null;
   /** Aliased embeds that the request addressed by their targets' names, which is deprecated. */
   readonly targetNameUses: readonly TargetNameUse[];
 }
 
-/**
- * Answers a request of these pieces. Never rejects. `statements` takes those of the request; null when
- * nobody wants them.
- */
+/** One request on its way through the stages. */
+interface Exchange {
+  readonly request: Request;
+  readonly pieces: RequestPieces;
+  readonly context: PipelineContext;
+  readonly stopwatch: Stopwatch;
+  /** Collects the statements of the request for the log; null where they are not logged. */
+  readonly statements: Statement[] | null;
+  /** Collects the aliased embeds that the request addresses by their targets' names. */
+  readonly targetNameUses: TargetNameUse[];
+}
+
+/** Answers a request. Never rejects. */
 export async function answer(
   request: Request,
   pieces: RequestPieces,
-  { context, statements }: {
-    readonly context: PipelineContext;
-    readonly statements: Statement[] | null;
-  },
+  { context, statements }: Pick<Exchange, "context" | "statements">,
 ): Promise<Outcome> {
   const { serverTimingEnabled } = context.snapshot.config;
   const stopwatch = new Stopwatch(serverTimingEnabled, context.traceStage);
-  let identity: Identity | null = null;
   const targetNameUses: TargetNameUse[] = [];
+  const exchange: Exchange = {
+    request,
+    pieces,
+    context,
+    stopwatch,
+    statements,
+    targetNameUses,
+  };
+  let identity: Identity | null = null;
   try {
-    const identified = identify(pieces, context);
-    identity = identified instanceof Promise ? await identified : identified;
+    const authenticated = authenticateRequest(exchange);
+    identity = authenticated instanceof Promise ? await authenticated : authenticated;
     stopwatch.lap("jwt");
-    const reply = await serve(request, {
-      pieces,
-      identity,
-      context,
-      stopwatch,
-      statements,
-      targetNameUses,
-    });
+    const reply = await respond(exchange, identity);
     stopwatch.lap("response");
     const { role } = identity;
     return { reply: timed(reply, stopwatch), role, thrown: null, error: null, targetNameUses };
   } catch (thrown) {
-    const { dialect, snapshot, retryAfter } = context;
-    const authenticated = identity?.authenticated ?? false;
-    const error = toServiceError(thrown, { authenticated, dialect });
-    const response = errorResponse(error, {
-      dialect,
-      verbosity: snapshot.config.clientErrorVerbosity,
-      retryAfter: retryAfter(),
-    });
-    const { status, statusText, headers, body } = response;
-    const reply: Reply = {
-      status,
-      ...(statusText === undefined ? {} : { statusText }),
-      headers,
-      content: body,
-      length: body?.length ?? null,
-    };
-    return { reply, role: identity?.role ?? null, thrown, error, targetNameUses };
+    return { ...failedOutcome(thrown, identity, context), targetNameUses };
   }
 }
 
-function identify(
-  { headers }: RequestPieces,
-  { snapshot, now }: PipelineContext,
+function failedOutcome(
+  thrown: unknown,
+  identity: Identity | null,
+  { dialect, snapshot, retryAfter }: PipelineContext,
+): Omit<Outcome, "targetNameUses"> {
+  const error = toServiceError(thrown, {
+    authenticated: identity?.authenticated ?? false,
+    dialect,
+  });
+  const { status, statusText, headers, body } = errorResponse(error, {
+    dialect,
+    verbosity: snapshot.config.clientErrorVerbosity,
+    retryAfter: retryAfter(),
+  });
+  const reply: Reply = {
+    status,
+    ...(statusText === undefined ? {} : { statusText }),
+    headers,
+    content: body,
+    length: body?.length ?? null,
+  };
+  return { reply, role: identity?.role ?? null, thrown, error };
+}
+
+function authenticateRequest(
+  { pieces: { headers }, context: { snapshot, now } }: Exchange,
 ): Identity | Promise<Identity> {
   const { config, auth } = snapshot;
   return authenticate(headers["authorization"] ?? null, {
@@ -148,65 +158,77 @@ function identify(
   });
 }
 
-/** What the stages behind authentication work with. */
-interface Serving {
-  readonly pieces: RequestPieces;
-  readonly identity: Identity;
-  readonly context: PipelineContext;
-  readonly stopwatch: Stopwatch;
-  readonly statements: Statement[] | null;
-  /** Takes those of the request. */
-  readonly targetNameUses: TargetNameUse[];
-}
-
-function serve(request: Request, serving: Serving): Promise<Reply> {
-  const { cache, cacheError } = serving.context.snapshot;
+/** Plans the request, by its shape where that is cached, and executes the plan. */
+function respond(exchange: Exchange, identity: Identity): Promise<Reply> {
+  const { pieces, context: { snapshot: { cache, cacheError } }, stopwatch } = exchange;
   if (cache === null) throw cacheError ?? errors.noSchemaCache();
-  const shape = readShape(serving.pieces);
-  const known = shape === null ? none : understand(request, shape, serving);
-  const goOn = ({ understood, payload }: Known) => {
-    if (understood === undefined) {
-      return serveUnknown(request, payload, { ...serving, shape, cache });
+  const shape = readQueryShape(pieces);
+  const found = shape === null ? notCached : lookupPlan(exchange, shape);
+  const proceed = ({ planned, payload }: CacheLookup) => {
+    if (planned === undefined) {
+      return planAndRespond(exchange, { identity, shape, cache, received: payload });
     }
-    serving.stopwatch.lap("parse");
-    return runWarning(request, understood, serving);
+    stopwatch.lap("parse");
+    return execute(exchange, identity, planned);
   };
-  return known instanceof Promise ? known.then(goOn) : goOn(known);
+  return found instanceof Promise ? found.then(proceed) : proceed(found);
 }
 
-/** What a request is served with whose shape is not known. */
-interface ServingUnknown extends Serving {
-  readonly shape: Shape | null;
-  readonly cache: SchemaCache;
+/** Result of a look-up in the plan cache. */
+interface CacheLookup {
+  /** Undefined where the shape is not cached. */
+  readonly planned: PlannedRequest | undefined;
+  /** The body, where it was received. */
+  readonly payload: Payload | null;
 }
 
-/** Serves a request of which nothing is known but its body, if that was received. */
-async function serveUnknown(
-  request: Request,
-  received: Payload | null,
-  serving: ServingUnknown,
+const notCached: CacheLookup = { planned: undefined, payload: null };
+
+/** Looks a shape up; receives the body first where the shape may be cached. */
+function lookupPlan(
+  { request, pieces, context: { planCache } }: Exchange,
+  shape: QueryShape,
+): CacheLookup | Promise<CacheLookup> {
+  const reader = planCache.bodyReader(shape);
+  if (reader === undefined) return notCached;
+  if (reader === null) return { planned: planCache.lookup(shape, pieces, null), payload: null };
+  return receivePayload(request, reader).then((payload) => ({
+    planned: planCache.lookup(shape, pieces, payload),
+    payload,
+  }));
+}
+
+/** Parses and plans a request whose shape is not cached, and executes the plan. */
+async function planAndRespond(
+  exchange: Exchange,
+  { identity, shape, cache, received }: {
+    readonly identity: Identity;
+    readonly shape: QueryShape | null;
+    readonly cache: SchemaCache;
+    readonly received: Payload | null;
+  },
 ): Promise<Reply> {
-  const { pieces, shape, cache, context, stopwatch } = serving;
-  const { snapshot, shapes } = context;
-  const head = parseHead(pieces, snapshot.config);
-  const payload = received ?? await receive(request, head, serving);
+  const { request, pieces, context: { snapshot: { config }, planCache }, stopwatch } = exchange;
+  const head = parseHead(pieces, config);
+  const payload = received ?? await receiveBody(request, head, { cache, config });
   const parsed = payload === null ? head.request : { ...head.request, payload };
   stopwatch.lap("parse");
-  const planned = plan(parsed, cache, snapshot.config);
+  const planned = plan(parsed, cache, config);
   stopwatch.lap("plan");
   switch (planned.kind) {
     case "options":
       return respondToOptions(planned.allow);
     case "root":
-      return describe(request, parsed, planned, serving);
+      return describe(exchange, parsed, planned, { identity, cache });
     case "read":
     case "mutate":
     case "call": {
-      const query = (quiet: boolean) => queryOf(planned, quiet);
-      const asked = { plan: planned, query };
-      const example = { pieces, payload, reader: head.reader, query };
-      if (shape !== null) shapes.learn(shape, example);
-      return runWarning(request, { request: parsed, asked }, serving);
+      const query = queryOf(planned);
+      if (shape !== null) planCache.insert(shape, { pieces, payload, reader: head.reader, query });
+      return execute(exchange, identity, {
+        request: parsed,
+        planned: { plan: planned, query, kind: null, isRepeatable: false },
+      });
     }
     default:
       return planned satisfies never;
@@ -217,135 +239,84 @@ async function serveUnknown(
  * Receives the body; null where the request has none. A long body is received only by a request that
  * cannot be refused without it.
  */
-function receive(
+function receiveBody(
   request: Request,
   { request: parsed, reader }: RequestHead,
-  { cache, context: { snapshot } }: ServingUnknown,
+  { cache, config }: { readonly cache: SchemaCache; readonly config: Snapshot["config"] },
 ): Promise<Payload> | null {
   if (reader === null) return null;
-  return receivePayload(
-    request,
-    reader,
-    () => checkWithoutBody(parsed, reader.format, cache, snapshot.config),
-  );
-}
-
-/** What is known of a request by its shape. */
-interface Known {
-  /** Undefined when nothing is. */
-  readonly understood: Understood | undefined;
-  /** The body, where it was received. */
-  readonly payload: Payload | null;
-}
-
-const none: Known = { understood: undefined, payload: null };
-
-/** Looks whether a request is of a known shape; receives its body when it may be. */
-function understand(
-  request: Request,
-  shape: Shape,
-  { pieces, context: { shapes } }: Serving,
-): Known | Promise<Known> {
-  const reader = shapes.bodyReader(shape);
-  if (reader === undefined) return none;
-  if (reader === null) return { understood: shapes.understand(shape, pieces, null), payload: null };
-  return receivePayload(request, reader).then((payload) => ({
-    understood: shapes.understand(shape, pieces, payload),
-    payload,
-  }));
+  const check = () => checkWithoutBody(parsed, reader.format, cache, config);
+  return receivePayload(request, reader, check);
 }
 
 /** Answers the root with a description of what the role may use. */
 async function describe(
-  request: Request,
+  { request, context: { snapshot, database }, stopwatch, statements }: Exchange,
   parsed: ApiRequest,
   planned: RootPlan,
-  { identity, context, stopwatch, statements, cache }: ServingUnknown,
+  { identity, cache }: { readonly identity: Identity; readonly cache: SchemaCache },
 ): Promise<Reply> {
-  const { config } = context.snapshot;
-  const batch = rootTransaction(parsed, planned, ownerOf(request, identity, context), config);
+  const { config } = snapshot;
+  const batch = buildRootTransaction(parsed, planned, ownerOf(identity, snapshot), config);
   statements?.push(...batch.statements);
-  const reply = await context.database.transaction(batch);
+  const reply = await database.transaction(batch, request);
   stopwatch.lap("transaction");
   return respondToRoot(parsed, planned, { facts: rootFactsOf(reply), cache, config });
 }
 
-/** Runs a request's transaction. The reply warns of what is deprecated in the request. */
-function runWarning(request: Request, understood: Understood, serving: Serving): Promise<Reply> {
-  const uses = targetNameUsesOf(understood.asked.plan);
-  if (uses.length === 0) return run(request, understood, serving);
-  serving.targetNameUses.push(...uses);
-  const warning = targetNameHeaders(uses, serving.context.dialect);
-  return run(request, understood, serving)
-    .then((reply) => ({ ...reply, headers: [...reply.headers, ...warning] }));
-}
-
-/** Runs a request's transaction; as one that runs code of the database's own with `isLoud`. */
-async function run(
-  request: Request,
-  understood: Understood,
-  serving: Serving,
-  isLoud = false,
+/** Executes a plan's transaction, and makes the reply of its result. */
+async function execute(
+  { request, context, stopwatch, statements, targetNameUses }: Exchange,
+  identity: Identity,
+  { request: parsed, planned }: PlannedRequest,
 ): Promise<Reply> {
-  const { request: parsed, asked } = understood;
-  const { identity, context, stopwatch, statements } = serving;
-  const { config } = context.snapshot;
-  const owner = ownerOf(request, identity, context);
-  const transaction = requestTransaction(parsed, asked, owner, { config, isLoud });
+  const { snapshot, database } = context;
+  const uses = targetNameUsesOf(planned.plan);
+  targetNameUses.push(...uses);
+  const owner = ownerOf(identity, snapshot);
+  const transaction = buildTransaction(parsed, planned, owner, snapshot.config);
   statements?.push(...transaction.batch.statements);
-  let reply: BatchReply | null = null;
+  let result: BatchReply;
   try {
-    reply = await context.database.transaction(transaction.batch);
-    stopwatch.lap("transaction");
-    const told = transaction.quiet ? unsaid(reply) : reply;
-    const answered = respond(parsed, asked.plan, { reply: told, transaction, context });
-    if (answered.content !== reply.body.content) discardBody(reply.body);
-    return answered;
+    result = await database.transaction(transaction.batch, request);
   } catch (error) {
-    if (reply !== null) {
-      discardBody(reply.body);
-      throw error;
-    }
-    if (!isDoubtful(transaction, asked.plan, error)) {
-      throw transactionError(error, transaction);
-    }
-    return await runLoudly(request, understood, serving);
+    throw transactionError(error, transaction);
+  }
+  stopwatch.lap("transaction");
+  try {
+    const reply = withWarnings(
+      makeReply(parsed, planned.plan, { result, transaction, context }),
+      targetNameHeaders(uses, context.dialect),
+    );
+    if (reply.content !== result.body.content) discardBody(result.body);
+    return reply;
+  } catch (error) {
+    discardBody(result.body);
+    throw error;
   }
 }
 
-/** What went differently when nothing was told to the database's code is not tried again. */
-async function runLoudly(
-  request: Request,
-  understood: Understood,
-  serving: Serving,
-): Promise<Reply> {
-  const reply = await run(request, understood, serving, true);
-  doubt(understood.asked.plan);
-  return reply;
+function withWarnings(reply: Reply, warnings: Reply["headers"]): Reply {
+  return warnings.length === 0 ? reply : { ...reply, headers: [...reply.headers, ...warnings] };
 }
 
-function ownerOf(
-  request: Request,
-  identity: Identity,
-  { snapshot }: PipelineContext,
-): TransactionOwner {
-  const defaults = snapshot.roles.get(identity.role);
-  return { identity, defaults, signal: () => request.signal };
+function ownerOf(identity: Identity, { roles }: Snapshot): TransactionOwner {
+  return { identity, defaults: roles.get(identity.role) };
 }
 
-/** Makes the reply of a transaction that ended well. */
-function respond(
+/** Makes the reply of a transaction's result. */
+function makeReply(
   parsed: ApiRequest,
   planned: DataPlan,
-  { reply, transaction, context }: {
-    readonly reply: BatchReply;
+  { result, transaction, context }: {
+    readonly result: BatchReply;
     readonly transaction: RequestTransaction;
     readonly context: PipelineContext;
   },
 ): Reply {
   const { config } = context.snapshot;
-  checkResult(parsed, planned, reply);
-  const lines = explainedLines(reply, transaction);
+  checkReply(transaction, result);
+  const lines = explainedLines(result, transaction);
   if (lines !== null) return respondToPlan(parsed, planned, lines);
   const responseConfig: ResponseConfig = {
     txOverridable: isEndOverridable(config),
@@ -354,13 +325,13 @@ function respond(
   };
   switch (planned.kind) {
     case "read": {
-      const estimate = estimateOf(reply, transaction);
-      return respondToRead(parsed, planned, reply, { ...responseConfig, estimate });
+      const estimate = estimateOf(result, transaction);
+      return respondToRead(parsed, planned, result, { ...responseConfig, estimate });
     }
     case "mutate":
-      return respondToMutation(parsed, planned, reply, responseConfig);
+      return respondToMutation(parsed, planned, result, responseConfig);
     case "call":
-      return respondToCall(parsed, planned, reply, responseConfig);
+      return respondToCall(parsed, planned, result, responseConfig);
     default:
       return planned satisfies never;
   }

@@ -13,7 +13,7 @@ import {
 import type { DatabaseValues } from "./config/load.ts";
 import type { Config } from "./config/options.ts";
 import { noValues } from "./config/source.ts";
-import type { Database, Statement } from "./database/database.ts";
+import { type Database, metadataBatch, type Statement } from "./database/database.ts";
 import type { Dialect } from "./dialect.ts";
 import { errorFacts } from "./errors/error_response.ts";
 import type { Observation, QueryTiming } from "./observe/observation.ts";
@@ -77,14 +77,9 @@ export class Questions {
   async schema(config: Config): Promise<QueriedSchema> {
     const queries = schemaCacheQueries(config);
     const began = performance.now();
-    const { rows } = await this.#database.transaction({
-      access: "read only",
-      isolation: "read committed",
-      statements: loadStatements(queries, { timed: config.logLevel === "debug" }),
-      end: "commit",
-      stream: false,
-    });
-    const values = rows.map((answer) => answer[0]?.[0] ?? "");
+    const statements = loadStatements(queries, { timed: config.logLevel === "debug" });
+    const { rows } = await this.#database.transaction(metadataBatch(statements));
+    const values = rows.slice(-statements.length).map((answer) => answer[0]?.[0] ?? "");
     const { answers, timings } = loadAnswers(values, queries);
     const data = buildSchemaCache(answers, config);
     return { data, ms: performance.now() - began, timings };
@@ -97,13 +92,7 @@ export class Questions {
 
   /** Gives the only value of the last statement; what the statements set is forgotten. */
   async #ask(statements: readonly Statement[]): Promise<string> {
-    const { rows } = await this.#database.transaction({
-      access: "read only",
-      isolation: "read committed",
-      statements,
-      end: "rollback",
-      stream: false,
-    });
+    const { rows } = await this.#database.transaction(metadataBatch(statements, "rollback"));
     return rows.at(-1)?.[0]?.[0] ?? "";
   }
 

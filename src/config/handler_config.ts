@@ -38,6 +38,11 @@ export interface HandlerConfig {
   readonly dbHoistedTxSettings?: readonly string[];
   /** Hard cap on the rows that are read from a table, a view or a function. Default: none. */
   readonly dbMaxRows?: number | null;
+  /**
+   * Sends several short transactions in one write while they wait for a connection; each keeps its
+   * own commit. Default: `true`.
+   */
+  readonly dbPipelining?: boolean;
   /** Enables the media type of execution plans. Default: `false`. */
   readonly dbPlanEnabled?: boolean;
   /** Largest number of connections that are kept open. Default: `10`. */

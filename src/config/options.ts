@@ -250,6 +250,17 @@ export const options = {
     doc: "Hard cap on the rows that are read from a table, a view or a function.",
     example: "1000",
   }),
+  "db-pipelining": option({
+    codec: boolean,
+    default: true,
+    reloadable: true,
+    inDatabase: true,
+    doc:
+      "Sends several short transactions in one write while they wait for a connection; each keeps " +
+      "its own commit.",
+    example: "true",
+    extension: true,
+  }),
   "db-plan-enabled": option({
     codec: boolean,
     default: false,

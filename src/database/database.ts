@@ -6,8 +6,6 @@
  * @module
  */
 import type { ParamValue } from "../sql/fragment.ts";
-import type { Footing } from "./footing.ts";
-import type { Pace } from "./pace.ts";
 
 /** What becomes of a statement's rows. */
 export type ResultUse =
@@ -24,6 +22,12 @@ export interface Statement {
   readonly text: string;
   readonly params: readonly ParamValue[];
   readonly use: ResultUse;
+  /**
+   * Whether the statement can run user-defined code. PostgreSQL checks EXECUTE on a function that it
+   * inlines when it plans the statement, so such a statement is prepared for each role anew. Nothing
+   * that follows it in its transaction is sent a second time. Default: false.
+   */
+  readonly runsUserCode?: boolean;
 }
 
 export type AccessMode = "read only" | "read write";
@@ -32,66 +36,108 @@ export type IsolationLevel = "read committed" | "repeatable read" | "serializabl
 /** How a transaction ends. */
 export type Ending = "commit" | "rollback";
 
-/** A whole transaction. */
-export interface Batch {
-  readonly access: AccessMode;
-  readonly isolation: IsolationLevel;
-  /**
-   * Role and search path that the batch needs, and what it is told with them; `any` where its statements
-   * set these themselves; undefined for those with which connections are opened.
-   */
-  readonly footing?: Footing | "any";
-  /** At most one of them has `use: "answer"`. Run in order; the first failure ends the batch. */
-  readonly statements: readonly Statement[];
-  /**
-   * How to end. A function is asked once the answer's columns are known (a second round trip); what
-   * it throws rolls back and is thrown on.
-   */
-  readonly end: Ending | ((answer: AnswerHead) => Ending);
-  /**
-   * Whether the body may be handed out while it still arrives. `false` holds it until the end of the
-   * transaction is confirmed.
-   */
-  readonly stream: boolean;
-  /**
-   * Gives the signal whose aborting leaves the queue, or cancels the statement that runs. It is asked
-   * for when the batch takes its time only: making one costs runtimes more than many a batch.
-   */
-  readonly signal?: () => AbortSignal;
-  /**
-   * `implicit` leaves BEGIN and COMMIT out: the statements are one transaction because they are sent
-   * together, of the isolation level `read committed`. The first of them sets isolation level and
-   * access mode, which fails with 25001 where the connection's defaults are others. Only where `end`
-   * is `commit`. Where connections are not prepared for it, it is a block all the same.
-   */
-  readonly block?: "explicit" | "implicit";
-  /**
-   * How long batches like this one take, which are `implicit`. Quick ones wait for each other, and
-   * share a write if they may be run a second time without anybody noticing.
-   */
-  readonly pace?: Pace;
-  /** It must not be run a second time; false unless told. */
-  readonly once?: boolean;
-  /**
-   * Nothing of it remains when it fails, outside of its transaction either: although it must not be run
-   * twice, it may give way to others when it has to wait for a lock, and be run anew. It may share a write
-   * with others like it.
-   */
-  readonly undoable?: boolean;
-  /**
-   * Gives what takes the place of the first statement where the transaction has a BEGIN, which says
-   * isolation level and access mode. Batches that have it may be run one after the other in a chain of
-   * transactions, whose answers come together: only those that may share a write.
-   */
-  readonly inBlock?: () => Statement;
+/**
+ * What the number in a column of the result must be for the transaction to commit. The number is that of
+ * the first of the columns that is not NULL, 0 where all are.
+ */
+export interface ColumnBounds {
+  /** Positions in the result, as in {@linkcode AnswerHead}. */
+  readonly columns: readonly number[];
+  readonly min: number;
+  readonly max: number;
 }
 
 /**
- * What connections begin with, so that transactions without BEGIN are as those with one, and short
- * statements are run rather than compiled to machine code. Says which process of the server it is.
+ * Delimited by Sync alone: `read committed`, ends with a commit. The first statement sets the access
+ * mode and verifies the isolation level, so that a connection with other defaults refuses it with 25001.
+ * Transactions of this form can be pipelined, because one that fails leaves no open transaction behind.
+ */
+export interface ImplicitTransaction {
+  readonly form: "implicit";
+}
+
+/**
+ * Delimited by BEGIN and COMMIT or ROLLBACK. With bounds the end depends on the result, which takes
+ * a second round trip: COMMIT where all of them hold, else ROLLBACK.
+ */
+export interface BlockTransaction {
+  readonly form: "block";
+  readonly isolation: IsolationLevel;
+  readonly end: Ending | readonly ColumnBounds[];
+}
+
+/** How a transaction is delimited. */
+export type TransactionForm = (ImplicitTransaction | BlockTransaction)["form"];
+
+/** What every batch has. */
+interface BatchCommon {
+  /** A connection without prepared statements may lead to a pooler and always uses a block. */
+  readonly transaction: ImplicitTransaction | BlockTransaction;
+  /** Run in order; the first failure ends the batch. At most one of them has `use: "answer"`. */
+  readonly statements: readonly Statement[];
+  /** Role for which statements that run user-defined code are prepared; null for the login role. */
+  readonly role: string | null;
+  /**
+   * Identifies batches that differ by their parameters alone: the pool learns how long they take.
+   * Null where that is unknown: such a batch is never pipelined.
+   */
+  readonly kind: object | null;
+}
+
+/** A transaction that cannot write. */
+export interface ReadBatch extends BatchCommon {
+  readonly access: "read only";
+  /** `stream` hands a large body out while it arrives; `hold` keeps it until the transaction ends. */
+  readonly body: "stream" | "hold";
+  /** `safe`: a second execution has no effect that anything could notice. */
+  readonly retry: "safe" | "never";
+}
+
+/** A transaction that may write: its body is held until the end is confirmed, and it is never retried. */
+export interface WriteBatch extends BatchCommon {
+  readonly access: "read write";
+}
+
+/** A whole transaction, as data. */
+export type Batch = ReadBatch | WriteBatch;
+
+/** The client that waits for a batch's result, such as a `Request`. */
+export interface Caller {
+  /** Aborted when the client leaves. The pool reads it late: runtimes create it on first access. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * SQL that a connection begins with: the defaults that an implicit transaction relies on, and no
+ * just-in-time compilation, which costs short statements more than it saves.
  */
 export const connectionSetup = "set default_transaction_isolation = 'read committed'; " +
-  "set default_transaction_read_only = off; set jit = off; select pg_catalog.pg_backend_pid()";
+  "set default_transaction_read_only = off; set jit = off";
+
+/**
+ * Statements with which the service's own transactions begin: a function may have left another role or
+ * search path on the connection.
+ */
+export const sessionReset: readonly Statement[] = [
+  { text: "reset role", params: [], use: "none" },
+  { text: "reset search_path", params: [], use: "none" },
+];
+
+/** Builds a read-only transaction of the service's own. */
+export function metadataBatch(
+  statements: readonly Statement[],
+  end: BlockTransaction["end"] = "commit",
+): ReadBatch {
+  return {
+    access: "read only",
+    transaction: { form: "block", isolation: "read committed", end },
+    statements: [...sessionReset, ...statements],
+    body: "hold",
+    retry: "safe",
+    role: null,
+    kind: null,
+  };
+}
 
 /** Columns of the answering row before the body, as text. Empty when the statement gave no row. */
 export type AnswerHead = readonly (string | null)[];
@@ -104,14 +150,14 @@ export interface Body {
   readonly content: Uint8Array | ReadableStream<Uint8Array>;
 }
 
-/** Asks for what `version()` says: the one row of the first statement. */
-export const versionBatch: Batch = {
-  access: "read only",
-  isolation: "read committed",
-  statements: [{ text: "select version()", params: [], use: "rows" }],
-  end: "commit",
-  stream: false,
-};
+/**
+ * Asks for what `version()` returns: the one row of the last statement. Its end takes a second round
+ * trip, which a pooler in statement mode refuses.
+ */
+export const versionBatch: ReadBatch = metadataBatch(
+  [{ text: "select version()", params: [], use: "rows" }],
+  [],
+);
 
 /** Lets go of a body that nobody will read, so that its connection can be used again. */
 export function discardBody({ content }: Body): void {
@@ -120,6 +166,8 @@ export function discardBody({ content }: Body): void {
 
 /** What a batch that ended well gave. */
 export interface BatchReply {
+  /** `rollback` also where the result was outside of the batch's bounds. */
+  readonly ended: Ending;
   readonly head: AnswerHead;
   readonly body: Body;
   /** Rows of each statement with `use: "rows"`, by its position; others are empty. */
@@ -194,13 +242,14 @@ export interface DatabaseWatcher {
 /** A PostgreSQL database, however it is reached. */
 export interface Database {
   /**
-   * Runs a transaction. Whoever gets the reply owns its body, and reads or discards it: a stream that
-   * is left alone keeps a connection busy.
+   * Runs a transaction. The receiver of the reply owns its body and reads or discards it: a stream
+   * that is neither read nor discarded keeps a connection busy. A `caller` that leaves cancels a
+   * read, running or queued; a write runs to its end.
    *
    * Raises `DatabaseError` when PostgreSQL refuses a statement (`statement` of the error says which),
    * and from the catalogue `cannotConnect`, `connectionLost` or `acquisitionTimeout`.
    */
-  transaction(batch: Batch): Promise<BatchReply>;
+  transaction(batch: Batch, caller?: Caller): Promise<BatchReply>;
   /** What `version()` says, asked on a connection of the pool. */
   version(): Promise<string>;
   /** Closes idle connections now and busy ones when they are returned; new uses open fresh ones. */

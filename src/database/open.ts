@@ -31,8 +31,6 @@ export interface DatabaseSurroundings {
   readonly releases?: boolean;
   /** A pool unless told. */
   readonly connections?: Connections;
-  /** Epoch milliseconds. */
-  readonly now: () => number;
 }
 
 /** Whether a connection string means PostgreSQL in the process. */
@@ -43,14 +41,12 @@ export function isEmbedded(uri: string): boolean {
 /** Opens a database; connections are made when they are needed. */
 export async function openDatabase(
   config: DatabaseConfig,
-  { embeddedInit, applicationName, releases = false, connections = "pooled", now }:
-    DatabaseSurroundings,
+  { embeddedInit, applicationName, releases = false, connections = "pooled" }: DatabaseSurroundings,
 ): Promise<Database> {
   const common = {
     uri: config.dbUri,
     acquisitionTimeout: config.dbPoolAcquisitionTimeout,
     prepare: config.dbPreparedStatements,
-    now,
   };
   if (isEmbedded(config.dbUri)) {
     const { openEmbedded } = await import("./pglite.ts");

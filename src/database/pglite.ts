@@ -4,11 +4,12 @@
  * @module
  */
 import type { PGlite, PGliteOptions } from "@electric-sql/pglite";
+import { systemClock } from "../clock.ts";
 import { DatabaseError } from "../errors/service_error.ts";
 import { type ParamValue, quoteIdent } from "../sql/fragment.ts";
 import { type Batch, connectionSetup, type Database, type SubscriptionEvents } from "./database.ts";
 import { nestsDeeper } from "./nesting.ts";
-import { createPool } from "./pool.ts";
+import { createPool } from "./pool/pool.ts";
 import type { Transport, TransportEvents } from "./transport.ts";
 import { concat } from "./wire.ts";
 
@@ -21,7 +22,6 @@ export interface EmbeddedOptions {
   /** Seconds that a request waits for its turn. */
   readonly acquisitionTimeout: number;
   readonly prepare: boolean;
-  readonly now: () => number;
   /** Further options of PGlite: extensions, a data folder to load. */
   readonly pglite?: PGliteOptions;
 }
@@ -42,13 +42,13 @@ export function openEmbedded(options: EmbeddedOptions): Database {
     prepare: options.prepare,
     preparedLimit,
     setup: connectionSetup,
-    now: options.now,
+    clock: systemClock,
     connect: () => engine.connect(),
   });
   return {
-    async transaction(batch) {
+    async transaction(batch, caller) {
       refuseDeepValues(batch);
-      return await pool.transaction(batch);
+      return await pool.transaction(batch, caller);
     },
     version: () => pool.version(),
     flush: () => pool.flush(),
@@ -66,11 +66,10 @@ export function openEmbedded(options: EmbeddedOptions): Database {
 const deepestNesting = 4000;
 
 /** Raises what PostgreSQL raises where it guards its own stack. */
-function refuseDeepValues({ statements, footing }: Batch): void {
+function refuseDeepValues({ statements }: Batch): void {
   const deep = (value: ParamValue) => nestsDeeper(value, deepestNesting);
-  const first = typeof footing === "object" ? footing.first("borrow") : null;
   const statement = statements.findIndex(({ params }) => params.some(deep));
-  if (statement === -1 && !first?.params.some(deep)) return;
+  if (statement === -1) return;
   const message = "stack depth limit exceeded";
   throw new DatabaseError({ sqlstate: "54001", message, detail: null, hint: null }, statement);
 }
@@ -191,11 +190,6 @@ class EngineTransport implements Transport {
     const waiting = this.#waiting ?? [];
     this.#waiting = null;
     for (const chunk of waiting) this.#tell(chunk);
-  }
-
-  /** There is but the engine. */
-  isWith(): boolean {
-    return true;
   }
 
   /** The engine runs a statement to its end before it listens again. */

@@ -10,7 +10,7 @@ import { type Client, clients, type Socket } from "./connect.ts";
 import { connectionSetup, type Database } from "./database.ts";
 import { connectToFirst } from "./hosts.ts";
 import { ownStatements } from "./failure.ts";
-import { createPool } from "./pool.ts";
+import { createPool } from "./pool/pool.ts";
 import { isReadingSocket, socketsOfRuntime } from "./reading_socket.ts";
 import { isPooled, notify, subscribe } from "./subscribe.ts";
 import type { ConnectionEnvironment } from "./connection_options.ts";
@@ -21,6 +21,7 @@ import {
   type Settings,
   type Targets,
 } from "./targets.ts";
+import { systemClock } from "../clock.ts";
 import { schedule } from "../timers.ts";
 import type { Transport, TransportEvents } from "./transport.ts";
 import { createUnpooled } from "./unpooled.ts";
@@ -45,8 +46,6 @@ export interface PostgresOptions {
   readonly releases: boolean;
   /** `per-request` keeps no connection for later. */
   readonly connections: Connections;
-  /** Epoch milliseconds. */
-  readonly now: () => number;
 }
 
 const preparedLimit = 500;
@@ -66,13 +65,13 @@ export function openPostgres(options: PostgresOptions): Database {
     preparedLimit,
     setup: connectionSetup,
     releases: options.releases,
-    now: options.now,
+    clock: systemClock,
     connect: () => connect(targets),
     statementPrefix,
-    onForgotten: pooler.check,
+    onStatementForgotten: pooler.check,
   });
   return {
-    transaction: (batch) => pool.transaction(batch),
+    transaction: (batch, caller) => pool.transaction(batch, caller),
     version: () => pool.version(),
     flush: () => pool.flush(),
     counts: () => pool.counts(),
@@ -209,10 +208,6 @@ class SocketTransport implements Transport {
 
   resume(): void {
     this.#socket.resume();
-  }
-
-  isWith(backend: number): boolean {
-    return this.#client.processID === backend;
   }
 
   cancel(): void {

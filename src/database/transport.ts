@@ -21,11 +21,6 @@ export interface Transport {
   /** Stops and goes on with telling data. */
   pause(): void;
   resume(): void;
-  /**
-   * Whether the server's process at the other end is this one, by what was said when connecting. Never
-   * where it is missing.
-   */
-  isWith?(backend: number): boolean;
   /** Asks the server, past the connection, to cancel what runs on it. Errors are swallowed. */
   cancel(): void;
   /** Says good-bye and closes. */

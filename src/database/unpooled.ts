@@ -6,8 +6,15 @@
  */
 import { errors } from "../errors/catalogue.ts";
 import { ServiceError } from "../errors/service_error.ts";
-import { type Batch, type BatchReply, type Database, versionBatch } from "./database.ts";
-import { Session } from "./session.ts";
+import { systemClock } from "../clock.ts";
+import { Connection } from "./connection/connection.ts";
+import {
+  type Batch,
+  type BatchReply,
+  type Caller,
+  type Database,
+  versionBatch,
+} from "./database.ts";
 import type { Transport } from "./transport.ts";
 
 /** Makes the database; `connect` opens and authenticates a connection, as for a pool. */
@@ -16,7 +23,7 @@ export function createUnpooled(connect: () => Promise<Transport>): Database {
 }
 
 /** Nothing is prepared that could not be used again. */
-const sessionOptions = { prepare: false, preparedLimit: 0, now: Date.now } as const;
+const connectionOptions = { prepare: false, preparedLimit: 0, clock: systemClock.now } as const;
 
 class Unpooled implements Database {
   /** No socket lives long enough. */
@@ -30,31 +37,37 @@ class Unpooled implements Database {
     this.#connect = connect;
   }
 
-  async transaction(batch: Batch): Promise<BatchReply> {
+  async transaction(batch: Batch, caller: Caller | null = null): Promise<BatchReply> {
     if (this.#closed) throw errors.cannotConnect("the database was closed");
-    const signal = batch.signal?.();
+    const signal = batch.access === "read only" ? caller?.signal : undefined;
     signal?.throwIfAborted();
     const transport = await this.#open();
-    const session = new Session(transport, sessionOptions, () => {});
+    let ended = () => {};
+    const done = new Promise<void>((resolve) => ended = resolve);
+    this.#running.add(done);
+    const connection = new Connection(transport, connectionOptions, {
+      idle: () => connection.end(),
+      closed: () => {
+        this.#running.delete(done);
+        signal?.removeEventListener("abort", cancel);
+        ended();
+      },
+      requeued: () => {},
+      statementForgotten: () => {},
+      finished: () => {},
+    });
+    const cancel = () => connection.cancel();
     if (signal?.aborted) {
-      session.end();
+      connection.end();
       throw signal.reason;
     }
-    const { reply, done } = session.run(batch);
-    const cancel = () => session.cancel();
     signal?.addEventListener("abort", cancel, { once: true });
-    this.#running.add(done);
-    done.then(() => {
-      this.#running.delete(done);
-      signal?.removeEventListener("abort", cancel);
-      session.end();
-    });
-    return await reply;
+    return await new Promise((resolve, reject) => connection.execute([{ batch, resolve, reject }]));
   }
 
   async version(): Promise<string> {
     const { rows } = await this.transaction(versionBatch);
-    return rows[0]?.[0]?.[0] ?? "";
+    return rows.at(-1)?.[0]?.[0] ?? "";
   }
 
   flush(): void {}

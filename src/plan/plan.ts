@@ -32,7 +32,6 @@ import {
   type Representation,
   type RepresentedTarget,
 } from "./negotiate.ts";
-import { isQuietMutation, type QuietReading, quietReading } from "./quiet.ts";
 import { planRead, type ReadPlan } from "./read_plan.ts";
 import { planRoot, type RootConfig, type RootPlan } from "./root_plan.ts";
 import { nameSuggesters } from "./suggest.ts";
@@ -45,14 +44,12 @@ export type Plan =
     readonly count: CountPlan;
     readonly representation: Representation;
     readonly headersOnly: boolean;
-    readonly quiet: QuietReading;
   }
   | {
     readonly kind: "mutate";
     readonly action: "insert" | "update" | "put" | "delete";
     readonly mutate: MutatePlan;
     readonly representation: Representation;
-    readonly quiet: boolean;
   }
   | {
     readonly kind: "call";
@@ -176,7 +173,6 @@ function planReading(
     count,
     representation,
     headersOnly,
-    quiet: quietReading(read, representation, cache),
   };
 }
 
@@ -193,8 +189,7 @@ function planMutation(
   const shown = mutate.read === null
     ? mutate
     : { ...mutate, read: fitted(mutate.read, representation) };
-  const quiet = isQuietMutation(shown, representation, cache);
-  return { kind: "mutate", action: action.kind, mutate: shown, representation, quiet };
+  return { kind: "mutate", action: action.kind, mutate: shown, representation };
 }
 
 function planCalling(

@@ -26,8 +26,9 @@ const body = ident("svc_body");
 /** Alias of the body's objects, where defaults are put into them. */
 const row = ident("svc_row");
 
-/** `insert|update|delete … returning …`; `returned` is said in the place of the plan's columns. */
-export function renderMutation(plan: MutatePlan, returned = returnedColumns(plan)): Sql {
+/** `insert|update|delete … returning …` */
+export function renderMutation(plan: MutatePlan): Sql {
+  const returned = returnedColumns(plan);
   switch (plan.kind) {
     case "insert":
       return sql`${renderInsert(plan)} returning ${returned}`;

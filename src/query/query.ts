@@ -9,20 +9,8 @@ import type { CallPlan } from "../plan/call_plan.ts";
 import type { MutatePlan } from "../plan/mutate_plan.ts";
 import type { BodyFormat, Explain } from "../plan/negotiate.ts";
 import type { CountPlan } from "../plan/count_plan.ts";
-import type { QuietReading } from "../plan/quiet.ts";
 import type { ReadPlan } from "../plan/read_plan.ts";
-import type { QualifiedName } from "../schema_cache/schema_cache.ts";
-import {
-  compile,
-  empty,
-  ident,
-  join,
-  literal,
-  param,
-  quoteIdent,
-  type Sql,
-  sql,
-} from "../sql/fragment.ts";
+import { compile, empty, ident, join, literal, param, type Sql, sql } from "../sql/fragment.ts";
 import { bodyExpression, type BodyRows, bodySource, rowsAlias, valueExpression } from "./body.ts";
 import { renderCall } from "./call.ts";
 import { renderCount } from "./count.ts";
@@ -66,37 +54,26 @@ export interface Wanted {
 const tableRows: BodyRows = { scalarColumn: null, single: false };
 const source = ident("svc_source");
 
-/** Reading a relation; `quiet` are the relations of a plan that is quiet, to be carried out like that. */
-export function readQuery(
-  plan: ReadPlan,
-  count: CountPlan,
-  wanted: Wanted,
-  quiet: QuietReading = null,
-): Query {
+/** Reading a relation. */
+export function readQuery(plan: ReadPlan, count: CountPlan, wanted: Wanted): Query {
   const { format } = wanted;
-  const total = totalOf(plan, count);
-  const told = quiet === null ? facts(total) : quietFacts(total, quiet);
-  const main = sql`select ${told}, ${bodyOf(format, tableRows)} from ${
+  const main = sql`select ${facts(totalOf(plan, count))}, ${bodyOf(format, tableRows)} from ${
     sourceOf(format, renderRows(plan))
   }`;
   const estimate = wanted.explain === null ? estimateOf(plan, count) : null;
   return { main: answering(main, wanted), estimate };
 }
 
-/** Writing; `quiet` when the plan is, and is to be carried out like that. */
-export function mutateQuery(plan: MutatePlan, wanted: Wanted, quiet: boolean): Query {
-  if (quiet && isOneRow(plan)) {
-    const main = renderMutation(plan, oneRowFacts);
-    return { main: answering(main, wanted), estimate: null };
-  }
+/** Writing. */
+export function mutateQuery(plan: MutatePlan, wanted: Wanted): Query {
   const from = sql`${source} as ${ident(plan.relation.name)}`;
   const rows = plan.read === null ? sql`select * from ${source}` : renderRows(plan.read, from);
   const shown = plan.read === null ? null : wanted.format;
-  const main = sql`with ${source} as (${renderMutation(plan)}) select ${
-    quiet ? silentFacts : facts(nothing)
-  }, ${updatedRows(plan)}, ${keyOf(plan)}, ${affectedRows(plan)}, ${
-    bodyOf(shown, tableRows)
-  } from ${sourceOf(shown, rows)}`;
+  const main = sql`with ${source} as (${renderMutation(plan)}) select ${facts(nothing)}, ${
+    updatedRows(plan)
+  }, ${keyOf(plan)}, ${affectedRows(plan)}, ${bodyOf(shown, tableRows)} from ${
+    sourceOf(shown, rows)
+  }`;
   return { main: answering(main, wanted), estimate: null };
 }
 
@@ -153,33 +130,6 @@ function facts(total: Sql): Sql {
   return sql`count(*)::text, ${total}, ${overrides}`;
 }
 
-/** Nobody says anything of the response. */
-const silentFacts = sql`count(*)::text, ${nothing}, ${nothing}, ${nothing}`;
-
-/**
- * In the place of what nobody says of the response: who reads, and nothing. Divides by zero if one of
- * the relations has become another than the schema cache knows, so that code may have run after all:
- * whatever it did is undone.
- */
-function quietFacts(total: Sql, relations: readonly QualifiedName[]): Sql {
-  const changes = relations.map(({ schema, name }) => {
-    const relation = sql`${literal(`${quoteIdent(schema)}.${quoteIdent(name)}`)}::regclass`;
-    return sql`pg_catalog.row_security_active(${relation}) or pg_catalog.pg_relation_filenode(${relation}) is null`;
-  });
-  return sql`count(*)::text, ${total}, current_user, nullif(1 / case when ${
-    join(changes, sql` or `)
-  } then 0 else 1 end, 1)`;
-}
-
-/** Whether exactly one row is written, of which nothing is asked. */
-function isOneRow(plan: MutatePlan): boolean {
-  return plan.kind === "insert" && plan.rows.shape === "object" && plan.conflict === null &&
-    plan.where === null && plan.returning === "none" && plan.read === null;
-}
-
-const oneRowFacts =
-  sql`'1'::text, ${nothing}, ${nothing}, ${nothing}, ${nothing}, ${nothing}, ${nothing}, ${nothing}`;
-
 function totalOf(plan: ReadPlan, count: CountPlan, from?: Sql): Sql {
   switch (count.kind) {
     case "none":
@@ -199,7 +149,8 @@ function totalOf(plan: ReadPlan, count: CountPlan, from?: Sql): Sql {
 
 function estimateOf(plan: ReadPlan, count: CountPlan): Statement | null {
   if (count.kind !== "planned" && count.kind !== "estimated") return null;
-  return { ...compile(sql`explain (format json) ${renderCount(plan)}`), use: "rows" };
+  const text = compile(sql`explain (format json) ${renderCount(plan)}`);
+  return { ...text, use: "rows", runsUserCode: true };
 }
 
 function bodyOf(format: BodyFormat | null, rows: BodyRows): Sql {
@@ -246,6 +197,6 @@ function keyOf({ relation, returning, read, kind }: MutatePlan): Sql {
 
 function answering(fragment: Sql, { explain }: Wanted): Statement {
   return explain === null
-    ? { ...compile(fragment), use: "answer" }
-    : { ...compile(renderExplain(fragment, explain)), use: "rows" };
+    ? { ...compile(fragment), use: "answer", runsUserCode: true }
+    : { ...compile(renderExplain(fragment, explain)), use: "rows", runsUserCode: true };
 }

@@ -6,7 +6,6 @@
 import { quoteIdent } from "../sql/fragment.ts";
 import { type KeysAnswer, keysQuery } from "./queries/keys.ts";
 import { type MediaHandlerRow, mediaHandlersQuery } from "./queries/media_handlers.ts";
-import { quietRelationsQuery, type QuietRow } from "./queries/quiet_relations.ts";
 import { type RelationsAnswer, relationsQuery } from "./queries/relations.ts";
 import { type RepresentationRow, representationsQuery } from "./queries/representations.ts";
 import {
@@ -57,7 +56,6 @@ export type QueryName =
   | "settings"
   | "view rules"
   | "relations"
-  | "quiet relations"
   | "volatile relations"
   | "keys"
   | "routines"
@@ -78,7 +76,6 @@ export function schemaCacheQueries(config: SchemaCacheConfig): readonly SchemaCa
     { name: "settings", text: settingsQuery, params: [] },
     { name: "view rules", text: viewRulesQuery, params: [all] },
     { name: "relations", text: relationsQuery, params: [exposed] },
-    { name: "quiet relations", text: quietRelationsQuery, params: [exposed] },
     { name: "volatile relations", text: volatileRelationsQuery, params: [exposed] },
     { name: "keys", text: keysQuery, params: [] },
     { name: "routines", text: routinesQuery, params: [exposed] },
@@ -116,7 +113,6 @@ export function buildSchemaCache(
   const texts = new Map(schemaCacheQueries(config).map(({ name }, i) => [name, answers[i]!]));
   const parse = (name: QueryName) => JSON.parse(texts.get(name)!);
   const relations: RelationsAnswer = parse("relations");
-  const quiet: readonly QuietRow[] = parse("quiet relations");
   const volatile: VolatileAnswer = parse("volatile relations");
   const keys: KeysAnswer = parse("keys");
   const computed: readonly ComputedRow[] = parse("computed relationships");
@@ -139,7 +135,6 @@ export function buildSchemaCache(
   };
   return {
     relations: buildRelations(relations, ends, {
-      quiet: new Map(quiet),
       volatile: new Set(volatile.relations),
       hiddenJunctions: hiddenJunctions(facts, primaryKeys),
     }),

@@ -4,7 +4,6 @@
  * @module
  */
 import type { Column, Relation } from "./schema_cache.ts";
-import { quietBits } from "./queries/quiet_relations.ts";
 import type { ColumnRow, RelationRow, RelationsAnswer } from "./queries/relations.ts";
 import type { RelationshipEnd } from "./relationships.ts";
 import type { ShownColumns } from "./view_columns.ts";
@@ -14,8 +13,6 @@ export type PrimaryKeys = ReadonlyMap<number, readonly number[]>;
 
 /** What else is known of relations by their oid. */
 export interface RelationTraits {
-  /** Bits of quiet ones. */
-  readonly quiet: ReadonlyMap<number, number>;
   readonly volatile: ReadonlySet<number>;
   /** Schemas that junctions in schemas which are not exposed lead to. */
   readonly hiddenJunctions: ReadonlyMap<number, ReadonlySet<string>>;
@@ -25,12 +22,11 @@ export interface RelationTraits {
 export function buildRelations(
   answer: RelationsAnswer,
   ends: readonly RelationshipEnd[],
-  { quiet, volatile, hiddenJunctions }: RelationTraits,
+  { volatile, hiddenJunctions }: RelationTraits,
 ): readonly Relation[] {
   const enums = new Map(Object.entries(answer.enums));
   return answer.relations.map((row, index) => ({
     ...buildRelation(row, ends[index]!, enums),
-    quiet: quietnessOf(quiet.get(row[0]) ?? 0),
     volatile: volatile.has(row[0]),
     ...hiddenJunctionsOf(hiddenJunctions.get(row[0])),
   }));
@@ -40,14 +36,6 @@ function hiddenJunctionsOf(
   schemas: ReadonlySet<string> | undefined,
 ): Pick<Relation, "hiddenJunctionsTo"> {
   return schemas === undefined ? {} : { hiddenJunctionsTo: [...schemas] };
-}
-
-function quietnessOf(bits: number): Relation["quiet"] {
-  return {
-    reads: (bits & quietBits.reads) !== 0,
-    inserts: (bits & quietBits.inserts) !== 0,
-    changes: (bits & quietBits.changes) !== 0,
-  };
 }
 
 /** Names, kinds and keys of the relations, before their relationships are known. */
@@ -107,7 +95,7 @@ function buildRelation(
   [, schema, name, comment, isView, events, columns]: RelationRow,
   end: RelationshipEnd,
   enums: ReadonlyMap<string, readonly string[]>,
-): Omit<Relation, "quiet" | "volatile" | "hiddenJunctionsTo"> {
+): Omit<Relation, "volatile" | "hiddenJunctionsTo"> {
   return {
     schema,
     name,

@@ -39,13 +39,6 @@ export interface Relation extends QualifiedName {
   readonly insertable: boolean;
   readonly updatable: boolean;
   readonly deletable: boolean;
-  /** What can be done with it without any code of the database's own being run. */
-  readonly quiet: {
-    readonly reads: boolean;
-    readonly inserts: boolean;
-    /** Updating and deleting. */
-    readonly changes: boolean;
-  };
   /**
    * Reading it can run a function declared `VOLATILE` or ask another server: in the definition of a
    * view, in policies, in operators and types.

@@ -77,7 +77,6 @@ export function openFor(config: Config, file: string | null): Promise<Database> 
     applicationName: config.dialect.displayName,
     // Bodies are read by the server alone, which has sent a piece on before it asks for the next.
     releases: true,
-    now: Date.now,
   });
 }
 

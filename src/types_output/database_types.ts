@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { Database } from "../database/database.ts";
+import { type Database, metadataBatch, type Statement } from "../database/database.ts";
 import { typeCatalogueQueries } from "../schema_cache/load.ts";
 import { indexSchemaCache } from "../schema_cache/lookups.ts";
 import type { TypeCatalogue } from "../schema_cache/queries/type_catalogue.ts";
@@ -21,14 +21,10 @@ export async function readTypeCatalogue(
   database: Database,
   config: { readonly dbSchemas: readonly string[] },
 ): Promise<TypeCatalogue> {
-  const { rows } = await database.transaction({
-    access: "read only",
-    isolation: "read committed",
-    statements: typeCatalogueQueries(config).map((query) => ({ ...query, use: "rows" })),
-    end: "commit",
-    stream: false,
-  });
-  return JSON.parse(rows[1]?.[0]?.[0] ?? "null");
+  const statements = typeCatalogueQueries(config)
+    .map((query): Statement => ({ ...query, use: "rows" }));
+  const { rows } = await database.transaction(metadataBatch(statements));
+  return JSON.parse(rows.at(-1)?.[0]?.[0] ?? "null");
 }
 
 /**

@@ -44,7 +44,6 @@ function table(index: number): Relation {
     insertable: true,
     updatable: true,
     deletable: true,
-    quiet: { reads: true, inserts: true, changes: true },
     volatile: false,
     primaryKey: ["column_0"],
     columns: Array.from({ length: 12 }, (_, each) => column(each)),

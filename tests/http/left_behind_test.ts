@@ -12,7 +12,8 @@ const sql = `
       'sub', current_setting('request.jwt.claims')::json->>'sub',
       'method', current_setting('request.method'), 'at', current_setting('request.path'),
       'mark', current_setting('request.headers')::json->>'x-mark',
-      'cookie', current_setting('request.cookies')::json->>'c') $$;
+      'cookie', current_setting('request.cookies')::json->>'c',
+      'zone', current_setting('timezone')) $$;
   create function api.sub() returns text stable language sql
     as $$ select current_setting('request.jwt.claims')::json->>'sub' $$;
   -- It is stable, and says something else.
@@ -118,8 +119,15 @@ leftTest(
   "a call is told all that the request said, as others before it were",
   ({ ask }) =>
     inTurn(async (user, sub) => {
-      const headers = { "X-Mark": `of ${sub}`, "Cookie": `c=${sub}` };
-      const said = { a: 1, path: '"api", "public"', sub, mark: `of ${sub}`, cookie: sub };
+      const headers = { "X-Mark": `of ${sub}`, "Cookie": `c=${sub}`, Prefer: "timezone=UTC" };
+      const said = {
+        a: 1,
+        path: '"api", "public"',
+        sub,
+        mark: `of ${sub}`,
+        cookie: sub,
+        zone: "UTC",
+      };
       for (const method of ["GET", "POST"]) {
         deepStrictEqual(await ask(`${method} /rpc/told`, { ...user, headers }), [
           200,
@@ -127,7 +135,7 @@ leftTest(
         ]);
       }
       const nobody = { sub: null, mark: null, cookie: null, role: "anon" };
-      deepStrictEqual(await ask("GET /rpc/told?a=7"), [
+      deepStrictEqual(await ask("GET /rpc/told?a=7", { headers: { Prefer: "timezone=UTC" } }), [
         200,
         { ...said, ...nobody, a: 7, method: "GET", at: "/rpc/told" },
       ]);
@@ -152,10 +160,12 @@ for (
     ["request.cookies", '{"c":"eve"}'],
     ["default_transaction_isolation", "serializable"],
     ["default_transaction_read_only", "on"],
+    ["timezone", "Asia/Tokyo"],
   ] as const
 ) {
   leftTest(`a call that leaves ${name} = ${value} leaves it to nobody`, async (setup) => {
     const { ask, handler } = setup;
+    const [, { zone: initialZone }] = await ask("GET /rpc/told") as [number, { zone: string }];
     const leave = async (turn: number) => {
       const parts = { ...(turn % 2 === 0 ? {} : ann), body: { name, value } };
       await ask(turn % 3 === 0 ? "POST /rpc/leave" : "POST /rpc/leave_quietly", parts);
@@ -165,8 +175,9 @@ for (
       const response = await handler(new Request("http://h/rpc/told"));
       strictEqual(response.status, 200);
       strictEqual(response.headers.get("X-Left"), null);
-      const { role, path, sub, cookie } = await response.json();
+      const { role, path, sub, cookie, zone } = await response.json();
       deepStrictEqual([role, path, sub, cookie], ["anon", '"api", "public"', null, null]);
+      strictEqual(zone, initialZone);
       await leave(turn);
       strictEqual((await ask("POST /rpc/write_down", bob))[0], 204);
       deepStrictEqual(await ask("GET /log?select=sub&order=id.desc&limit=1"), [200, [{

@@ -12,7 +12,7 @@ const fragment = "src/sql/fragment.ts";
 /** Exports of the fragment module that take a bare string for SQL. */
 const raw: ReadonlySet<string> = new Set(["catalogueSql", "literal"]);
 
-const allowed = ["src/query/", "src/schema_cache/", "src/sql/", "tests/"];
+const allowed = ["src/query/", "src/transaction/", "src/schema_cache/", "src/sql/", "tests/"];
 
 export const sqlText: Deno.lint.Rule = {
   create(context) {

@@ -43,8 +43,43 @@ export function row(...columns: readonly (string | null)[]): Uint8Array {
   return frame("D", [columns.length >>> 8, columns.length & 255], cells);
 }
 
-export function failure(sqlstate: string, message: string): Uint8Array {
-  return frame("E", cstring(`SERROR`), cstring(`C${sqlstate}`), cstring(`M${message}`), [0]);
+/** What an ErrorResponse has beside its code and message. */
+export interface FailureParts {
+  /** Default: ERROR, without the field that is not translated. */
+  readonly severity?: "ERROR" | "FATAL";
+  /** Where PostgreSQL's own code raised it; default: not said, as by poolers. */
+  readonly routine?: string;
+  /** Where the error was raised; default: not in a function. */
+  readonly context?: string;
+}
+
+export function failure(
+  sqlstate: string,
+  message: string,
+  { severity, routine, context }: FailureParts = {},
+): Uint8Array {
+  const fields = [`S${severity ?? "ERROR"}`, `C${sqlstate}`, `M${message}`];
+  if (severity !== undefined) fields.push(`V${severity}`);
+  if (routine !== undefined) fields.push(`R${routine}`);
+  if (context !== undefined) fields.push(`W${context}`);
+  return frame("E", ...fields.map(cstring), [0]);
+}
+
+/** What PostgreSQL sends when an administrator terminates a connection. */
+export const terminated = failure(
+  "57P01",
+  "terminating connection due to administrator command",
+  { severity: "FATAL", routine: "ProcessInterrupts" },
+);
+
+/** The beginning of a row whose one column has so many bytes, which follow. */
+export function longRow(bytes: number): Uint8Array {
+  return new Uint8Array([0x44, ...int32(4 + 2 + 4 + bytes), 0, 1, ...int32(bytes)]);
+}
+
+/** The replies to a statement that is prepared and executed. */
+export function executed(tag: string, ...rows: readonly Uint8Array[]): Uint8Array {
+  return join(parseComplete, bindComplete, ...rows, complete(tag));
 }
 
 export function join(...chunks: readonly Uint8Array[]): Uint8Array {
@@ -56,7 +91,7 @@ export interface Sent {
   readonly type: string;
   /** Statement name of Parse, Bind and Close. */
   readonly name?: string;
-  /** SQL of Parse. */
+  /** SQL of Parse and Query. */
   readonly text?: string;
 }
 
@@ -70,6 +105,7 @@ export function readSent(bytes: Uint8Array): readonly Sent[] {
     const strings = decoder.decode(bytes.subarray(at + 5, end)).split("\0");
     if (type === "P") sent.push({ type, name: strings[0]!, text: strings[1]! });
     else if (type === "B") sent.push({ type, name: strings[1]! });
+    else if (type === "Q") sent.push({ type, text: strings[0]! });
     else if (type === "C") sent.push({ type, name: strings[0]!.slice(1) });
     else sent.push({ type });
     at = end;
@@ -81,11 +117,14 @@ export function readSent(bytes: Uint8Array): readonly Sent[] {
 export class FakeTransport implements Transport {
   readonly writes: Uint8Array[] = [];
   readonly log: string[] = [];
+  /** The messages of each write. */
+  get sent(): readonly (readonly Sent[])[] {
+    return this.writes.map(readSent);
+  }
+
   #events: TransportEvents | null = null;
   /** Called with each write's messages; what it returns is told as one chunk, soon. */
   reply: (sent: readonly Sent[]) => Uint8Array | null = () => null;
-  /** The server's process, as it was told when connecting. */
-  process = 42;
 
   listen(events: TransportEvents): void {
     this.#events = events;
@@ -104,10 +143,6 @@ export class FakeTransport implements Transport {
 
   lose(reason: string): void {
     this.#events?.closed(reason);
-  }
-
-  isWith(process: number): boolean {
-    return process === this.process;
   }
 
   pause(): void {
@@ -132,32 +167,68 @@ export class FakeTransport implements Transport {
   }
 }
 
-/** Answers a batch as PostgreSQL would: every statement succeeds; `answer` is the row of the main. */
-export function wellBehaved(answer: Uint8Array, isMain: (text: string) => boolean) {
+/** How a {@linkcode fakeServer} answers. */
+export interface FakeServerOptions {
+  /** Returns the rows of a statement; default: the row `1`, `x` of `select main`. */
+  readonly rowsOf?: (text: string) => Uint8Array | null;
+  /** Returns the error of a statement, or null; default: none fails. */
+  readonly errorOf?: (text: string) => Uint8Array | null;
+}
+
+const mainRow = row("1", "x");
+
+/**
+ * Answers messages as PostgreSQL does: it knows the statements that were prepared, skips the messages
+ * after an error up to the Sync, and refuses statements in a failed transaction.
+ */
+export function fakeServer(
+  { rowsOf = (text) => text === "select main" ? mainRow : null, errorOf = () => null }:
+    FakeServerOptions = {},
+): (sent: readonly Sent[]) => Uint8Array {
   const texts = new Map<string, string>();
-  let open = false;
-  return (sent: readonly Sent[]): Uint8Array => {
+  let status: "I" | "T" | "E" = "I";
+  let current = "";
+  let isSkipping = false;
+  const parse = (name: string, text: string) => {
+    if (name !== "" && texts.has(name)) return failure("42P05", `${name} already exists`);
+    texts.set(name, text);
+    return parseComplete;
+  };
+  const bind = (name: string) => {
+    const text = texts.get(name);
+    if (text === undefined) return failure("26000", `${name} does not exist`);
+    current = text;
+    return bindComplete;
+  };
+  const execute = () => {
+    if (status === "E" && current !== "rollback") return failure("25P02", "transaction is aborted");
+    const error = errorOf(current);
+    if (error !== null) return error;
+    if (current.startsWith("begin")) status = "T";
+    if (current === "commit" || current === "rollback") status = "I";
+    return join(rowsOf(current) ?? new Uint8Array(), complete("SELECT 1"));
+  };
+  const answer = ({ type, name, text }: Sent): Uint8Array => {
+    if (type === "S") return ready(status);
+    if (type === "Q") return join(errorOf(text!) ?? complete("SET"), ready(status));
+    if (type === "P") return parse(name!, text!);
+    if (type === "B") return bind(name!);
+    if (type === "E") return execute();
+    texts.delete(name!);
+    return closeComplete;
+  };
+  return (sent) => {
     const chunks: Uint8Array[] = [];
-    let current = "";
-    for (const { type, name, text } of sent) {
-      if (type === "P") {
-        texts.set(name!, text!);
-        chunks.push(parseComplete);
-      } else if (type === "C") {
-        texts.delete(name!);
-        chunks.push(closeComplete);
-      } else if (type === "B") {
-        current = texts.get(name!) ?? "";
-        chunks.push(bindComplete);
-      } else if (type === "E") {
-        if (current.startsWith("begin")) open = true;
-        if (current === "commit" || current === "rollback") open = false;
-        if (isMain(current)) chunks.push(answer);
-        chunks.push(complete("SELECT 1"));
-      } else if (type === "S") {
-        chunks.push(ready(open ? "T" : "I"));
-      }
+    for (const message of sent) {
+      if (isSkipping && message.type !== "S") continue;
+      const chunk = answer(message);
+      isSkipping = message.type !== "Q" && chunk[0] === errorType;
+      // An implicit transaction that fails leaves nothing open.
+      if (isSkipping && status === "T") status = "E";
+      chunks.push(chunk);
     }
     return join(...chunks);
   };
 }
+
+const errorType = 0x45;

@@ -3,12 +3,12 @@
  *
  * @module
  */
+import { setImmediate } from "node:timers";
+import type { Clock } from "../../src/clock.ts";
 import type { Schedule } from "../../src/timers.ts";
 
 /** Time in milliseconds, from 0. */
-export interface FakeClock {
-  readonly now: () => number;
-  readonly schedule: Schedule;
+export interface FakeClock extends Clock {
   /** Milliseconds until what is scheduled next; null for nothing. */
   next(): number | null;
   /** Moves on, running what becomes due, and lets everything settle that follows of it. */
@@ -19,13 +19,15 @@ export function fakeClock(): FakeClock {
   let time = 0;
   const due = new Set<{ readonly at: number; readonly run: () => void }>();
   const earliest = () => [...due].sort((one, other) => one.at - other.at)[0];
+  const schedule: Schedule = (run, milliseconds) => {
+    const entry = { at: time + milliseconds, run };
+    due.add(entry);
+    return () => void due.delete(entry);
+  };
   return {
     now: () => time,
-    schedule: (run, milliseconds) => {
-      const entry = { at: time + milliseconds, run };
-      due.add(entry);
-      return () => void due.delete(entry);
-    },
+    schedule,
+    scheduleAwaited: schedule,
     next: () => {
       const entry = earliest();
       return entry === undefined ? null : entry.at - time;
@@ -46,5 +48,5 @@ export function fakeClock(): FakeClock {
 
 /** Lets everything happen that is due already: takes one turn of the event loop, and no time. */
 export function settled(): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, 0));
+  return new Promise((resolve) => void setImmediate(resolve));
 }

@@ -183,7 +183,6 @@ export function relation(name: string, columns: string, parts: Partial<Relation>
     insertable: true,
     updatable: true,
     deletable: true,
-    quiet: { reads: true, inserts: true, changes: true },
     volatile: false,
     primaryKey: ["id"],
     columns: columns.split(" ").map((text) => {

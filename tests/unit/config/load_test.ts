@@ -40,6 +40,7 @@ Deno.test("loadConfig takes the defaults", () => {
       dbExtraSearchPath: ["public"],
       dbHoistedTxSettings: ["statement_timeout"],
       dbMaxRows: null,
+      dbPipelining: true,
       dbPlanEnabled: false,
       dbPool: 10,
       dbPoolAcquisitionTimeout: 10,

@@ -255,6 +255,7 @@ const cases: Readonly<Record<OptionKey, Cases>> = {
   "db-pool-max-lifetime": bounded(0, 2147483),
   "db-pre-config": functions,
   "db-pre-request": functions,
+  "db-pipelining": booleans,
   "db-prepared-statements": booleans,
   "db-root-spec": functions,
   "db-schemas": {

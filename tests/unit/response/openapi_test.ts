@@ -172,7 +172,6 @@ function table(name: string, columns: readonly string[]): Relation {
     insertable: true,
     updatable: true,
     deletable: true,
-    quiet: { reads: true, inserts: true, changes: true },
     volatile: false,
     primaryKey: columns.slice(0, 1),
     columns: columns.map(column),

@@ -16,7 +16,6 @@ function relation(schema: string, name: string, ...columns: readonly string[]): 
     insertable: true,
     updatable: true,
     deletable: true,
-    quiet: { reads: true, inserts: true, changes: true },
     volatile: false,
     primaryKey: [],
     columns: columns.map((name) => ({

@@ -1,0 +1,344 @@
+/**
+ * One connection to PostgreSQL: writes batches, each with a Sync of its own, follows the replies, and
+ * hands bodies on while they arrive.
+ *
+ * @module
+ */
+import { errors } from "../../errors/catalogue.ts";
+import type { DatabaseFailure } from "../../errors/service_error.ts";
+import type { ColumnBounds, TransactionForm } from "../database.ts";
+import type { Transport } from "../transport.ts";
+import { backend, FrameDecoder, type FrameSink } from "../wire.ts";
+import {
+  BatchExecution,
+  endStatement,
+  isStaleStatement,
+  type PendingBatch,
+  readServerError,
+  type ServerError,
+  unknownStatement,
+} from "./execution.ts";
+import { maxHeldBytes, type ResultBodyOptions } from "./result_body.ts";
+import { type PreparingOptions, StatementWriter } from "./statement_writer.ts";
+
+/** How a connection works. */
+export interface ConnectionOptions extends PreparingOptions {
+  /**
+   * SQL that the connection begins with, sent along with the first batch; its errors are ignored. Sent
+   * only where statements are prepared: a pooler in between would apply it to another connection.
+   */
+  readonly setup?: string;
+  /** Whether readers of bodies keep no chunk of them. Default: false. */
+  readonly releases?: boolean;
+  /** Milliseconds; measures how long a reader of a body keeps the connection waiting. */
+  readonly clock: () => number;
+}
+
+/** Events of a connection. */
+export interface ConnectionEvents {
+  /** The connection can be used again. */
+  idle(): void;
+  /** The connection is closed; emitted once. */
+  closed(reason: string): void;
+  /** Batches that were sent behind another one are to be executed elsewhere. */
+  requeued(batches: readonly PendingBatch[]): void;
+  /** The server did not know a statement that was prepared. */
+  statementForgotten(): void;
+  /** The server finished a batch; `bodyLength` is null where it gave no body. */
+  finished(batch: PendingBatch, result: "success" | "failure", bodyLength: number | null): void;
+}
+
+export type ConnectionState = "idle" | "busy" | "closed";
+
+/** One connection to PostgreSQL. */
+export class Connection {
+  readonly #transport: Transport;
+  readonly #options: ConnectionOptions;
+  readonly #events: ConnectionEvents;
+  readonly #writer: StatementWriter;
+  readonly #decoder: FrameDecoder;
+  #state: ConnectionState = "idle";
+  /** Executions that were written together, in order; the server is at the first. */
+  #inFlight: BatchExecution[] = [];
+  /** Executions that the server refused before they began, to be written once more. */
+  #retries: BatchExecution[] = [];
+  /** SQL that the next write begins with; null once it was sent. */
+  #setup: string | null;
+  /** Whether the reply to the setup is still to come. */
+  #isSettingUp = false;
+
+  constructor(transport: Transport, options: ConnectionOptions, events: ConnectionEvents) {
+    this.#transport = transport;
+    this.#options = options;
+    this.#events = events;
+    this.#setup = this.#connectionSetup;
+    this.#writer = new StatementWriter(options);
+    this.#decoder = new FrameDecoder(this.#frameSink());
+    transport.listen({
+      data: (chunk) => this.#receive(chunk),
+      closed: (reason) => this.#lost(reason),
+    });
+  }
+
+  get state(): ConnectionState {
+    return this.#state;
+  }
+
+  /**
+   * Executes batches one after the other, in one write. The connection must be idle. Each of several
+   * must be an implicit transaction: after the failure of another form a transaction is left open.
+   */
+  execute(batches: readonly PendingBatch[]): void {
+    if (this.#state === "closed") {
+      for (const { reject } of batches) reject(errors.connectionLost(null));
+      return;
+    }
+    this.#state = "busy";
+    try {
+      this.#write(batches.map((pending) => this.#executionOf(pending)));
+    } catch (error) {
+      // A value that is too long for the memory leaves half a message behind.
+      this.destroy(error instanceof Error ? error.message : "encoding failed");
+    }
+  }
+
+  /** Asks the server to cancel the running statement. */
+  cancel(): void {
+    if (this.#current !== undefined) this.#transport.cancel();
+  }
+
+  /**
+   * Has the batches that wait behind the running one executed elsewhere, except those that the server
+   * may have executed by then with an effect. Returns the batches whose results are still awaited here.
+   */
+  requeuePending(): readonly PendingBatch[] {
+    this.#requeue(this.#pending().filter(isSafe));
+    return this.#inFlight.filter(isAwaited).map(({ pending }) => pending);
+  }
+
+  /** Milliseconds for which the reader of a body has not read. */
+  stalledFor(): number {
+    return this.#current?.body.stalledFor() ?? 0;
+  }
+
+  /** Milliseconds that the connection has waited, in all, for the reader of a body. */
+  waitedFor(): number {
+    return this.#current?.body.waitedFor() ?? 0;
+  }
+
+  /** Closes the connection at once, whatever runs on it. */
+  destroy(reason: string): void {
+    if (this.#state === "closed") return;
+    this.#lost(reason);
+    this.#transport.destroy();
+  }
+
+  /** Closes an idle connection. */
+  end(): void {
+    if (this.#state === "closed") return;
+    this.#state = "closed";
+    this.#transport.end();
+    this.#events.closed("ended");
+  }
+
+  get #current(): BatchExecution | undefined {
+    return this.#inFlight[0];
+  }
+
+  get #connectionSetup(): string | null {
+    const { prepare, setup = null } = this.#options;
+    return prepare ? setup : null;
+  }
+
+  #executionOf(pending: PendingBatch, isRetry = false): BatchExecution {
+    const { batch } = pending;
+    const form: TransactionForm = this.#options.prepare ? batch.transaction.form : "block";
+    return new BatchExecution(pending, { form, body: this.#bodyOptions(pending), isRetry });
+  }
+
+  #bodyOptions({ batch }: PendingBatch): ResultBodyOptions {
+    const { clock, releases = false } = this.#options;
+    const mayStream = batch.access === "read only" && batch.body === "stream";
+    return { transport: this.#transport, mayStream, releases, now: clock };
+  }
+
+  #write(executions: BatchExecution[]): void {
+    this.#inFlight = executions;
+    const setup = this.#setup;
+    this.#setup = null;
+    this.#isSettingUp ||= setup !== null;
+    this.#transport.write(this.#writer.write(executions, setup));
+  }
+
+  /** Executions behind the running one, and those that are to be written once more. */
+  #pending(): readonly BatchExecution[] {
+    return [...this.#retries, ...this.#inFlight.slice(1)].filter(({ isSettled }) => !isSettled);
+  }
+
+  #requeue(executions: readonly BatchExecution[]): void {
+    if (executions.length === 0) return;
+    this.#events.requeued(executions.map((execution) => execution.requeue()));
+  }
+
+  #receive(chunk: Uint8Array): void {
+    try {
+      this.#decoder.push(chunk);
+    } catch (error) {
+      return this.destroy(error instanceof Error ? error.message : "protocol error");
+    }
+    const current = this.#current;
+    if (current !== undefined && this.#isStreamable(current)) {
+      this.#requeue(this.#pending().filter(isSafe));
+      current.resolve();
+    }
+  }
+
+  /** Whether a body has begun to arrive that is too large to wait for its end. */
+  #isStreamable(execution: BatchExecution): boolean {
+    const { batch, body, phase, failure, isSettled, isEndSent } = execution;
+    return !isSettled && failure === null && phase === "statements" && isEndSent && body.started &&
+      batch.access === "read only" && batch.body === "stream" && (body.length ?? 0) > maxHeldBytes;
+  }
+
+  #frameSink(): FrameSink {
+    return {
+      event: (type) => this.#event(type),
+      message: (type, payload) => this.#message(type, payload),
+      rowWanted: () => !this.#isSettingUp && (this.#current?.wantsRow() ?? false),
+      rowStart: (head, length) => this.#current?.rowStart(head, length),
+      rowBytes: (bytes) => this.#current?.rowBytes(bytes),
+      rowEnd: () => this.#current?.rowEnd(),
+    };
+  }
+
+  #event(type: number): void {
+    const current = this.#current;
+    if (current === undefined || this.#isSettingUp) return;
+    if (type === backend.bindComplete) current.bound();
+    else if (type === backend.commandComplete || type === backend.emptyQuery) current.completed();
+    else if (type === backend.parseComplete && current.statement !== undefined) {
+      this.#writer.remember(current.statement);
+    }
+  }
+
+  #message(type: number, payload: Uint8Array): void {
+    switch (type) {
+      case backend.error:
+        return this.#failed(readServerError(payload));
+      case backend.ready:
+        return this.#ready(payload[0] ?? 0);
+      case backend.copyIn:
+      case backend.copyOut:
+      case backend.copyBoth:
+        return this.destroy("COPY cannot be run here");
+      default:
+        return;
+    }
+  }
+
+  #failed(error: ServerError): void {
+    const { failure } = error;
+    const current = this.#current;
+    if (current === undefined) return this.destroy(failure.message);
+    if (this.#isSettingUp && !endsConnection(failure)) return;
+    // Terminated after COMMIT was confirmed: the batch is done.
+    if (current.hasEnded) return;
+    current.failed(error);
+    if (isStaleStatement(failure)) this.#writer.forget();
+    if (failure.sqlstate === unknownStatement) this.#events.statementForgotten();
+  }
+
+  /** ReadyForQuery: `status` is `I` (idle), `T` (in a transaction) or `E` (in a failed one). */
+  #ready(status: number): void {
+    const current = this.#current;
+    if (current === undefined) return;
+    if (this.#isSettingUp) {
+      this.#isSettingUp = false;
+      return;
+    }
+    if (current.failure !== null) return this.#endFailed(current, status);
+    const { end } = current;
+    if (typeof end !== "string" && current.phase === "statements") {
+      return this.#decide(current, end);
+    }
+    if (status !== idleStatus) return this.destroy("a transaction was left open");
+    current.resolve();
+    this.#finished(current);
+  }
+
+  #endFailed(current: BatchExecution, status: number): void {
+    const { mayRetry } = current;
+    if (!mayRetry) current.reject(current.failure);
+    if (status !== idleStatus) {
+      if (current.phase === "rollback") return this.destroy("ROLLBACK failed");
+      current.phase = "rollback";
+      return this.#transport.write(this.#writer.writeStatement(current, endStatement("rollback")));
+    }
+    if (mayRetry) {
+      // A function may have changed the defaults that an implicit transaction relies on.
+      this.#setup = this.#connectionSetup;
+      this.#retries.push(this.#executionOf(current.pending, true));
+    }
+    this.#finished(current);
+  }
+
+  #decide(current: BatchExecution, bounds: readonly ColumnBounds[]): void {
+    current.phase = "end";
+    const statement = endStatement(current.decideEnd(bounds));
+    this.#transport.write(this.#writer.writeStatement(current, statement));
+  }
+
+  /** The server continues with the next execution, or is idle. */
+  #finished({ pending, failure, body }: BatchExecution): void {
+    this.#events.finished(pending, failure === null ? "success" : "failure", body.length);
+    this.#inFlight.shift();
+    if (this.#inFlight.length > 0) return;
+    const retries = this.#retries.filter(({ isSettled }) => !isSettled);
+    const [next] = retries;
+    // One at a time: a batch may have another form than the others.
+    this.#retries = retries.slice(1);
+    if (next !== undefined) return this.#write([next]);
+    this.#state = "idle";
+    this.#events.idle();
+  }
+
+  #lost(reason: string): void {
+    if (this.#state === "closed") return;
+    this.#state = "closed";
+    const current = this.#current;
+    const pending = this.#pending();
+    this.#inFlight = [];
+    this.#retries = [];
+    this.#events.closed(reason);
+    if (current !== undefined) failWith(current, reason);
+    // A server that says that it ends the connection has not begun what comes later.
+    const mayRequeue = current?.wasTerminated ? () => true : isSafe;
+    for (const execution of pending) if (!mayRequeue(execution)) failWith(execution, reason);
+    this.#requeue(pending.filter(mayRequeue));
+  }
+}
+
+/** Ends an execution whose connection is lost. */
+function failWith(execution: BatchExecution, reason: string): void {
+  const failure = execution.failure ?? errors.connectionLost(reason);
+  if (execution.body.streaming) execution.body.fail(failure);
+  if (execution.hasEnded) execution.resolve();
+  else execution.reject(failure);
+}
+
+const idleStatus = 0x49;
+
+/** Whether a batch may be sent again although the server may have executed it. */
+function isSafe({ batch, isRetry }: BatchExecution): boolean {
+  return isRetry || (batch.access === "read only" && batch.retry === "safe");
+}
+
+/** Whether the result, or the rest of its body, is still awaited. */
+function isAwaited({ isSettled, body }: BatchExecution): boolean {
+  return !isSettled || body.streaming;
+}
+
+/** Whether the server, or a pooler before it, ends the connection with this error. */
+function endsConnection({ sqlstate }: DatabaseFailure): boolean {
+  return /^(57P0[1-5]|08P01)$/.test(sqlstate);
+}

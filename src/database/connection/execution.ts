@@ -1,0 +1,338 @@
+/**
+ * The execution of one batch on a connection: which statement the server is at, and what it returned.
+ *
+ * @module
+ */
+import { DatabaseError, type DatabaseFailure } from "../../errors/service_error.ts";
+import type {
+  AnswerHead,
+  Batch,
+  BatchReply,
+  ColumnBounds,
+  Ending,
+  ResultUse,
+  Statement,
+  TransactionForm,
+} from "../database.ts";
+import { joinText, readFields } from "../wire.ts";
+import { ResultBody, type ResultBodyOptions } from "./result_body.ts";
+
+/** A batch with the functions that settle its result. */
+export interface PendingBatch {
+  readonly batch: Batch;
+  readonly resolve: (reply: BatchReply) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** A statement that was sent. */
+export interface StatementInFlight {
+  readonly text: string;
+  readonly use: ResultUse;
+  readonly runsUserCode: boolean;
+  /** Role for which the statement is prepared; null for any. */
+  readonly role: string | null;
+  /** Name under which this execution prepares it; null where it is prepared already or never. */
+  readonly preparing: string | null;
+}
+
+/** An ErrorResponse of the server. */
+export interface ServerError {
+  readonly failure: DatabaseFailure;
+  /** Whether the error was raised inside of a function or another nested context (field `W`). */
+  readonly hasContext: boolean;
+  /**
+   * Whether PostgreSQL ends the connection with the error (field `V`). A pooler's error is another
+   * matter, as the server may continue behind it: it names no routine (field `R`).
+   */
+  readonly isFatal: boolean;
+}
+
+/** Rows of a statement, as text. */
+type TextRows = (readonly (string | null)[])[];
+
+const noRows: TextRows = [];
+
+/**
+ * Where an execution is: its statements run; COMMIT or ROLLBACK was sent in a write of its own; ROLLBACK
+ * was sent after an error.
+ */
+type Phase = "statements" | "end" | "rollback";
+
+/** What became of the promise of the batch's result. */
+type Settlement = "pending" | "resolved" | "rejected" | "requeued";
+
+/** One batch that was sent, up to the end of its transaction. */
+export class BatchExecution {
+  readonly pending: PendingBatch;
+  readonly form: TransactionForm;
+  readonly body: ResultBody;
+  /** True for the second attempt of a batch whose first one the server refused before it began. */
+  readonly isRetry: boolean;
+  phase: Phase = "statements";
+  failure: unknown = null;
+  /** Whether the server ended the connection while it was at this batch, and came no further. */
+  wasTerminated = false;
+  #settlement: Settlement = "pending";
+  #statements: readonly StatementInFlight[] = [];
+  /** Number of statements that the connection put before those of the batch: BEGIN. */
+  #preambleLength = 0;
+  /** Position of the statement that the server is at. */
+  #position = 0;
+  /** Whether the server has begun to execute that statement. */
+  #isBound = false;
+  /** Whether a statement of the batch that runs user-defined code was completed. */
+  #hasRunUserCode = false;
+  /** Whether the server refused the batch although none of its effects had begun. */
+  #isRefusedUnbegun = false;
+  #head: AnswerHead = [];
+  #ended: Ending = "commit";
+  readonly #rows: TextRows[];
+  /** The row that is arriving, without its last column, where rows are kept. */
+  #row: (string | null)[] | null = null;
+  #lastColumn: Uint8Array[] | null = null;
+
+  constructor(
+    pending: PendingBatch,
+    { form, body, isRetry = false }: {
+      readonly form: TransactionForm;
+      readonly body: ResultBodyOptions;
+      readonly isRetry?: boolean;
+    },
+  ) {
+    this.pending = pending;
+    this.form = form;
+    this.isRetry = isRetry;
+    this.body = new ResultBody(body);
+    this.#rows = pending.batch.statements.map(() => noRows);
+  }
+
+  get batch(): Batch {
+    return this.pending.batch;
+  }
+
+  /** How the transaction ends, or what its end depends on. */
+  get end(): Ending | readonly ColumnBounds[] {
+    const { transaction } = this.batch;
+    return transaction.form === "block" ? transaction.end : "commit";
+  }
+
+  /** The end of the transaction was sent, or is sent with the statements. */
+  get isEndSent(): boolean {
+    return this.phase !== "statements" || typeof this.end === "string";
+  }
+
+  get isSettled(): boolean {
+    return this.#settlement !== "pending";
+  }
+
+  get statement(): StatementInFlight | undefined {
+    return this.#statements[this.#position];
+  }
+
+  /** Returns the statements to send: those of the batch, with BEGIN and the end where it has these. */
+  statementsToSend(): readonly Statement[] {
+    const { statements, transaction } = this.batch;
+    if (this.form === "implicit") return statements;
+    const { end } = this;
+    const isolation = transaction.form === "block" ? transaction.isolation : "read committed";
+    const begin = beginStatements[this.batch.access][isolation];
+    this.#preambleLength = 1;
+    if (typeof end !== "string") return [begin, ...statements];
+    this.#ended = end;
+    return [begin, ...statements, endStatements[end]];
+  }
+
+  /** Starts to follow statements that were written. */
+  sent(statements: readonly StatementInFlight[]): void {
+    this.#statements = statements;
+    this.#position = 0;
+    this.#isBound = false;
+  }
+
+  /** BindComplete: the server executes the statement next. */
+  bound(): void {
+    this.#isBound = true;
+  }
+
+  /** CommandComplete, or EmptyQueryResponse. */
+  completed(): void {
+    this.#hasRunUserCode ||= this.statement?.runsUserCode ?? false;
+    this.#position++;
+    this.#isBound = false;
+  }
+
+  /** ErrorResponse: the server skips the rest of the batch. */
+  failed({ failure, hasContext, isFatal }: ServerError): void {
+    this.wasTerminated ||= isFatal;
+    // An error of ROLLBACK would hide the error before it.
+    if (this.failure !== null) return;
+    this.#isRefusedUnbegun = !this.#hasRunUserCode &&
+      (this.#isStale(failure, hasContext) || this.#isOnOtherDefaults(failure));
+    this.failure = new DatabaseError(failure, this.#position - this.#preambleLength);
+    if (!this.body.streaming) return;
+    this.body.fail(this.failure);
+    this.#settlement = "rejected";
+  }
+
+  /** A prepared statement that the server does not know, or that cannot run as it was planned. */
+  #isStale(failure: DatabaseFailure, hasContext: boolean): boolean {
+    // Behind the last statement the server is at the end of an implicit transaction.
+    const isStatement = this.statement !== undefined;
+    return isStaleStatement(failure) && isStatement && !this.#isBound && !hasContext;
+  }
+
+  /** The first statement of an implicit transaction refuses a connection with other defaults. */
+  #isOnOtherDefaults({ sqlstate }: DatabaseFailure): boolean {
+    return this.form === "implicit" && this.#position === 0 && sqlstate === activeTransaction;
+  }
+
+  /** Whether the batch is to be sent once more: nothing that a client could notice has happened. */
+  get mayRetry(): boolean {
+    return this.#isRefusedUnbegun && !this.isRetry && !this.isSettled;
+  }
+
+  /** Whether the server has confirmed the end of the transaction. */
+  get hasEnded(): boolean {
+    const isCertain = this.form === "block" || this.batch.access === "read only";
+    return isCertain && this.isEndSent && this.failure === null &&
+      this.#position === this.#statements.length;
+  }
+
+  /** Resolves the result, unless it is settled. */
+  resolve(): void {
+    if (this.isSettled) return;
+    this.#settlement = "resolved";
+    const body = this.body.take();
+    this.pending.resolve({ ended: this.#ended, head: this.#head, body, rows: this.#rows });
+  }
+
+  /** Rejects the result, unless it is settled. */
+  reject(error: unknown): void {
+    if (this.isSettled) return;
+    this.#settlement = "rejected";
+    this.pending.reject(error);
+  }
+
+  /** Leaves the result to another execution of the batch. */
+  requeue(): PendingBatch {
+    this.#settlement = "requeued";
+    return this.pending;
+  }
+
+  /** Returns the end of the transaction that bounds on the result decide. */
+  decideEnd(bounds: readonly ColumnBounds[]): Ending {
+    const holds = bounds.every(({ columns, min, max }) => {
+      const text = columns.map((column) => this.#head[column] ?? null).find((cell) =>
+        cell !== null
+      );
+      const number = Number(text ?? 0);
+      return number >= min && number <= max;
+    });
+    this.#ended = holds ? "commit" : "rollback";
+    return this.#ended;
+  }
+
+  wantsRow(): boolean {
+    return !this.isSettled && this.failure === null && (this.statement?.use ?? "none") !== "none";
+  }
+
+  rowStart(head: readonly (string | null)[], length: number | null): void {
+    if (this.statement?.use === "answer") {
+      this.#head = head;
+      this.body.start(length);
+      return;
+    }
+    this.#row = [...head];
+    this.#lastColumn = length === null ? null : [];
+  }
+
+  rowBytes(bytes: Uint8Array): void {
+    if (this.#row === null) this.body.push(bytes);
+    else this.#lastColumn?.push(bytes.slice());
+  }
+
+  rowEnd(): void {
+    if (this.#row === null) return this.body.end();
+    this.#row.push(this.#lastColumn === null ? null : joinText(this.#lastColumn));
+    const position = this.#position - this.#preambleLength;
+    if (this.#rows[position] === noRows) this.#rows[position] = [];
+    this.#rows[position]?.push(this.#row);
+    this.#row = null;
+    this.#lastColumn = null;
+  }
+}
+
+/** SQLSTATE of a change of the isolation level in a transaction that has begun. */
+const activeTransaction = "25001";
+
+/** SQLSTATE of a prepared statement that the server does not know. */
+export const unknownStatement = "26000";
+
+/**
+ * Whether a prepared statement cannot run any more: its result type changed (0A000 with this message),
+ * or the server forgot it (26000, after DISCARD ALL). User-defined code can raise both.
+ */
+export function isStaleStatement({ sqlstate, message }: DatabaseFailure): boolean {
+  return sqlstate === unknownStatement ||
+    (sqlstate === "0A000" && message.includes("cached plan must not change result type"));
+}
+
+const beginTexts = {
+  "read only": {
+    "read committed": "begin isolation level read committed read only",
+    "repeatable read": "begin isolation level repeatable read read only",
+    "serializable": "begin isolation level serializable read only",
+  },
+  "read write": {
+    "read committed": "begin isolation level read committed read write",
+    "repeatable read": "begin isolation level repeatable read read write",
+    "serializable": "begin isolation level serializable read write",
+  },
+} as const;
+
+type Begins<Access extends keyof typeof beginTexts> = Readonly<
+  Record<keyof (typeof beginTexts)[Access], Statement>
+>;
+
+const beginStatements: { readonly [Access in keyof typeof beginTexts]: Begins<Access> } = {
+  "read only": begins("read only"),
+  "read write": begins("read write"),
+};
+
+function begins<Access extends keyof typeof beginTexts>(access: Access): Begins<Access> {
+  const entries = Object.entries(beginTexts[access]).map(([isolation, text]) =>
+    [isolation, control(text)] as const
+  );
+  return Object.fromEntries(entries) as Begins<Access>;
+}
+
+const endStatements: Readonly<Record<Ending, Statement>> = {
+  commit: control("commit"),
+  rollback: control("rollback"),
+};
+
+/** Returns the statement that ends a transaction. */
+export function endStatement(end: Ending): Statement {
+  return endStatements[end];
+}
+
+function control(text: string): Statement {
+  return { text, params: [], use: "none" };
+}
+
+/** Reads an ErrorResponse. */
+export function readServerError(payload: Uint8Array): ServerError {
+  const fields = readFields(payload);
+  const severity = fields.get("V");
+  return {
+    failure: {
+      sqlstate: fields.get("C") ?? "XX000",
+      message: fields.get("M") ?? "",
+      detail: fields.get("D") ?? null,
+      hint: fields.get("H") ?? null,
+      ...(severity === "FATAL" || severity === "PANIC" ? { fatal: true } : {}),
+    },
+    hasContext: fields.has("W"),
+    isFatal: /^(FATAL|PANIC)$/.test(fields.get("V") ?? "") && fields.has("R"),
+  };
+}

@@ -1,0 +1,526 @@
+/**
+ * A pool of connections with a fair queue: the batch that has waited longest is executed first. Short
+ * batches that wait are pipelined: several share a write, each with a Sync of its own.
+ *
+ * @module
+ */
+import type { Clock } from "../../clock.ts";
+import { errors } from "../../errors/catalogue.ts";
+import { ServiceError } from "../../errors/service_error.ts";
+import { OneShotTimer } from "../../one_shot_timer.ts";
+import { Connection, type ConnectionOptions } from "../connection/connection.ts";
+import { maxHeldBytes } from "../connection/result_body.ts";
+import {
+  type Batch,
+  type BatchReply,
+  type Caller,
+  type Database,
+  type DatabaseWatcher,
+  type PoolCounts,
+  versionBatch,
+} from "../database.ts";
+import type { Transport } from "../transport.ts";
+import {
+  ConcurrencyLimiter,
+  connectionLimit,
+  type Load,
+  pipelineLength,
+} from "./concurrency_limiter.ts";
+import { type PoolTrace, type TracedConnection, traceStep } from "./pool_trace.ts";
+import {
+  close,
+  handleSlowWork,
+  onLeave,
+  type PooledConnection,
+  slowestReader,
+  workSince,
+} from "./pooled_connection.ts";
+import { MinRoundTrip, ServiceTime } from "./service_time.ts";
+import { pipelineOf, type QueuedBatch, WaitQueue } from "./wait_queue.ts";
+
+/** How a pool behaves. Times in milliseconds; `Infinity` is never. */
+export interface PoolOptions extends Omit<ConnectionOptions, "clock"> {
+  readonly max: number;
+  readonly acquisitionTimeout: number;
+  readonly maxIdleTime: number;
+  readonly maxLifetime: number;
+  readonly clock: Clock;
+  /** Opens and authenticates a connection. The message of its error is shown to operators. */
+  readonly connect: () => Promise<Transport>;
+  /** Called when the server did not know a statement that was prepared. */
+  readonly onStatementForgotten?: () => void;
+}
+
+/** The pool waits this long for connections that are being opened when it closes. */
+const closeTimeoutMs = 500;
+/** Period of the check for bodies that are not read, and of new attempts to open a connection. */
+const stallCheckMs = 1000;
+/** A body that is not read gives way to waiting batches after this time. */
+const maxContendedStallMs = 3000;
+const maxStallMs = 30_000;
+
+/** Period of the check for batches that take long. */
+const slowCheckMs = 10;
+/** A short batch that takes this long no longer counts for the concurrency limit. */
+const maxCountedMs = 10;
+/** After this time the pool listens for callers that leave, and moves the batches behind a slow one. */
+const slowBatchMs = 50;
+
+/** Opens a pool. It opens connections on demand, at most `max`. */
+export function createPool(options: PoolOptions): Database {
+  return new Pool(options);
+}
+
+class Pool implements Database {
+  readonly #options: PoolOptions;
+  readonly #clock: Clock;
+  readonly #connections = new Set<PooledConnection>();
+  /** The connection used last is taken first, so that the others can age. */
+  readonly #idle: PooledConnection[] = [];
+  readonly #queue = new WaitQueue();
+  readonly #limiter = new ConcurrencyLimiter();
+  readonly #serviceTimes = new WeakMap<object, ServiceTime>();
+  readonly #roundTrip = new MinRoundTrip();
+  readonly #timers: PoolTimers;
+  readonly #opening = { count: 0, refusedAt: -Infinity };
+  #timeouts = 0;
+  #generation = 0;
+  /** Settles when the last connection is closed; null while the pool is open. */
+  #closed: Closing | null = null;
+  /** Receives the events of the pool; null in all but the most detailed log. */
+  #trace: PoolTrace | null = null;
+  /** A pool knows transports, over which nothing is subscribed to. */
+  readonly subscribe = null;
+
+  constructor(options: PoolOptions) {
+    this.#options = options;
+    this.#clock = options.clock;
+    this.#timers = this.#createTimers();
+  }
+
+  #createTimers(): PoolTimers {
+    const { schedule, scheduleAwaited } = this.#clock;
+    return {
+      aging: new OneShotTimer(schedule, () => this.#closeAged()),
+      stalls: new OneShotTimer(schedule, () => this.#checkStalls()),
+      slow: new OneShotTimer(schedule, () => this.#checkSlow()),
+      deadline: new OneShotTimer(scheduleAwaited, () => this.#rejectOverdue()),
+      closing: new OneShotTimer(scheduleAwaited, () => this.#closed?.resolve()),
+    };
+  }
+
+  transaction(batch: Batch, caller: Caller | null = null): Promise<BatchReply> {
+    return new Promise((resolve, reject) => {
+      this.#trace?.({ kind: "pool-asked" });
+      if (this.#closed !== null) throw errors.cannotConnect("the database was closed");
+      this.#enqueue({
+        batch,
+        resolve,
+        reject,
+        // A write runs to its end although its client has left.
+        caller: batch.access === "read only" ? caller : null,
+        serviceTime: this.#serviceTimeOf(batch.kind),
+        since: 0,
+        isRequeued: false,
+        stopListening: null,
+        node: null,
+      });
+    });
+  }
+
+  async version(): Promise<string> {
+    const { rows } = await this.transaction(versionBatch);
+    return rows.at(-1)?.[0]?.[0] ?? "";
+  }
+
+  flush(): void {
+    this.#trace?.({ kind: "pool-flushed" });
+    this.#generation++;
+    for (const pooled of this.#idle.splice(0)) close(pooled, "release");
+  }
+
+  watch({ trace }: DatabaseWatcher): void {
+    this.#trace = trace;
+  }
+
+  counts(): PoolCounts {
+    const open = this.#connections.size;
+    return {
+      max: this.#options.max,
+      open,
+      inUse: open - this.#idle.length,
+      waiting: this.#queue.size,
+      timeouts: this.#timeouts,
+    };
+  }
+
+  async close(): Promise<void> {
+    const closed = this.#closed ??= startClosing();
+    this.#timers.aging.clear();
+    this.#rejectAll(errors.cannotConnect("the database was closed"));
+    this.flush();
+    this.#closeWhenEmpty();
+    await closed.promise;
+    this.#stopTimers();
+  }
+
+  /** Returns null for batches that are never pipelined: without prepared statements all are blocks. */
+  #serviceTimeOf(kind: object | null): ServiceTime | null {
+    if (kind === null || !this.#options.prepare) return null;
+    let serviceTime = this.#serviceTimes.get(kind);
+    if (serviceTime === undefined) this.#serviceTimes.set(kind, serviceTime = new ServiceTime());
+    return serviceTime;
+  }
+
+  #enqueue(queued: QueuedBatch): void {
+    // An idle connection beside a queue is left for batches that the concurrency limit does not hold.
+    if (this.#idle.length > 0 && this.#mayStart(queued)) {
+      return this.#execute(this.#idle.pop()!, [queued]);
+    }
+    queued.since = this.#clock.now();
+    this.#queue.add(queued);
+    this.#timers.deadline.start(this.#options.acquisitionTimeout);
+    this.#timers.slow.start(slowCheckMs);
+    if (this.#idle.length === 0) this.#openMore();
+  }
+
+  #mayStart(queued: QueuedBatch): boolean {
+    return !this.#limiter.isAtLimit || pipelineOf(queued) === null;
+  }
+
+  #execute(pooled: PooledConnection, batches: readonly QueuedBatch[]): void {
+    const [first] = batches;
+    const isLimited = pipelineOf(first!) !== null;
+    pooled.work = {
+      batches,
+      startedAt: this.#clock.now(),
+      share: isLimited ? this.#limiter.acquire(this.#limitOf(first!)) : null,
+      failures: 0,
+      stopListening: null,
+      isCancelled: false,
+    };
+    this.#timers.slow.start(slowCheckMs);
+    this.#timers.stalls.start(stallCheckMs);
+    traceStep(this.#trace, pooled, "used");
+    pooled.connection.execute(batches);
+  }
+
+  /** Starts waiting batches on idle connections, or opens more connections. */
+  #serve(): void {
+    while (this.#idle.length > 0) {
+      const pooled = this.#idle.pop()!;
+      if (this.#executeNext(pooled)) continue;
+      this.#idle.push(pooled);
+      break;
+    }
+    if (this.#idle.length === 0) this.#openMore();
+  }
+
+  /** Starts the next waiting batches on an idle connection; false if none may start. */
+  #executeNext(pooled: PooledConnection): boolean {
+    const batches = this.#queue.take(
+      (queued) => this.#mayStart(queued),
+      (first, pipeline) =>
+        pipelineLength(pipeline, {
+          serviceTimeMs: first.serviceTime!.ms,
+          waiting: this.#queue.size,
+          freeConnections: this.#limiter.freeConnections(this.#limitOf(first)),
+        }),
+    );
+    if (batches.length === 0) return false;
+    this.#execute(pooled, batches);
+    return true;
+  }
+
+  #limitOf({ serviceTime }: QueuedBatch): number {
+    const load: Load = {
+      serviceTimeMs: serviceTime!.ms,
+      roundTripMs: this.#roundTrip.ms,
+      maxConnections: this.#options.max,
+    };
+    return connectionLimit(load);
+  }
+
+  /**
+   * Opens connections while more batches wait than connections are being opened. After a refusal the pool
+   * makes do with those that are open for a while: an attempt may take a connection from other clients.
+   */
+  #openMore(): void {
+    if (this.#closed !== null) return;
+    const wasRefused = this.#clock.now() - this.#opening.refusedAt < stallCheckMs;
+    if (wasRefused && this.#connections.size > 0) return;
+    while (
+      this.#opening.count < this.#queue.size &&
+      this.#connections.size + this.#opening.count < this.#options.max
+    ) {
+      this.#opening.count++;
+      this.#open();
+    }
+  }
+
+  async #open(): Promise<void> {
+    const generation = this.#generation;
+    const traced: TracedConnection = { id: null };
+    traceStep(this.#trace, traced, "being established");
+    try {
+      const transport = await this.#options.connect();
+      this.#opening.count--;
+      this.#admit(transport, { ...traced, generation });
+    } catch (error) {
+      this.#opening.count--;
+      traceStep(this.#trace, traced, "terminated: init failure");
+      this.#refused(error instanceof Error ? error : new Error("connecting failed"));
+    }
+    this.#closeWhenEmpty();
+  }
+
+  #admit(transport: Transport, opened: Pick<PooledConnection, "id" | "generation">): void {
+    const now = this.#clock.now();
+    const connection = new Connection(
+      transport,
+      { ...this.#options, clock: () => this.#clock.now() },
+      {
+        idle: () => this.#idleAgain(pooled),
+        closed: () => this.#gone(pooled),
+        requeued: (batches) => this.#requeued(batches as readonly QueuedBatch[]),
+        statementForgotten: () => this.#options.onStatementForgotten?.(),
+        finished: (pending, result, bodyLength) => {
+          if (result === "failure") pooled.work!.failures++;
+          const isLarge = (bodyLength ?? 0) > maxHeldBytes;
+          if (isLarge) (pending as QueuedBatch).serviceTime?.recordDelay();
+        },
+      },
+    );
+    const pooled: PooledConnection = {
+      ...opened,
+      connection,
+      openedAt: now,
+      idleSince: now,
+      work: null,
+      closeReason: null,
+    };
+    this.#connections.add(pooled);
+    traceStep(this.#trace, pooled, "available: connection establishment");
+    this.#offer(pooled);
+  }
+
+  /** Rejects all waiting batches when no connection is left that could execute them. */
+  #refused(error: Error): void {
+    this.#opening.refusedAt = this.#clock.now();
+    if (this.#connections.size + this.#opening.count > 0) return;
+    this.#rejectAll(error instanceof ServiceError ? error : errors.cannotConnect(error.message));
+  }
+
+  #rejectAll(error: Error): void {
+    for (const queued of this.#queue) this.#reject(queued, error);
+  }
+
+  #reject(queued: QueuedBatch, error: unknown): void {
+    this.#queue.remove(queued);
+    queued.reject(error);
+  }
+
+  /** A connection has executed its batches. */
+  #idleAgain(pooled: PooledConnection): void {
+    const isCancelled = pooled.work!.isCancelled;
+    this.#recordServiceTime(pooled);
+    this.#endWork(pooled);
+    const now = this.#clock.now();
+    pooled.idleSince = now;
+    const isFlushed = pooled.generation !== this.#generation || this.#closed !== null;
+    if (isFlushed || isCancelled) return close(pooled, "release");
+    if (now - pooled.openedAt > this.#options.maxLifetime) return close(pooled, "max lifetime");
+    this.#offer(pooled);
+  }
+
+  #recordServiceTime({ work }: PooledConnection): void {
+    const { batches, startedAt, failures } = work!;
+    if (failures > 0) return;
+    const ms = this.#roundTrip.serviceTime(this.#clock.now() - startedAt, batches.length);
+    for (const { serviceTime } of batches) serviceTime?.record(ms);
+  }
+
+  #endWork(pooled: PooledConnection): void {
+    const { work } = pooled;
+    if (work === null) return;
+    pooled.work = null;
+    this.#releaseShare(work);
+    work.stopListening?.();
+    if (this.#trace === null) return;
+    const step = work.failures === 0 ? "available: session success" : "available: session failure";
+    traceStep(this.#trace, pooled, step);
+    for (const _ of work.batches) this.#trace({ kind: "pool-returned" });
+  }
+
+  #releaseShare(work: NonNullable<PooledConnection["work"]>): void {
+    if (work.share !== null) this.#limiter.release(work.share);
+    work.share = null;
+  }
+
+  /** Batches that were behind a slow one, or on a lost connection: each is executed alone. */
+  #requeued(batches: readonly QueuedBatch[]): void {
+    if (this.#closed !== null) {
+      for (const { reject } of batches) reject(errors.connectionLost(null));
+      return;
+    }
+    const now = this.#clock.now();
+    for (const queued of batches) {
+      queued.isRequeued = true;
+      if (queued.since === 0) queued.since = now;
+    }
+    this.#queue.putBack(batches);
+    this.#serve();
+    this.#rejectOverdue();
+  }
+
+  /** Adds an idle connection. More than one may have work now: a share of the limit was released. */
+  #offer(pooled: PooledConnection): void {
+    if (this.#closed !== null) return close(pooled, "release");
+    this.#idle.push(pooled);
+    this.#serve();
+    if (this.#idle.length > 0) this.#startAging();
+  }
+
+  /** A connection was closed, by either side. */
+  #gone(pooled: PooledConnection): void {
+    this.#connections.delete(pooled);
+    traceStep(this.#trace, pooled, `terminated: ${pooled.closeReason ?? "network error"}`);
+    this.#endWork(pooled);
+    const position = this.#idle.indexOf(pooled);
+    if (position >= 0) this.#idle.splice(position, 1);
+    this.#closeWhenEmpty();
+    this.#serve();
+  }
+
+  #closeWhenEmpty(): void {
+    if (this.#connections.size > 0) return;
+    if (this.#opening.count > 0) {
+      // A server that does not answer must not keep the process alive.
+      if (this.#closed !== null) this.#timers.closing.start(closeTimeoutMs);
+      return;
+    }
+    this.#stopTimers();
+    this.#closed?.resolve();
+  }
+
+  #stopTimers(): void {
+    const { stalls, slow, deadline, closing } = this.#timers;
+    stalls.clear();
+    closing.clear();
+    if (this.#queue.size > 0) return;
+    slow.clear();
+    deadline.clear();
+  }
+
+  /**
+   * Closes connections whose body is not read, which would keep them for ever; and, while batches wait
+   * for long, the one whose body is read most slowly. Tries again to open connections that were refused.
+   */
+  #checkStalls(): void {
+    if (this.#connections.size > this.#idle.length) this.#timers.stalls.start(stallCheckMs);
+    const isContended = this.#queue.size > 0 || this.#closed !== null;
+    const maxMs = isContended ? maxContendedStallMs : maxStallMs;
+    for (const { connection } of [...this.#connections]) {
+      if (connection.stalledFor() > maxMs) connection.destroy("the response was not read");
+    }
+    if (this.#idle.length === 0) this.#openMore();
+    if (!this.#isQueueLate()) return;
+    const slowest = slowestReader(this.#connections)?.connection;
+    if (slowest !== undefined && slowest.waitedFor() > maxContendedStallMs) {
+      slowest.destroy("the response was read too slowly while others waited");
+    }
+  }
+
+  /** Whether the first waiting batch has waited for half of its timeout, or as long as a stall may take. */
+  #isQueueLate(): boolean {
+    const maxMs = Math.min(maxContendedStallMs, this.#options.acquisitionTimeout / 2);
+    for (const { since } of this.#queue) return this.#clock.now() - since > maxMs;
+    return false;
+  }
+
+  #checkSlow(): void {
+    const now = this.#clock.now();
+    for (const pooled of [...this.#connections]) {
+      const slow = workSince(pooled, now, slowBatchMs);
+      if (slow !== null) handleSlowWork(pooled, slow, now);
+      const counted = workSince(pooled, now, maxCountedMs);
+      if (counted !== null) this.#releaseShare(counted);
+    }
+    if (this.#idle.length > 0 && this.#queue.size > 0) this.#serve();
+    this.#listenToWaiting(now);
+    if (this.#queue.size > 0 || this.#connections.size > this.#idle.length) {
+      this.#timers.slow.start(slowCheckMs);
+    }
+  }
+
+  /** Removes from the queue the reads whose callers leave. */
+  #listenToWaiting(now: number): void {
+    for (const queued of this.#queue) {
+      if (now - queued.since < slowBatchMs) return;
+      if (queued.caller === null || queued.stopListening !== null) continue;
+      queued.stopListening = onLeave(queued.caller, (reason) => this.#reject(queued, reason));
+    }
+  }
+
+  /** Rejects the batches that have waited too long. Requeued ones come before some that wait for longer. */
+  #rejectOverdue(): void {
+    const overdue = this.#clock.now() - this.#options.acquisitionTimeout;
+    let oldest = Infinity;
+    for (const queued of this.#queue) {
+      if (queued.since > overdue) {
+        oldest = Math.min(oldest, queued.since);
+        continue;
+      }
+      this.#timeouts++;
+      this.#reject(queued, errors.acquisitionTimeout());
+    }
+    this.#timers.deadline.clear();
+    if (oldest !== Infinity) this.#timers.deadline.start(Math.ceil(oldest - overdue));
+  }
+
+  #startAging(): void {
+    const { maxIdleTime, maxLifetime } = this.#options;
+    const period = Math.min(maxIdleTime, maxLifetime) / 2;
+    if (period !== Infinity) this.#timers.aging.start(Math.max(period, 100));
+  }
+
+  /** Closes the idle connections that have reached their maximum age or idle time. */
+  #closeAged(): void {
+    const now = this.#clock.now();
+    const { maxIdleTime, maxLifetime } = this.#options;
+    for (const pooled of [...this.#idle]) {
+      // Closing one may start a batch on another.
+      if (pooled.work !== null) continue;
+      if (now - pooled.openedAt > maxLifetime) close(pooled, "max lifetime");
+      else if (now - pooled.idleSince > maxIdleTime) close(pooled, "max idletime");
+    }
+    if (this.#idle.length > 0) this.#startAging();
+  }
+}
+
+/** The end of a pool. */
+interface Closing {
+  readonly promise: Promise<void>;
+  readonly resolve: () => void;
+}
+
+/** Not all runtimes have `Promise.withResolvers`. */
+function startClosing(): Closing {
+  let resolve = () => {};
+  const promise = new Promise<void>((settle) => resolve = settle);
+  return { promise, resolve };
+}
+
+/** Timers of a pool. */
+interface PoolTimers {
+  /** Closes connections that are old, or idle for long. */
+  readonly aging: OneShotTimer;
+  /** Checks for bodies that are not read. */
+  readonly stalls: OneShotTimer;
+  /** Checks for batches that take long. */
+  readonly slow: OneShotTimer;
+  /** Rejects batches that have waited too long. */
+  readonly deadline: OneShotTimer;
+  /** Ends the wait for connections that are being opened while the pool closes. */
+  readonly closing: OneShotTimer;
+}

@@ -1,0 +1,98 @@
+/**
+ * A connection of the pool: what it executes, and when the pool closes it.
+ *
+ * @module
+ */
+import type { Caller } from "../database.ts";
+import type { Connection } from "../connection/connection.ts";
+import type { TracedConnection } from "./pool_trace.ts";
+import type { QueuedBatch } from "./wait_queue.ts";
+
+/** Why the pool closes a connection. */
+export type CloseReason = "max lifetime" | "max idletime" | "release";
+
+/** The batches that a connection executes. */
+export interface Work {
+  readonly batches: readonly QueuedBatch[];
+  readonly startedAt: number;
+  /** Share of the concurrency limit; null where the batches do not count, or no longer. */
+  share: number | null;
+  failures: number;
+  /** Ends listening for the caller of a slow batch to leave; null while nothing listens. */
+  stopListening: (() => void) | null;
+  /** The server was asked to cancel the batches: nothing may follow them on this connection. */
+  isCancelled: boolean;
+}
+
+/** A connection of the pool. Times by the pool's clock. */
+export interface PooledConnection extends TracedConnection {
+  readonly connection: Connection;
+  readonly openedAt: number;
+  /** Number of flushes of the pool before it was opened. */
+  readonly generation: number;
+  idleSince: number;
+  /** Null while it is idle. */
+  work: Work | null;
+  /** Null until the pool closes it. */
+  closeReason: CloseReason | null;
+}
+
+/** Milliseconds after which a batch has given time enough for its lock to be released. */
+const minAbandonedMs = 250;
+
+/** Closes a connection that is idle, or will be. */
+export function close(pooled: PooledConnection, reason: CloseReason): void {
+  pooled.closeReason = reason;
+  pooled.connection.end();
+}
+
+/** Returns the work of a connection that has been busy for at least so many milliseconds. */
+export function workSince(
+  { work }: PooledConnection,
+  now: number,
+  milliseconds: number,
+): Work | null {
+  return work !== null && now - work.startedAt >= milliseconds ? work : null;
+}
+
+/**
+ * Handles work that takes long: moves the batches that wait behind the slow one to other connections, and
+ * cancels a read whose caller leaves, or that no caller awaits any more.
+ */
+export function handleSlowWork(pooled: PooledConnection, work: Work, now: number): void {
+  if (work.isCancelled) return;
+  const awaited = pooled.connection.requeuePending();
+  const [slow] = awaited as readonly QueuedBatch[];
+  if (slow === undefined) {
+    if (now - work.startedAt >= minAbandonedMs) cancel(pooled, work);
+    return;
+  }
+  if (work.stopListening !== null) return;
+  slow.serviceTime?.recordDelay();
+  if (awaited.length > 1 || slow.batch.access !== "read only" || slow.caller === null) return;
+  work.stopListening = onLeave(slow.caller, () => cancel(pooled, work));
+}
+
+/** Cancels the running statement; the connection is closed afterwards, as a cancel may arrive late. */
+function cancel({ connection }: PooledConnection, work: Work): void {
+  work.isCancelled = true;
+  connection.cancel();
+}
+
+/** Runs a function when a caller leaves, at once if it has left; returns what ends that. */
+export function onLeave({ signal }: Caller, run: (reason: unknown) => void): () => void {
+  const listener = () => run(signal.reason);
+  if (signal.aborted) listener();
+  else signal.addEventListener("abort", listener, { once: true });
+  return () => signal.removeEventListener("abort", listener);
+}
+
+/** Returns the connection that has waited longer for the reader of a body. */
+export function slowestReader(connections: Iterable<PooledConnection>): PooledConnection | null {
+  let slowest: PooledConnection | null = null;
+  for (const pooled of connections) {
+    const waited = slowest?.connection.waitedFor() ?? -1;
+    if (pooled.connection.waitedFor() > waited) slowest = pooled;
+  }
+  return slowest;
+}

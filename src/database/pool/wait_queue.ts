@@ -1,0 +1,138 @@
+/**
+ * The batches that wait for a connection, in the order of arrival.
+ *
+ * @module
+ */
+import type { Caller } from "../database.ts";
+import type { PendingBatch } from "../connection/execution.ts";
+import type { PipelineClass } from "./concurrency_limiter.ts";
+import type { ServiceTime } from "./service_time.ts";
+
+/** How many waiting batches are looked through for one that may start. */
+const maxLookups = 100;
+/** Writes above this are executed on connections of their own, where they wait for the disk together. */
+const maxPipelinedWriteMs = 0.5;
+
+/** Place of a batch in the queue. */
+interface QueueNode {
+  readonly queued: QueuedBatch;
+  previous: QueueNode | null;
+  next: QueueNode | null;
+}
+
+/** A batch that a pool is to execute. */
+export interface QueuedBatch extends PendingBatch {
+  /** Null where nothing cancels the batch. */
+  readonly caller: Caller | null;
+  /** Null where the kind of the batch is unknown. */
+  readonly serviceTime: ServiceTime | null;
+  /** When it began to wait, in milliseconds of the pool's clock; 0 before that. */
+  since: number;
+  /** Whether it was requeued: it is not pipelined again. */
+  isRequeued: boolean;
+  /** Ends listening for its caller to leave while it waits; null while nothing listens. */
+  stopListening: (() => void) | null;
+  /** Null while it is not in the queue. */
+  node: QueueNode | null;
+}
+
+/** Returns with which others a batch may share a write; null for none. */
+export function pipelineOf(queued: QueuedBatch): PipelineClass | null {
+  const { batch, isRequeued, serviceTime } = queued;
+  if (isRequeued || serviceTime === null || !serviceTime.isShort) return null;
+  if (batch.transaction.form !== "implicit") return null;
+  if (batch.access === "read only") return batch.retry === "safe" ? "reads" : null;
+  return serviceTime.ms <= maxPipelinedWriteMs ? "writes" : null;
+}
+
+/**
+ * A linked list: removes any member in constant time. A `Set` would grow and rehash all the time, and each
+ * discarded table keeps its batches in memory until a full garbage collection.
+ */
+export class WaitQueue {
+  #head: QueueNode | null = null;
+  #tail: QueueNode | null = null;
+  #size = 0;
+
+  get size(): number {
+    return this.#size;
+  }
+
+  add(queued: QueuedBatch): void {
+    this.#insertBefore(queued, null);
+  }
+
+  /** Puts batches before all others. */
+  putBack(batches: readonly QueuedBatch[]): void {
+    const head = this.#head;
+    for (const queued of batches) this.#insertBefore(queued, head);
+  }
+
+  remove(queued: QueuedBatch): void {
+    const { node } = queued;
+    if (node === null) return;
+    const { previous, next } = node;
+    if (previous === null) this.#head = next;
+    else previous.next = next;
+    if (next === null) this.#tail = previous;
+    else next.previous = previous;
+    node.previous = null;
+    node.next = null;
+    queued.node = null;
+    this.#size--;
+    queued.stopListening?.();
+    queued.stopListening = null;
+  }
+
+  /** Iterates from the longest waiting one; each may be removed in its turn. */
+  *[Symbol.iterator](): Iterator<QueuedBatch> {
+    for (let node = this.#head; node !== null;) {
+      const { queued, next } = node;
+      yield queued;
+      node = next;
+    }
+  }
+
+  /**
+   * Removes and returns the first batch that may start, together with those directly behind it that may
+   * share its write: at most `limit(first)` in all.
+   */
+  take(
+    mayStart: (queued: QueuedBatch) => boolean,
+    limit: (first: QueuedBatch, pipeline: PipelineClass) => number,
+  ): readonly QueuedBatch[] {
+    let node = this.#first(mayStart);
+    if (node === null) return noBatches;
+    const first = node.queued;
+    const pipeline = pipelineOf(first);
+    const most = pipeline === null ? 1 : limit(first, pipeline);
+    const taken = [first];
+    for (node = node.next; node !== null && taken.length < most; node = node.next) {
+      if (pipelineOf(node.queued) !== pipeline) break;
+      taken.push(node.queued);
+    }
+    for (const queued of taken) this.remove(queued);
+    return taken;
+  }
+
+  #insertBefore(queued: QueuedBatch, next: QueueNode | null): void {
+    const previous = next === null ? this.#tail : next.previous;
+    const node: QueueNode = { queued, previous, next };
+    if (previous === null) this.#head = node;
+    else previous.next = node;
+    if (next === null) this.#tail = node;
+    else next.previous = node;
+    queued.node = node;
+    this.#size++;
+  }
+
+  #first(mayStart: (queued: QueuedBatch) => boolean): QueueNode | null {
+    let node = this.#head;
+    for (let lookups = 0; node !== null && lookups < maxLookups; lookups++, node = node.next) {
+      if (mayStart(node.queued)) return node;
+    }
+    return null;
+  }
+}
+
+const noBatches: readonly QueuedBatch[] = [];

@@ -1,0 +1,247 @@
+/**
+ * Plans by query shape: a request whose shape is cached goes from its values to parameters, without being
+ * parsed and planned again.
+ *
+ * @module
+ */
+import type { Statement } from "../database/database.ts";
+import { plan } from "../plan/plan.ts";
+import { isRepeatableRead } from "../plan/repeatable.ts";
+import type { Query } from "../query/query.ts";
+import type { ApiRequest, Payload } from "../request/api_request.ts";
+import { parseHead, type PayloadReader } from "../request/parse_request.ts";
+import type { RequestPieces } from "../request/pieces.ts";
+import type { Snapshot } from "../snapshot.ts";
+import type { ParamValue } from "../sql/fragment.ts";
+import { type DataPlan, queryOf } from "../transaction/data_plan.ts";
+import type { PlannedQuery } from "../transaction/transaction.ts";
+import { canonicalOf, payloadKey, type QueryShape, queryWith } from "./query_shape.ts";
+
+/** A request, and its plan with the values of the request as parameters. */
+export interface PlannedRequest {
+  readonly request: ApiRequest;
+  readonly planned: PlannedQuery;
+}
+
+/** A statement whose parameters are values of the request, or constants. */
+interface StatementTemplate {
+  readonly statement: Statement;
+  /** For each parameter the index of its value in the shape, or one of the sources below. */
+  readonly sources: readonly number[];
+}
+
+/** The statements of a request. */
+interface QueryTemplate {
+  readonly main: StatementTemplate;
+  readonly estimate: StatementTemplate | null;
+}
+
+/** The parameter does not depend on the request's values. */
+const constantSource = -1;
+/** The parameter is the body, as rows or as it was sent. */
+const bodyTextSource = -2;
+const bodyRawSource = -3;
+
+/** The values of one request, for the sources of parameters. */
+interface Bindings {
+  readonly values: readonly string[];
+  readonly text: ParamValue;
+  readonly raw: ParamValue;
+}
+
+/** What is cached for a shape. Identifies its batches for the pool. */
+interface CachedPlan {
+  /** Without headers and cookies. */
+  readonly request: ApiRequest;
+  readonly plan: DataPlan;
+  readonly query: QueryTemplate;
+  readonly isRepeatable: boolean;
+}
+
+/** A request whose shape is to be cached, and what it was planned to. */
+export interface Example {
+  readonly pieces: RequestPieces;
+  readonly payload: Payload | null;
+  /** How its body was read; null when it has none. */
+  readonly reader: PayloadReader | null;
+  readonly query: Query;
+}
+
+/** Most plans; the oldest is evicted first. */
+const maxPlans = 1000;
+/** Most shapes of which one request came; all are forgotten together. */
+const maxCandidates = 4096;
+
+/** Plans under one configuration and one schema cache. */
+export class PlanCache {
+  readonly #snapshot: Snapshot;
+  readonly #plans = new Map<string, CachedPlan>();
+  /** How bodies of requests of a shape are read. */
+  readonly #readers = new Map<string, PayloadReader>();
+  /** Shapes of which one request came: a plan is cached at the second one. */
+  readonly #candidates = new Set<string>();
+
+  constructor(snapshot: Snapshot) {
+    this.#snapshot = snapshot;
+  }
+
+  /** Whether the plans were made with this configuration and schema cache. */
+  isOf({ config, cache }: Snapshot): boolean {
+    return config === this.#snapshot.config && cache === this.#snapshot.cache;
+  }
+
+  /** Returns how the body of a request is read; null where it has none, undefined where unknown. */
+  bodyReader({ key, hasBody }: QueryShape): PayloadReader | null | undefined {
+    return hasBody ? this.#readers.get(key) : null;
+  }
+
+  /** Returns a request planned by its shape; undefined where the shape is not cached. */
+  lookup(
+    shape: QueryShape,
+    { headers, cookies }: RequestPieces,
+    payload: Payload | null,
+  ): PlannedRequest | undefined {
+    const keyOfPayload = payloadKey(payload);
+    const cached = keyOfPayload === null ? undefined : this.#plans.get(shape.key + keyOfPayload);
+    if (cached === undefined) return undefined;
+    const { values, offsetAt } = shape;
+    const { plan, isRepeatable } = cached;
+    const first = offsetAt < 0 ? 0n : BigInt(values[offsetAt]!);
+    const request = {
+      ...cached.request,
+      headers,
+      cookies,
+      window: offsetAt < 0 ? cached.request.window : { first, last: null },
+      // Only responses to reads contain it.
+      query: plan.kind === "read"
+        ? { ...cached.request.query, canonical: canonicalOf(shape) }
+        : cached.request.query,
+    };
+    const query = boundQuery(cached.query, bindingsOf(values, payload));
+    return { request, planned: { plan, query, kind: cached, isRepeatable } };
+  }
+
+  /** Caches the plan of a request whose shape came before; remembers the shape of another one. */
+  insert(shape: QueryShape, example: Example): void {
+    const keyOfPayload = payloadKey(example.payload);
+    if (keyOfPayload === null) return;
+    const key = shape.key + keyOfPayload;
+    if (!this.#candidates.has(key)) {
+      if (this.#candidates.size >= maxCandidates) this.#candidates.clear();
+      this.#candidates.add(key);
+      return;
+    }
+    const cached = this.#tryTemplates(shape, example);
+    if (cached === null) return;
+    put(this.#plans, key, cached);
+    if (example.reader !== null) put(this.#readers, shape.key, example.reader);
+  }
+
+  #tryTemplates(shape: QueryShape, example: Example): CachedPlan | null {
+    try {
+      return this.#templates(shape, example);
+    } catch {
+      // The service reads a value before PostgreSQL does, and refuses the sentinel.
+      return null;
+    }
+  }
+
+  /**
+   * Plans the request with sentinels as values, and records in which parameter each of them ends up.
+   * Returns null if one does not reach a parameter unchanged: the SQL depends on the value.
+   */
+  #templates(shape: QueryShape, { pieces, payload, query }: Example): CachedPlan | null {
+    const { config, cache } = this.#snapshot;
+    if (cache === null) return null;
+    const sentinels = sentinelsFor(shape);
+    const head = parseHead({ ...pieces, query: queryWith(shape, sentinels.values) }, config);
+    const request = { ...head.request, payload: withSentinels(payload, sentinels) };
+    const planned = plan(request, cache, config);
+    if (planned.kind === "root" || planned.kind === "options") return null;
+    const template = queryTemplate(queryOf(planned), query, sentinels);
+    if (template === null) return null;
+    // Headers and cookies belong to the client that sent them.
+    const bare = { ...head.request, headers: {}, cookies: {} };
+    const isRepeatable = isRepeatableRead(planned, cache);
+    return { request: bare, plan: planned, query: template, isRepeatable };
+  }
+}
+
+/** Puts a member into a map, and evicts the oldest one when it is full. */
+function put<Value>(map: Map<string, Value>, key: string, value: Value): void {
+  map.set(key, value);
+  if (map.size <= maxPlans) return;
+  for (const oldest of map.keys()) {
+    map.delete(oldest);
+    return;
+  }
+}
+
+/** Returns texts that no client can guess; for an offset digits that no client sends by accident. */
+function sentinelsFor({ values, offsetAt }: QueryShape): Bindings {
+  const secret = crypto.randomUUID().replaceAll("-", "");
+  const digits = String(900_000_000 + crypto.getRandomValues(new Uint32Array(1))[0]! % 99_999_999);
+  return {
+    values: values.map((_, position) => position === offsetAt ? digits : `${secret}_${position}`),
+    text: new Uint8Array(0),
+    raw: new Uint8Array(0),
+  };
+}
+
+function withSentinels(payload: Payload | null, { text, raw }: Bindings): Payload | null {
+  if (payload?.kind !== "json") return payload;
+  return { ...payload, text: text as Uint8Array, raw: raw as Uint8Array };
+}
+
+function bindingsOf(values: readonly string[], payload: Payload | null): Bindings {
+  return payload?.kind === "json"
+    ? { values, text: payload.text, raw: payload.raw }
+    : { values, text: null, raw: null };
+}
+
+function queryTemplate(sentinel: Query, real: Query, sentinels: Bindings): QueryTemplate | null {
+  const main = statementTemplate(sentinel.main, real.main, sentinels);
+  const estimate = sentinel.estimate === null || real.estimate === null
+    ? null
+    : statementTemplate(sentinel.estimate, real.estimate, sentinels);
+  if (main === null || (sentinel.estimate === null) !== (estimate === null)) return null;
+  return { main, estimate };
+}
+
+/** Returns null unless a statement differs from the one with sentinels by its values alone. */
+function statementTemplate(
+  sentinel: Statement,
+  real: Statement,
+  sentinels: Bindings,
+): StatementTemplate | null {
+  if (sentinel.text !== real.text || sentinel.params.length !== real.params.length) return null;
+  const sources = sentinel.params.map((value) => sourceOf(value, sentinels));
+  const isSame = sources.every((source, index) =>
+    source !== constantSource || sentinel.params[index] === real.params[index]
+  );
+  return isSame ? { statement: sentinel, sources } : null;
+}
+
+function sourceOf(value: ParamValue, { values, text, raw }: Bindings): number {
+  if (value === text) return bodyTextSource;
+  if (value === raw) return bodyRawSource;
+  return typeof value === "string" ? values.indexOf(value) : constantSource;
+}
+
+function boundQuery({ main, estimate }: QueryTemplate, bindings: Bindings): Query {
+  return {
+    main: boundStatement(main, bindings),
+    estimate: estimate === null ? null : boundStatement(estimate, bindings),
+  };
+}
+
+function boundStatement({ statement, sources }: StatementTemplate, bindings: Bindings): Statement {
+  const { text, use, runsUserCode } = statement;
+  const params = statement.params.map((value, index) => {
+    const source = sources[index]!;
+    if (source >= 0) return bindings.values[source]!;
+    if (source === constantSource) return value;
+    return source === bodyTextSource ? bindings.text : bindings.raw;
+  });
+  return { text, params, use, runsUserCode: runsUserCode ?? false };
+}

@@ -1,0 +1,70 @@
+/**
+ * The number of rows that a request demands of its result.
+ *
+ * @module
+ */
+import type { AnswerHead, ColumnBounds } from "../database/database.ts";
+import { errors } from "../errors/catalogue.ts";
+import { changeLimit } from "../plan/mutate_plan.ts";
+import { fact } from "../query/query.ts";
+import type { ApiRequest } from "../request/api_request.ts";
+import type { DataPlan } from "./data_plan.ts";
+
+/** Bounds on the result, and the error to throw outside of them. */
+export interface ResultCheck {
+  readonly bounds: ColumnBounds;
+  readonly error: (rows: number) => Error;
+}
+
+/** Lists the checks of a request's result, in the order in which their errors go. */
+export function resultChecks(request: ApiRequest, plan: DataPlan): readonly ResultCheck[] {
+  return [...singularCheck(plan), ...maxAffectedCheck(request, plan), ...limitCheck(plan)];
+}
+
+/** Throws the error of the first check that a result fails: `115`, `116`, `124` or `110`. */
+export function checkResult(checks: readonly ResultCheck[], head: AnswerHead): void {
+  for (const { bounds, error } of checks) {
+    const value = numberIn(bounds, head);
+    if (value < bounds.min || value > bounds.max) throw error(value);
+  }
+}
+
+function numberIn({ columns }: ColumnBounds, head: AnswerHead): number {
+  const text = columns.map((column) => head[column] ?? null).find((cell) => cell !== null);
+  return Number(text ?? 0);
+}
+
+const rowCount = [fact.rows] as const;
+/** Rows that were written; the result may show fewer. */
+const affectedCount = [fact.affected, fact.rows] as const;
+
+const one = { columns: rowCount, min: 1, max: 1 } as const;
+
+function singularCheck(plan: DataPlan): readonly ResultCheck[] {
+  if (plan.kind === "mutate" && plan.action === "put") {
+    return [{ bounds: one, error: () => errors.putMismatch() }];
+  }
+  const single = plan.kind === "call" && !plan.call.routine.returns.set;
+  if (plan.representation.format.kind !== "object" || single) return noChecks;
+  return [{ bounds: one, error: (rows) => errors.notSingular(rows) }];
+}
+
+function maxAffectedCheck(
+  { preferences: { handling, maxAffected } }: ApiRequest,
+  plan: DataPlan,
+): readonly ResultCheck[] {
+  const counted = plan.kind === "call" ||
+    (plan.kind === "mutate" && (plan.action === "update" || plan.action === "delete"));
+  if (!counted || handling !== "strict" || maxAffected === null) return noChecks;
+  const bounds = { columns: affectedCount, min: 0, max: maxAffected };
+  return [{ bounds, error: (rows) => errors.maxAffectedExceeded(rows) }];
+}
+
+function limitCheck(plan: DataPlan): readonly ResultCheck[] {
+  const limit = plan.kind === "mutate" ? changeLimit(plan.mutate) : null;
+  if (limit === null) return noChecks;
+  const bounds = { columns: affectedCount, min: 0, max: Number(limit) };
+  return [{ bounds, error: (rows) => errors.limitSurpassed(rows, limit) }];
+}
+
+const noChecks: readonly ResultCheck[] = [];

@@ -1,0 +1,169 @@
+/**
+ * The statement that makes a transaction the request's: search path, role, claims and what the
+ * request said, all local to the transaction.
+ *
+ * @module
+ */
+import type { AccessMode, Statement } from "../database/database.ts";
+import {
+  compile,
+  join,
+  literal,
+  param,
+  type ParamValue,
+  quoteIdent,
+  type Sql,
+  sql,
+} from "../sql/fragment.ts";
+
+/** A setting's name and value. */
+export type Setting = readonly [name: string, value: string];
+
+/** What a transaction is told. */
+export interface TransactionSettings {
+  /** What {@linkcode searchPathOf} gave. */
+  readonly searchPath: string;
+  readonly role: string;
+  /** Settings of the role, applied before the role is taken. */
+  readonly roleSettings: readonly Setting[];
+  /** JSON text. */
+  readonly claims: string;
+  readonly method: string;
+  readonly path: string;
+  /** Told as JSON. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Told as JSON. */
+  readonly cookies: Readonly<Record<string, string>>;
+  readonly timezone: string | null;
+  /** Settings that override those of the role: of the function that is called, `app.settings.*`. */
+  readonly overrides: readonly Setting[];
+}
+
+/**
+ * What a transaction begins with: the BEGIN of a `block` sets isolation level and access mode, those of
+ * an implicit transaction are settings.
+ */
+export type SettingsForm = "block" | AccessMode;
+
+/** Returns a schema and those after it in search order as the text of `search_path`. */
+export function searchPathOf(schema: string, others: readonly string[]): string {
+  return [schema, ...others].map(quoteIdent).join(", ");
+}
+
+/** One `select set_config(…), …`. Settings of one shape give one text. */
+export function settingsStatement(
+  settings: TransactionSettings,
+  form: SettingsForm,
+): Statement {
+  if (isPlain(settings)) {
+    return { text: plainTexts[form], params: plainParams(settings), use: "none" };
+  }
+  const { roleSettings, timezone, overrides } = settings;
+  const all = columns(form, plainParams(settings), {
+    // A function may have left another role on the connection.
+    beforeRole: roleSettings.length === 0 ? [] : [loginRole, ...named(roleSettings)],
+    after: [...named(timezone === null ? [] : [["timezone", timezone]]), ...named(overrides)],
+  });
+  return { ...compile(sql`select ${join(all)}`), use: "none" };
+}
+
+function isPlain({ roleSettings, timezone, overrides }: TransactionSettings): boolean {
+  return roleSettings.length === 0 && overrides.length === 0 && timezone === null;
+}
+
+/**
+ * Sets each claim whose name can be one of a setting as `request.jwt.claim.<name>`. Its text does not
+ * depend on the claims.
+ */
+export function claimSettings(claims: string): Statement {
+  const fragment = sql`select ${setConfig}('request.jwt.claim.' || key, value, true)
+from json_each_text(${param(claims)}::json)
+where key ~ '^[A-Za-z_][A-Za-z0-9_$]{0,62}$'`;
+  return { ...compile(fragment), use: "none" };
+}
+
+/** Code may have left a search path on the connection that leads to other functions of the name. */
+const setConfig = sql`pg_catalog.set_config`;
+
+function setting(name: string, value: Sql): Sql {
+  return sql`${setConfig}(${literal(name)}, ${value}, true)`;
+}
+
+const loginRole = setting("role", sql`'none'`);
+
+/** Fewer statements are prepared when a setting's name is a parameter, too. */
+function named(settings: readonly Setting[]): readonly Sql[] {
+  return settings.map(([name, value]) => sql`${setConfig}(${param(name)}, ${param(value)}, true)`);
+}
+
+/** Names of the settings that describe the request, after `request.`. */
+const requestSettingNames = ["jwt.claims", "method", "path", "headers", "cookies"] as const;
+
+/** Values of the settings that describe the request. */
+function requestParams(settings: TransactionSettings): readonly string[] {
+  const { claims, method, path, headers, cookies } = settings;
+  return [claims, method, path, JSON.stringify(headers), JSON.stringify(cookies)];
+}
+
+/** Removes values that a function left on the connection; NULL stands for the connection's default. */
+const resets = [
+  ...["response.headers", "response.status"].map((name) => setting(name, sql`''`)),
+  setting("timezone", sql`null`),
+];
+
+/** Fails unless the transaction has that level from its beginning: a function may change the default. */
+const committed = setting("transaction_isolation", sql`'read committed'`);
+
+const formSettings: Readonly<Record<SettingsForm, readonly Sql[]>> = {
+  // Statements as short as these are interpreted faster than they are compiled to machine code.
+  block: [setting("jit", sql`'off'`)],
+  "read only": [committed, setting("transaction_read_only", sql`'on'`)],
+  // Fails unless the transaction may write from its beginning, which it never may on a standby.
+  "read write": [
+    committed,
+    setting("transaction_read_only", sql`pg_catalog.pg_is_in_recovery()::pg_catalog.text`),
+  ],
+};
+
+function plainParams(settings: TransactionSettings): readonly ParamValue[] {
+  return [settings.searchPath, settings.role, ...requestParams(settings)];
+}
+
+function plainText(form: SettingsForm): string {
+  const placeholders = ["", "", ...requestSettingNames.map(() => "")];
+  return compile(sql`select ${join(columns(form, placeholders, noExtras))}`).text;
+}
+
+/** Settings that only some requests have. */
+interface ExtraSettings {
+  /** Applied before the role is taken, as it may not be allowed to set them. */
+  readonly beforeRole: readonly Sql[];
+  readonly after: readonly Sql[];
+}
+
+const noExtras: ExtraSettings = { beforeRole: [], after: [] };
+
+/** Lists all settings in order; `values` are those of {@linkcode plainParams}. */
+function columns(
+  form: SettingsForm,
+  [searchPath, role, ...request]: readonly ParamValue[],
+  { beforeRole, after }: ExtraSettings,
+): readonly Sql[] {
+  return [
+    setting("search_path", param(searchPath!)),
+    ...resets,
+    ...formSettings[form],
+    ...beforeRole,
+    setting("role", param(role!)),
+    ...request.map((value, index) =>
+      setting(`request.${requestSettingNames[index]!}`, param(value))
+    ),
+    ...after,
+  ];
+}
+
+const plainTexts: Readonly<Record<SettingsForm, string>> = {
+  block: plainText("block"),
+  "read only": plainText("read only"),
+  "read write": plainText("read write"),
+};

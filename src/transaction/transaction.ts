@@ -1,0 +1,254 @@
+/**
+ * One request's transaction as a batch: its statements in order, how it ends, and what its result has to
+ * be for it to commit.
+ *
+ * @module
+ */
+import type { Identity } from "../auth/jwt_cache.ts";
+import type { RoleDefaults } from "../config/in_database.ts";
+import type { Config } from "../config/options.ts";
+import type {
+  Batch,
+  BatchReply,
+  BlockTransaction,
+  Ending,
+  ReadBatch,
+  Statement,
+} from "../database/database.ts";
+import { errors } from "../errors/catalogue.ts";
+import { DatabaseError } from "../errors/service_error.ts";
+import type { RootPlan } from "../plan/root_plan.ts";
+import type { Query } from "../query/query.ts";
+import { schemaFactsQuery } from "../query/root.ts";
+import type { ApiRequest } from "../request/api_request.ts";
+import { compile, ident, sql } from "../sql/fragment.ts";
+import { accessOf, type DataPlan, isExplained, isolationOf } from "./data_plan.ts";
+import { invalidResponseGuc, responseGucCheck } from "./response_guc_check.ts";
+import { checkResult, type ResultCheck, resultChecks } from "./result_checks.ts";
+import {
+  claimSettings,
+  searchPathOf,
+  settingsStatement,
+  type TransactionSettings,
+} from "./settings.ts";
+
+/** Options that a transaction depends on. */
+export type TransactionConfig = Pick<
+  Config,
+  | "appSettings"
+  | "dbExtraSearchPath"
+  | "dbPipelining"
+  | "dbPreparedStatements"
+  | "dbPreRequest"
+  | "dbTxEnd"
+  | "jwtClaimSettings"
+>;
+
+/** The role of a transaction, and its settings in the database. */
+export interface TransactionOwner {
+  readonly identity: Identity;
+  /** Undefined where the role has no settings of its own. */
+  readonly defaults: RoleDefaults | undefined;
+}
+
+/** Whether `Prefer: tx=` may choose how a transaction ends. */
+export function isEndOverridable({ dbTxEnd }: Pick<Config, "dbTxEnd">): boolean {
+  return dbTxEnd === "commit-allow-override" || dbTxEnd === "rollback-allow-override";
+}
+
+/** A planned request, and its SQL. */
+export interface PlannedQuery {
+  readonly plan: DataPlan;
+  readonly query: Query;
+  /** Identifies requests whose batches differ by their parameters alone; null where that is unknown. */
+  readonly kind: object | null;
+  /** Whether a second execution has no effect that anything could notice; `db-pre-request` aside. */
+  readonly isRepeatable: boolean;
+}
+
+/** A batch, and the positions of the statements whose results are read afterwards. */
+export interface RequestTransaction {
+  readonly batch: Batch;
+  readonly checks: readonly ResultCheck[];
+  /** Position of the planner's estimate, or null. */
+  readonly estimate: number | null;
+  /** Position of the check of `response.headers` and `response.status`, or null. */
+  readonly responseGucCheck: number | null;
+  /** Position of the statement whose rows are an execution plan, or null. */
+  readonly explained: number | null;
+}
+
+/** Builds the transaction of a request. */
+export function buildTransaction(
+  request: ApiRequest,
+  { plan, query, kind, isRepeatable }: PlannedQuery,
+  owner: TransactionOwner,
+  config: TransactionConfig,
+): RequestTransaction {
+  const access = accessOf(plan);
+  const explained = isExplained(plan);
+  const checks = explained ? [] : resultChecks(request, plan);
+  const bounds = access === "read write" ? checks.map((check) => check.bounds) : [];
+  const end = plannedEnd(request, config);
+  const isolation = isolationOf(plan, owner.defaults);
+  const isImplicit = config.dbPreparedStatements && end === "commit" &&
+    isolation === "read committed" && bounds.length === 0;
+  const form = isImplicit ? access : "block";
+  const before = preamble(settingsStatement(settingsOf(request, plan, owner, config), form), {
+    config,
+    owner,
+  });
+  // The estimate goes first: the body may be on its way to the client when a later statement runs.
+  const estimate = query.estimate === null ? null : before.push(query.estimate) - 1;
+  const statements = [...before, query.main];
+  const place = (statement: Statement) => statements.push(statement) - 1;
+  if (end === "rollback") place(checkConstraints);
+  const isWrite = access === "read write" && !explained;
+  const gucCheck = isWrite ? place(responseGucCheck) : null;
+  const transaction = isImplicit ? { form: "implicit" } as const : {
+    form: "block",
+    isolation,
+    end: end === "commit" && bounds.length > 0 ? bounds : end,
+  } as const;
+  const common = {
+    transaction,
+    statements,
+    role: owner.identity.role,
+    kind: config.dbPipelining ? kind : null,
+  };
+  return {
+    batch: access === "read write" ? { ...common, access } : {
+      ...common,
+      access,
+      // A serializable transaction can fail at its end, even one that only reads.
+      body: isolation === "serializable" ? "hold" : "stream",
+      retry: isRepeatable && config.dbPreRequest === null ? "safe" : "never",
+    },
+    checks,
+    estimate,
+    responseGucCheck: gucCheck,
+    explained: explained ? before.length : null,
+  };
+}
+
+/** Builds the transaction of a description, whose last statement returns one text or nothing. */
+export function buildRootTransaction(
+  request: ApiRequest,
+  plan: RootPlan,
+  owner: TransactionOwner,
+  config: TransactionConfig,
+): ReadBatch {
+  const settings = settingsStatement(settingsOf(request, plan, owner, config), "block");
+  const before = preamble(settings, { config, owner });
+  const transaction: BlockTransaction = {
+    form: "block",
+    isolation: isolationOf(plan, owner.defaults),
+    end: "commit",
+  };
+  return {
+    access: "read only",
+    transaction,
+    statements: plan.headersOnly ? before : [...before, schemaFactsQuery(plan)],
+    body: "hold",
+    retry: "never",
+    role: owner.identity.role,
+    kind: null,
+  };
+}
+
+/** Returns the text of {@linkcode buildRootTransaction}'s last statement. */
+export function rootFactsOf({ rows }: BatchReply): string | null {
+  return rows.at(-1)?.[0]?.[0] ?? null;
+}
+
+/** Returns the error of a failed transaction: an invalid `response.*` is an error of the service. */
+export function transactionError(
+  error: unknown,
+  { responseGucCheck: position }: RequestTransaction,
+): unknown {
+  if (!(error instanceof DatabaseError) || error.statement !== position) return error;
+  switch (invalidResponseGuc(error.failure.sqlstate)) {
+    case "status":
+      return errors.invalidResponseStatus();
+    case "headers":
+      return errors.invalidResponseHeaders();
+    case null:
+      return error;
+  }
+}
+
+/** Throws the error of the first check that the result fails; a write was rolled back then. */
+export function checkReply({ checks }: RequestTransaction, { head }: BatchReply): void {
+  checkResult(checks, head);
+}
+
+/** Returns the lines of the execution plan; null where the request did not ask for it. */
+export function explainedLines(
+  reply: BatchReply,
+  { explained }: RequestTransaction,
+): readonly string[] | null {
+  return explained === null ? null : reply.rows[explained]!.map(([line]) => line ?? "");
+}
+
+/** Returns the planner's number of rows, from its plan as JSON. */
+export function estimateOf(
+  reply: BatchReply,
+  { estimate }: RequestTransaction,
+): number | null {
+  if (estimate === null) return null;
+  const text = reply.rows[estimate]?.[0]?.[0];
+  return text ? JSON.parse(text)[0]?.Plan?.["Plan Rows"] ?? null : null;
+}
+
+function plannedEnd({ preferences }: ApiRequest, config: TransactionConfig): Ending {
+  const preferred = isEndOverridable(config) ? preferences.tx : null;
+  return preferred ?? (config.dbTxEnd.startsWith("commit") ? "commit" : "rollback");
+}
+
+/** Deferred constraints are checked at COMMIT: before a rollback they are checked by this. */
+const checkConstraints: Statement = {
+  text: "set constraints all immediate",
+  params: [],
+  use: "none",
+  runsUserCode: true,
+};
+
+function settingsOf(
+  request: ApiRequest,
+  plan: DataPlan | RootPlan,
+  { identity: { role, claims }, defaults }: TransactionOwner,
+  config: TransactionConfig,
+): TransactionSettings {
+  const ofFunction = plan.kind === "call" ? plan.call.routine.settings : [];
+  const { method, path, headers, cookies } = request;
+  return {
+    searchPath: searchPathOf(request.schema, config.dbExtraSearchPath),
+    role,
+    roleSettings: defaults?.settings ?? [],
+    claims,
+    method,
+    path,
+    headers,
+    cookies,
+    timezone: request.preferences.timezone,
+    overrides: [...ofFunction, ...config.appSettings],
+  };
+}
+
+/** Lists the statements before those of the request. */
+function preamble(
+  settings: Statement,
+  { config: { jwtClaimSettings, dbPreRequest }, owner }: {
+    readonly config: TransactionConfig;
+    readonly owner: TransactionOwner;
+  },
+): Statement[] {
+  const statements = [settings];
+  if (jwtClaimSettings) statements.push(claimSettings(owner.identity.claims));
+  if (dbPreRequest !== null) {
+    const { schema, name } = dbPreRequest;
+    const called = schema === null ? ident(name) : ident(schema, name);
+    statements.push({ ...compile(sql`select ${called}()`), use: "none", runsUserCode: true });
+  }
+  return statements;
+}

@@ -1,0 +1,379 @@
+import { deepStrictEqual, strictEqual } from "node:assert/strict";
+import type { Batch } from "../../../../src/database/database.ts";
+import type { PoolOptions } from "../../../../src/database/pool/pool.ts";
+import {
+  bindComplete,
+  complete,
+  failure,
+  join,
+  longRow,
+  ready,
+  terminated,
+} from "../../../support/fake_backend.ts";
+import { outcomesOf } from "../../../support/fake_connection.ts";
+import { FakePool, reading, writing } from "../../../support/fake_pool.ts";
+
+const block = { form: "block", isolation: "read committed", end: "commit" } as const;
+
+/** Opens a pool with all its connections idle. */
+async function open(options: Partial<PoolOptions> = {}): Promise<FakePool> {
+  const fake = new FakePool(options);
+  await fake.openAll();
+  return fake;
+}
+
+/** Has all of some batches wait for the one connection, then serves them. Returns the later writes. */
+async function writesOf(
+  fake: FakePool,
+  batches: readonly Batch[],
+  ms = 0,
+): Promise<readonly number[]> {
+  const { pool } = fake;
+  const before = fake.writes[0]!.length;
+  const all = [reading, ...batches].map((batch) => pool.transaction(batch));
+  await fake.serveAll(ms);
+  deepStrictEqual(await outcomesOf(all), all.map(() => "1"));
+  return fake.writes[0]!.slice(before + 1);
+}
+
+Deno.test("Pool pipelines short batches that wait, and settles them in order", async () => {
+  const fake = await open();
+  const kind = await fake.learnKind();
+  const order: number[] = [];
+  const all = [0, 1, 2, 3].map((number) =>
+    fake.pool.transaction({ ...reading, kind }).then(() => void order.push(number))
+  );
+  await fake.serveAll();
+  await Promise.all(all);
+  deepStrictEqual(order, [0, 1, 2, 3]);
+  deepStrictEqual(fake.writes[0]!.slice(-2), [1, 3]);
+  await fake.close();
+});
+
+interface WritesRow {
+  readonly name: string;
+  /** Service time of the kind. */
+  readonly ms?: number;
+  readonly batches: (kind: object) => readonly Batch[];
+  readonly writes: readonly number[];
+  readonly prepare?: boolean;
+}
+
+function four(batch: Batch): (kind: object) => readonly Batch[] {
+  return (kind) => Array.from({ length: 4 }, () => ({ ...batch, kind }));
+}
+
+const writesRows: readonly WritesRow[] = [
+  { name: "pipelines short reads", batches: four(reading), writes: [4] },
+  { name: "pipelines short writes", batches: four(writing), writes: [4] },
+  {
+    name: "pipelines no writes with reads",
+    batches: (kind) => [writing, writing, reading, writing].map((batch) => ({ ...batch, kind })),
+    writes: [2, 1, 1],
+  },
+  {
+    name: "pipelines different kinds",
+    batches: (kind) => [{ ...reading, kind }, { ...reading, role: "other", kind }],
+    writes: [2],
+  },
+  {
+    name: "pipelines at most 4 writes",
+    batches: (kind) => Array.from({ length: 10 }, () => ({ ...writing, kind })),
+    writes: [4, 4, 2],
+  },
+  {
+    name: "pipelines at most 16 reads",
+    batches: (kind) => Array.from({ length: 20 }, () => ({ ...reading, kind })),
+    writes: [16, 4],
+  },
+  {
+    name: "pipelines at most a millisecond",
+    ms: 0.4,
+    batches: four(reading),
+    writes: [3, 1],
+  },
+  {
+    name: "pipelines no kind that was not measured",
+    batches: () => four(reading)({}),
+    writes: [1, 1, 2],
+  },
+  {
+    name: "pipelines no batches without a kind",
+    batches: () => [reading, reading],
+    writes: [1, 1],
+  },
+  {
+    name: "pipelines no kind that takes long",
+    ms: 2,
+    batches: four(reading),
+    writes: [1, 1, 1, 1],
+  },
+  {
+    name: "pipelines no reads that must not run twice",
+    batches: four({ ...reading, retry: "never" }),
+    writes: [1, 1, 1, 1],
+  },
+  {
+    name: "pipelines no reads in blocks",
+    batches: four({ ...reading, transaction: block }),
+    writes: [1, 1, 1, 1],
+  },
+  {
+    name: "pipelines no writes in blocks",
+    batches: four({ ...writing, transaction: block }),
+    writes: [1, 1, 1, 1],
+  },
+  {
+    name: "pipelines no writes that wait for the disk",
+    ms: 0.6,
+    batches: four(writing),
+    writes: [1, 1, 1, 1],
+  },
+  {
+    name: "pipelines nothing without prepared statements, where all batches are blocks",
+    batches: four(reading),
+    prepare: false,
+    writes: [1, 1, 1, 1],
+  },
+];
+
+for (const { name, ms = 0, batches, writes, prepare = true } of writesRows) {
+  Deno.test(`Pool ${name}`, async () => {
+    const fake = await open({ prepare });
+    const kind = await fake.learnKind(ms);
+    deepStrictEqual(await writesOf(fake, batches(kind), ms), writes);
+    await fake.close();
+  });
+}
+
+Deno.test("Pool divides short batches that wait among the connections", async () => {
+  const fake = await open({ max: 2 });
+  const kind = await fake.learnKind(0.06);
+  const holds = [reading, reading].map((batch) => fake.pool.transaction(batch));
+  const all = Array.from({ length: 6 }, () => fake.pool.transaction({ ...reading, kind }));
+  await fake.serveAll();
+  await Promise.all([...holds, ...all]);
+  deepStrictEqual(fake.writes.map((writes) => writes.at(-1)), [3, 3]);
+  await fake.close();
+});
+
+const connections: readonly (readonly [
+  name: string,
+  batch: Batch,
+  ms: number,
+  roundTripMs: number,
+  connections: number,
+])[] = [
+  ["reads that the server needs less time for than this process", reading, 0.02, 0, 1],
+  ["writes that the server needs less time for than this process", writing, 0.02, 0, 1],
+  ["reads of 0.06 ms", reading, 0.06, 0, 2],
+  ["writes of 0.06 ms", writing, 0.06, 0, 2],
+  ["reads of 0.45 ms", reading, 0.45, 0, 4],
+  ["reads to a server a millisecond away", reading, 0, 1, 5],
+  ["reads to a server far away", reading, 0, 20, 6],
+  ["writes that wait for the disk", writing, 0.9, 0, 6],
+];
+
+for (const [name, batch, ms, roundTripMs, inUse] of connections) {
+  Deno.test(`Pool uses ${inUse} of 6 connections for ${name}`, async () => {
+    const fake = new FakePool({ max: 6 });
+    await fake.openAll(roundTripMs);
+    const kind = await fake.learnKind(ms + roundTripMs);
+    const all = Array.from({ length: 8 }, () => fake.pool.transaction({ ...batch, kind }));
+    deepStrictEqual(fake.pool.counts(), {
+      max: 6,
+      open: 6,
+      inUse,
+      waiting: 8 - inUse,
+      timeouts: 0,
+    });
+    await fake.serveAll();
+    deepStrictEqual(await outcomesOf(all), all.map(() => "1"));
+    await fake.close();
+  });
+}
+
+Deno.test("Pool starts a batch that is not short while short ones wait beside an idle connection", async () => {
+  const fake = await open({ max: 3 });
+  const kind = await fake.learnKind(0.06);
+  const { pool } = fake;
+  const short = Array.from({ length: 3 }, () => pool.transaction({ ...reading, kind }));
+  deepStrictEqual([pool.counts().inUse, pool.counts().waiting], [2, 1]);
+  const other = pool.transaction(reading);
+  deepStrictEqual([pool.counts().inUse, pool.counts().waiting], [3, 1]);
+  await fake.serveAll();
+  deepStrictEqual(await outcomesOf([...short, other]), ["1", "1", "1", "1"]);
+  await fake.close();
+});
+
+Deno.test("Pool starts a batch that is not short before short ones that wait for the limit", async () => {
+  const fake = await open({ max: 3 });
+  const kind = await fake.learnKind(0.06);
+  const { pool } = fake;
+  const busy = pool.transaction(reading);
+  const short = Array.from({ length: 4 }, () => pool.transaction({ ...writing, kind }));
+  const other = pool.transaction(reading);
+  strictEqual(pool.counts().waiting, 3);
+  await fake.serve();
+  await busy;
+  deepStrictEqual([pool.counts().inUse, pool.counts().waiting], [3, 2]);
+  fake.replies.pop()!();
+  deepStrictEqual(await outcomesOf([other]), ["1"]);
+  await fake.serveAll();
+  await Promise.all(short);
+  await fake.close();
+});
+
+Deno.test("Pool executes short batches of all kinds in the order in which they came", async () => {
+  const fake = await open({ max: 6 });
+  const [longer, shorter] = [await fake.learnKind(0.9), await fake.learnKind(0.06)];
+  const { pool } = fake;
+  const order: string[] = [];
+  const start = (name: string, batch: Batch) =>
+    pool.transaction(batch).then(() => void order.push(name));
+  const all = Array.from({ length: 6 }, () => start("first", { ...writing, kind: longer }));
+  // Alone it would need half of the limit.
+  all.push(start("read", { ...reading, kind: shorter }));
+  for (let turn = 0; turn < 3; turn++) all.push(start("behind", { ...writing, kind: longer }));
+  strictEqual(pool.counts().waiting, 4);
+  for (let turn = 0; turn < 7; turn++) await fake.serve();
+  strictEqual(order.indexOf("read"), 6);
+  await fake.serveAll();
+  await Promise.all(all);
+  await fake.close();
+});
+
+Deno.test("Pool starts batches on all idle connections when a share of the limit is released", async () => {
+  const fake = await open({ max: 6 });
+  const [fast, slow] = [await fake.learnKind(0), await fake.learnKind(0.9)];
+  const { pool } = fake;
+  // Its limit is one connection.
+  const first = pool.transaction({ ...reading, kind: fast });
+  const all = Array.from({ length: 6 }, () => pool.transaction({ ...reading, kind: slow }));
+  deepStrictEqual([pool.counts().inUse, pool.counts().waiting], [1, 6]);
+  await fake.serve();
+  await first;
+  deepStrictEqual([pool.counts().inUse, pool.counts().waiting], [6, 0]);
+  await fake.serveAll();
+  await Promise.all(all);
+  await fake.close();
+});
+
+Deno.test("Pool starts batches on idle connections when the one that held the limit is lost", async () => {
+  const fake = await open({ max: 3 });
+  const kind = await fake.learnKind(0);
+  const { pool, transports } = fake;
+  const all = [0, 1].map(() => pool.transaction({ ...reading, kind }));
+  deepStrictEqual([pool.counts().inUse, pool.counts().waiting], [1, 1]);
+  const outcomes = outcomesOf(all);
+  transports.find(({ sent }) => sent.length === 4)!.lose("reset");
+  deepStrictEqual(await outcomes, ["001", "waits"]);
+  deepStrictEqual([pool.counts().open, pool.counts().waiting], [2, 0]);
+  fake.replies.shift();
+  await fake.serveAll();
+  deepStrictEqual(await outcomesOf([all[1]!]), ["1"]);
+  strictEqual(transports.length, 3);
+  await fake.close();
+});
+
+/** Has three short batches share a write of the one connection; nothing replies to it. */
+async function pipelineThree(fake: FakePool, batch: Batch) {
+  const kind = await fake.learnKind();
+  const first = fake.pool.transaction(reading);
+  const three = [0, 1, 2].map(() => fake.pool.transaction({ ...batch, kind }));
+  for (const each of three) each.catch(() => {});
+  await fake.serve();
+  await first;
+  strictEqual(fake.writes[0]!.at(-1), 3);
+  fake.replies.splice(0);
+  return three;
+}
+
+const lost: readonly (readonly [name: string, batch: Batch, outcomes: readonly string[]])[] = [
+  ["executes the reads behind the running one elsewhere", reading, ["001", "1", "1"]],
+  ["rejects all writes", writing, ["001", "001", "001"]],
+];
+
+for (const [name, batch, outcomes] of lost) {
+  Deno.test(`Pool ${name} when their connection is lost`, async () => {
+    const fake = await open();
+    const three = await pipelineThree(fake, batch);
+    fake.transports[0]!.lose("reset");
+    await fake.serveAll();
+    deepStrictEqual(await outcomesOf(three), outcomes);
+    deepStrictEqual(
+      fake.writes[1] ?? [],
+      outcomes.filter((outcome) => outcome === "1").map(() => 1),
+    );
+    await fake.close();
+  });
+}
+
+Deno.test("Pool executes elsewhere, alone, the writes that a terminated connection has not begun", async () => {
+  const fake = await open();
+  const three = await pipelineThree(fake, writing);
+  fake.transports[0]!.tell(terminated);
+  fake.transports[0]!.lose("reset");
+  await fake.serveAll();
+  deepStrictEqual(await outcomesOf(three), ["57P01", "1", "1"]);
+  deepStrictEqual(fake.writes[1], [1, 1]);
+  await fake.close();
+});
+
+for (const batch of [reading, writing]) {
+  Deno.test(`Pool rejects the one of several batches (${batch.access}) that fails`, async () => {
+    const fake = new FakePool({}, {
+      errorOf: (sql) => sql === "select failing" ? failure("22P02", "no number") : null,
+    });
+    await fake.openAll();
+    const kind = await fake.learnKind();
+    const failing = {
+      ...batch,
+      kind,
+      statements: [{ ...batch.statements[0]!, text: "select failing" }],
+    };
+    const first = fake.pool.transaction(reading);
+    const short = [batch, failing, batch].map((each) => fake.pool.transaction({ ...each, kind }));
+    const outcomes = outcomesOf(short);
+    await fake.serveAll();
+    await first;
+    deepStrictEqual(await outcomes, ["1", "22P02", "1"]);
+    strictEqual(fake.writes[0]!.at(-1), 3);
+    await fake.close();
+  });
+}
+
+Deno.test("Pool moves what is to be retried from behind a slow batch", async () => {
+  const fake = await open({ max: 2 });
+  const kind = await fake.learnKind(0.06);
+  const { pool, replies } = fake;
+  const holds = [pool.transaction(reading), pool.transaction(reading)];
+  const all = [0, 1, 2, 3].map(() => pool.transaction({ ...writing, kind }));
+  // The first connection takes two of the four.
+  await fake.serve();
+  await holds[0];
+  const [, second] = replies.splice(-2);
+  const busy = fake.transports[fake.writes.findIndex((writes) => writes.at(-1) === 2)]!;
+  busy.tell(join(failure("26000", "gone"), ready("I")));
+  await fake.serveAll();
+  await fake.clock.pass(60);
+  await fake.serveAll();
+  deepStrictEqual(await outcomesOf(all), ["1", "waits", "1", "1"]);
+  second!();
+  deepStrictEqual(await outcomesOf(all), ["1", "1", "1", "1"]);
+  await fake.close();
+});
+
+Deno.test("Pool executes alone a kind whose bodies are large", async () => {
+  const fake = await open();
+  const kind = await fake.learnKind();
+  const large = fake.pool.transaction({ ...reading, kind });
+  fake.replies.splice(0);
+  fake.transports[0]!.tell(join(bindComplete, longRow(200_000)));
+  const { body } = await large;
+  fake.transports[0]!.tell(new Uint8Array(200_000));
+  fake.transports[0]!.tell(join(complete("SELECT 1"), ready("I")));
+  await new Response(body.content as ReadableStream<Uint8Array>).bytes();
+  deepStrictEqual(await writesOf(fake, four(reading)(kind)), [1, 1, 1, 1]);
+  await fake.close();
+});

@@ -1,0 +1,53 @@
+import { deepStrictEqual, rejects, strictEqual } from "node:assert/strict";
+import { bindComplete, join, longRow, parseComplete } from "../../../support/fake_backend.ts";
+import { settled } from "../../../support/fake_clock.ts";
+import { codeOf, outcomesOf } from "../../../support/fake_connection.ts";
+import { FakePool, reading } from "../../../support/fake_pool.ts";
+
+/** Starts a body of 100 MB, of which nothing has come. */
+async function startBody(fake: FakePool) {
+  const promise = fake.pool.transaction(reading);
+  await settled();
+  fake.replies.shift();
+  fake.transports[0]!.tell(join(parseComplete, bindComplete, longRow(100_000_000)));
+  return (await promise).body.content as ReadableStream<Uint8Array>;
+}
+
+const stalls: readonly (readonly [name: string, isContended: boolean, ms: number])[] = [
+  ["3 seconds while others wait", true, 4000],
+  ["30 seconds while none waits", false, 31_000],
+];
+
+for (const [name, isContended, ms] of stalls) {
+  Deno.test(`Pool closes a connection whose body is not read for ${name}`, async () => {
+    const fake = new FakePool();
+    const body = await startBody(fake);
+    fake.transports[0]!.tell(new Uint8Array(1_000_000));
+    const others = isContended ? [fake.pool.transaction(reading)] : [];
+    await fake.clock.pass(ms - 1000);
+    deepStrictEqual(fake.transports[0]!.log, ["pause"]);
+    await fake.clock.pass(1000);
+    deepStrictEqual(fake.transports[0]!.log, ["pause", "destroy"]);
+    await rejects(new Response(body).bytes());
+    await fake.serveAll();
+    deepStrictEqual(await outcomesOf(others), others.map(() => "1"));
+    await fake.close();
+  });
+}
+
+Deno.test("Pool closes the connection whose body is read most slowly when a batch waits for long", async () => {
+  const fake = new FakePool({ acquisitionTimeout: 6000 });
+  const reader = (await startBody(fake)).getReader();
+  const waiting = fake.pool.transaction(reading);
+  for (let turn = 0; turn < 11; turn++) {
+    fake.transports[0]!.tell(new Uint8Array(1_000_000));
+    await fake.clock.pass(390);
+    reader.read().catch(() => {});
+    await settled();
+  }
+  strictEqual(fake.transports[0]!.log.at(-1), "destroy");
+  await fake.serveAll();
+  deepStrictEqual(await outcomesOf([waiting]), ["1"]);
+  strictEqual(await reader.closed.catch(codeOf), "001");
+  await fake.close();
+});

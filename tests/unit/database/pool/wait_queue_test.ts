@@ -1,0 +1,123 @@
+import { deepStrictEqual, strictEqual } from "node:assert/strict";
+import type { Batch } from "../../../../src/database/database.ts";
+import { ServiceTime } from "../../../../src/database/pool/service_time.ts";
+import {
+  pipelineOf,
+  type QueuedBatch,
+  WaitQueue,
+} from "../../../../src/database/pool/wait_queue.ts";
+import { reading, writing } from "../../../support/fake_pool.ts";
+
+/** The service time of a kind after two batches that took so long. */
+function measured(ms: number): ServiceTime {
+  const time = new ServiceTime();
+  for (let turn = 0; turn < 2; turn++) time.record(ms);
+  return time;
+}
+
+const short = measured(0.01);
+
+function queue(batch: Batch = reading, parts: Partial<QueuedBatch> = {}): QueuedBatch {
+  return {
+    batch,
+    resolve: () => {},
+    reject: () => {},
+    caller: null,
+    serviceTime: short,
+    since: 0,
+    isRequeued: false,
+    stopListening: null,
+    node: null,
+    ...parts,
+  };
+}
+
+const block = { form: "block", isolation: "read committed", end: "commit" } as const;
+
+const classes: readonly (readonly [
+  name: string,
+  queued: QueuedBatch,
+  pipeline: "reads" | "writes" | null,
+])[] = [
+  ["short reads", queue(), "reads"],
+  ["short writes", queue(writing), "writes"],
+  ["reads of unknown kinds", queue(reading, { serviceTime: null }), null],
+  ["reads that were not measured", queue(reading, { serviceTime: new ServiceTime() }), null],
+  ["reads that take long", queue(reading, { serviceTime: measured(5) }), null],
+  ["reads that must not run twice", queue({ ...reading, retry: "never" }), null],
+  ["reads in blocks", queue({ ...reading, transaction: block }), null],
+  ["reads that were requeued", queue(reading, { isRequeued: true }), null],
+  ["writes in blocks", queue({ ...writing, transaction: block }), null],
+  ["writes of 0.5 ms", queue(writing, { serviceTime: measured(0.5) }), "writes"],
+  ["writes that wait for the disk", queue(writing, { serviceTime: measured(0.51) }), null],
+  ["writes that were requeued", queue(writing, { isRequeued: true }), null],
+];
+
+for (const [name, queued, pipeline] of classes) {
+  Deno.test(`pipelineOf() returns ${pipeline} for ${name}`, () =>
+    strictEqual(pipelineOf(queued), pipeline));
+}
+
+function filled(...all: readonly QueuedBatch[]): WaitQueue {
+  const waiting = new WaitQueue();
+  for (const queued of all) waiting.add(queued);
+  return waiting;
+}
+
+Deno.test("WaitQueue.take() takes those directly behind the first that share its write", () => {
+  const batches = [queue(), queue(), queue(writing), queue(), queue(writing), queue(writing)];
+  const waiting = filled(...batches);
+  const sizes: number[] = [];
+  for (let taken; (taken = waiting.take(() => true, () => 10)).length > 0;) {
+    sizes.push(taken.length);
+  }
+  deepStrictEqual(sizes, [2, 1, 1, 2]);
+  strictEqual(waiting.size, 0);
+});
+
+Deno.test("WaitQueue.take() takes no more than the limit", () => {
+  const waiting = filled(queue(), queue(), queue());
+  strictEqual(waiting.take(() => true, () => 2).length, 2);
+  strictEqual(waiting.size, 1);
+});
+
+Deno.test("WaitQueue.take() passes over batches that may not start, up to 100", () => {
+  const last = queue(writing);
+  const waiting = filled(...Array.from({ length: 99 }, () => queue()), last);
+  deepStrictEqual(waiting.take((queued) => queued === last, () => 10), [last]);
+  waiting.add(queue());
+  waiting.add(last);
+  deepStrictEqual(waiting.take((queued) => queued === last, () => 10), []);
+});
+
+Deno.test("WaitQueue.putBack() puts batches before all others, in their order", () => {
+  const [first, second, third] = [queue(), queue(), queue()];
+  const waiting = filled(third);
+  waiting.putBack([first, second]);
+  deepStrictEqual([...waiting], [first, second, third]);
+  const empty = filled();
+  empty.putBack([second]);
+  empty.add(first);
+  deepStrictEqual([...empty], [second, first]);
+});
+
+Deno.test("WaitQueue.remove() removes any batch once, and ends listening for its caller", () => {
+  let ended = 0;
+  const parts = { stopListening: () => void ended++ };
+  const [first, second, third] = [queue(reading, parts), queue(), queue()];
+  const waiting = filled(first, second, third);
+  for (let turn = 0; turn < 2; turn++) waiting.remove(second);
+  deepStrictEqual([...waiting], [first, third]);
+  waiting.remove(third);
+  waiting.remove(first);
+  strictEqual(ended, 1);
+  strictEqual(waiting.size, 0);
+  waiting.add(second);
+  deepStrictEqual([...waiting], [second]);
+});
+
+Deno.test("WaitQueue can be iterated while each batch is removed in its turn", () => {
+  const waiting = filled(queue(), queue(), queue());
+  for (const queued of waiting) waiting.remove(queued);
+  strictEqual(waiting.size, 0);
+});

@@ -1,0 +1,160 @@
+import { deepStrictEqual, notStrictEqual, strictEqual } from "node:assert/strict";
+import type { Payload } from "../../../src/request/api_request.ts";
+import type { RequestPieces } from "../../../src/request/pieces.ts";
+import {
+  canonicalOf,
+  payloadKey,
+  queryWith,
+  readQueryShape,
+} from "../../../src/plan_cache/query_shape.ts";
+
+const noBytes = new Uint8Array(0);
+
+function pieces(target: string, more: Partial<RequestPieces> = {}): RequestPieces {
+  const [path, query = ""] = target.split("?") as [string, string?];
+  return { method: "GET", path, query, headers: {}, cookies: {}, ...more };
+}
+
+function shape(target: string, more: Partial<RequestPieces> = {}) {
+  const read = readQueryShape(pieces(target, more));
+  if (read === null) throw new Error(`${target} has no shape`);
+  return read;
+}
+
+const sameShape: [string, string, readonly string[], readonly string[]][] = [
+  ["/t", "/t", [], []],
+  ["/t?id=eq.5", "/t?id=eq.66", ["5"], ["66"]],
+  ["/t?id=eq.5&n=gt.a", "/t?id=eq.&n=gt.b.c", ["5", "a"], ["", "b.c"]],
+  ["/t?n=eq.a%2Cb", "/t?n=eq.%C3%A9+x", ["a,b"], ["é x"]],
+  ["/t?r.n=lt.1", "/t?r.n=lt.2", ["1"], ["2"]],
+  ["/t?offset=10", "/t?offset=999999999", ["10"], ["999999999"]],
+  ["/rpc/f?a=1&b=x", "/rpc/f?a=-2.5&b=y%20z", ["1", "x"], ["-2.5", "y z"]],
+  ["/rpc/f?a=1&id=eq.1", "/rpc/f?a=2&id=eq.2", ["1", "1"], ["2", "2"]],
+];
+
+Deno.test("readQueryShape gives one key to requests that differ in values", async (t) => {
+  for (const [one, other, values, otherValues] of sameShape) {
+    await t.step(`${one} and ${other}`, () => {
+      strictEqual(shape(one).key, shape(other).key);
+      deepStrictEqual(shape(one).values, values);
+      deepStrictEqual(shape(other).values, otherValues);
+    });
+  }
+});
+
+const otherShape: [string, string][] = [
+  ["/t", "/u"],
+  ["/t?id=eq.5", "/t?id=neq.5"],
+  ["/t?id=eq.5", "/t?ie=eq.5"],
+  ["/t?id=eq.5", "/t?id=not.eq.5"],
+  ["/t?id=in.(1,2)", "/t?id=in.(1,3)"],
+  ["/t?id=eq(any).{1}", "/t?id=eq(any).{2}"],
+  ["/t?n=like.a*", "/t?n=like.b*"],
+  ["/t?id=is.null", "/t?id=is.true"],
+  ["/t?select=eq.a", "/t?select=eq.b"],
+  ["/t?order=eq.a", "/t?order=eq.b"],
+  ["/t?r.order=eq.a", "/t?r.order=eq.b"],
+  ["/t?or=eq.a", "/t?or=eq.b"],
+  ["/t?not.and=(a.eq.1)", "/t?not.and=(a.eq.2)"],
+  ["/t?limit=1", "/t?limit=2"],
+  ["/t?offset=0", "/t?offset=1"],
+  ["/t?offset=01", "/t?offset=1"],
+  ["/t?offset=1000000000", "/t?offset=1"],
+  ["/t?r.offset=1", "/t?r.offset=2"],
+  ["/t?a=eq.1&b=eq.2", "/t?b=eq.2&a=eq.1"],
+  ["/t?a=eq.1&b", "/t?a=eq.1"],
+  ["/t?a=eq.1%26b", "/t?a=eq.1&b"],
+  ["/t?id=5", "/t?id=6"],
+  ["/rpc/f?a=x.y", "/rpc/f?a=x.z"],
+  ["/rpc/f?a=x(y", "/rpc/f?a=x(z"],
+  ["/rpc/f?a=1&a=2", "/rpc/f?a=1"],
+];
+
+Deno.test("readQueryShape tells requests apart that differ in more than values", async (t) => {
+  for (const [one, other] of otherShape) {
+    await t.step(`${one} and ${other}`, () => {
+      notStrictEqual(shape(one).key, shape(other).key);
+    });
+  }
+});
+
+const shaping: [string, Partial<RequestPieces>][] = [
+  ["the method", { method: "HEAD" }],
+  ...["accept", "prefer", "range", "accept-profile"].flatMap((
+    name,
+  ): [string, Partial<RequestPieces>][] => [
+    [name, { headers: { [name]: "x" } }],
+    [`an empty ${name}`, { headers: { [name]: "" } }],
+  ]),
+];
+
+Deno.test("readQueryShape looks at the headers that planning looks at", async (t) => {
+  const keys = new Set([shape("/t").key]);
+  for (const [name, more] of shaping) {
+    await t.step(name, () => void keys.add(shape("/t", more).key));
+  }
+  for (const name of ["content-type", "content-profile"]) {
+    keys.add(shape("/t", { method: "POST", headers: { [name]: "x" } }).key);
+  }
+  strictEqual(keys.size, shaping.length + 3);
+  strictEqual(shape("/t", { headers: { "user-agent": "x" } }).key, shape("/t").key);
+});
+
+const shapeless: [string, Partial<RequestPieces>][] = [
+  ["/t", { method: "PUT" }],
+  ["/t", { method: "OPTIONS" }],
+  ["/t?offset=1", { method: "DELETE" }],
+  ["/t?n=eq.%00", {}],
+  ["/t%00?n=eq.1", {}],
+  [`/t?n=eq.${"x".repeat(2100)}`, {}],
+  [`/${"x".repeat(2100)}`, {}],
+  ["/t?n=eq.1", { headers: { accept: "x".repeat(2100) } }],
+  ["/t?n=eq.1", { method: "PATCH", headers: { prefer: "x".repeat(2100) } }],
+  ["/t?offset=1&offset=2", {}],
+  ["/t?offset=1", { headers: { range: "0-4" } }],
+];
+
+Deno.test("readQueryShape leaves out what is to be refused, too long or decided by several", async (t) => {
+  for (const [target, more] of shapeless) {
+    await t.step(
+      target.slice(0, 40),
+      () => strictEqual(readQueryShape(pieces(target, more)), null),
+    );
+  }
+});
+
+const rows = { kind: "json", shape: "object", source: "json", text: "", raw: noBytes } as const;
+const payloads: [string, Payload | null, string | null][] = [
+  ["nothing", null, ""],
+  ["an object", { ...rows, keys: ["a", "b"] }, "\0bobject\0json\0a\0b"],
+  ["an array", { ...rows, shape: "array", keys: ["a"] }, "\0barray\0json\0a"],
+  ["lines", { ...rows, source: "csv", keys: ["a"] }, "\0bobject\0csv\0a"],
+  ["keys that columns name", { ...rows, keys: null }, "\0bobject\0json"],
+  ["no keys", { ...rows, keys: [] }, null],
+  ["long keys", { ...rows, keys: ["a", "x".repeat(2100)] }, null],
+  ["a key with NUL", { ...rows, keys: ["a", "b\0c"] }, null],
+  ["a form", { kind: "form", fields: [] }, null],
+  ["text", { kind: "raw", type: "text", bytes: noBytes }, null],
+];
+
+Deno.test("payloadKey tells payloads apart that are planned in different ways", async (t) => {
+  for (const [name, payload, expected] of payloads) {
+    await t.step(name, () => strictEqual(payloadKey(payload), expected));
+  }
+});
+
+Deno.test("queryWith puts other values into the slots and leaves the rest", () => {
+  const rows: [string, readonly string[], string][] = [
+    ["/t?id=eq.5&select=a,b", ["x&y"], "id=eq.x%26y&select=a%2Cb"],
+    ["/t?a=eq.a&a=eq.eq&b", ["1", "2"], "a=eq.1&a=eq.2&b"],
+    ["/rpc/f?a=1&offset=7", ["x", "9"], "a=x&offset=9"],
+  ];
+  for (const [target, others, expected] of rows) {
+    strictEqual(queryWith(shape(target), others), expected);
+  }
+});
+
+Deno.test("canonicalOf gives the query string that stands for all equivalent ones", () => {
+  strictEqual(canonicalOf(shape("/t?b=eq.1&a=eq.é")), "a=eq.%C3%A9&b=eq.1");
+  strictEqual(canonicalOf(shape("/t")), "");
+});

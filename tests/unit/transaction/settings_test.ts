@@ -1,0 +1,91 @@
+import { deepStrictEqual, strictEqual } from "node:assert/strict";
+import {
+  searchPathOf,
+  settingsStatement,
+  type TransactionSettings,
+} from "../../../src/transaction/settings.ts";
+
+const plain: TransactionSettings = {
+  searchPath: searchPathOf("api", ['we"ird']),
+  role: "web_anon",
+  roleSettings: [],
+  claims: '{"role":"web_anon"}',
+  method: "GET",
+  path: "/items",
+  headers: { host: "h" },
+  cookies: {},
+  timezone: null,
+  overrides: [],
+};
+const values = [
+  '"api", "we""ird"',
+  "web_anon",
+  '{"role":"web_anon"}',
+  "GET",
+  "/items",
+  '{"host":"h"}',
+  "{}",
+];
+const clean = "pg_catalog.set_config('response.headers', '', true), " +
+  "pg_catalog.set_config('response.status', '', true), " +
+  "pg_catalog.set_config('timezone', null, true), pg_catalog.set_config('jit', 'off', true)";
+const text = "select pg_catalog.set_config('search_path', $1, true), " + clean +
+  ", pg_catalog.set_config('role', $2, true), " +
+  "pg_catalog.set_config('request.jwt.claims', $3, true), pg_catalog.set_config('request.method', $4, true), " +
+  "pg_catalog.set_config('request.path', $5, true), pg_catalog.set_config('request.headers', $6, true), " +
+  "pg_catalog.set_config('request.cookies', $7, true)";
+
+Deno.test("settingsStatement sets everything in one statement, values as parameters", () => {
+  deepStrictEqual(settingsStatement(plain, "block"), { text, params: values, use: "none" });
+});
+
+Deno.test("settingsStatement says what a transaction without BEGIN does not say", () => {
+  const jit = ", pg_catalog.set_config('jit', 'off', true)";
+  const begin = (readOnly: string) =>
+    ", pg_catalog.set_config('transaction_isolation', 'read committed', true)" +
+    `, pg_catalog.set_config('transaction_read_only', ${readOnly}, true)`;
+  for (
+    const [form, readOnly] of [
+      ["read only", "'on'"],
+      ["read write", "pg_catalog.pg_is_in_recovery()::pg_catalog.text"],
+    ] as const
+  ) {
+    const said = settingsStatement(plain, form);
+    strictEqual(said.text, text.replace(jit, begin(readOnly)));
+  }
+});
+
+Deno.test("settingsStatement gives one text for requests of one shape", () => {
+  const other = { ...plain, role: "'; drop table x; --", path: "/other", claims: "{}" };
+  strictEqual(settingsStatement(other, "block").text, text);
+});
+
+Deno.test("settingsStatement sets role settings before the role and later ones at the end", () => {
+  const { text, params } = settingsStatement({
+    ...plain,
+    roleSettings: [["work_mem", "5000"]],
+    timezone: "UTC",
+    overrides: [["statement_timeout", "4s"], ["app.settings.a", "b"]],
+  }, "block");
+  strictEqual(
+    text,
+    "select pg_catalog.set_config('search_path', $1, true), " + clean +
+      ", pg_catalog.set_config('role', 'none', true), pg_catalog.set_config($2, $3, true), " +
+      "pg_catalog.set_config('role', $4, true), pg_catalog.set_config('request.jwt.claims', $5, true), " +
+      "pg_catalog.set_config('request.method', $6, true), pg_catalog.set_config('request.path', $7, true), " +
+      "pg_catalog.set_config('request.headers', $8, true), pg_catalog.set_config('request.cookies', $9, true), " +
+      "pg_catalog.set_config($10, $11, true), pg_catalog.set_config($12, $13, true), pg_catalog.set_config($14, $15, true)",
+  );
+  deepStrictEqual(params, [
+    values[0],
+    "work_mem",
+    "5000",
+    ...values.slice(1),
+    "timezone",
+    "UTC",
+    "statement_timeout",
+    "4s",
+    "app.settings.a",
+    "b",
+  ]);
+});
