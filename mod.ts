@@ -23,10 +23,10 @@ import type { GivenFunction, HandlerConfig } from "./src/config/handler_config.t
 import type { Config } from "./src/config/options.ts";
 import { type ConfigSource, configSource } from "./src/config/source.ts";
 import { isEmbedded } from "./src/database/open.ts";
-import type { Connections } from "./src/database/postgres.ts";
+import type { Connections } from "./src/database/adapters/postgres.ts";
 import { dialects } from "./src/dialect.ts";
-import type { RequestInfo } from "./src/handler.ts";
-import { type Handler, lazyHandler, type Surroundings } from "./src/lazy_handler.ts";
+import type { RequestInfo } from "./src/handler/handler.ts";
+import { type Handler, lazyHandler, type Surroundings } from "./src/handler/lazy_handler.ts";
 import type {
   FinishedRequest,
   Observation,

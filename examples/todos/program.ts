@@ -6,10 +6,10 @@
 import { fileURLToPath } from "node:url";
 import { SignJWT } from "jose";
 import type { Config } from "../../src/config/options.ts";
-import { configReader } from "../../src/serving/files.ts";
-import { openLog } from "../../src/serving/log.ts";
-import { serve } from "../../src/serving/serve.ts";
-import { ReloadSignals } from "../../src/serving/signals.ts";
+import { configReader } from "../../src/server/config_files.ts";
+import { openLog } from "../../src/server/log.ts";
+import { serve } from "../../src/server/serve.ts";
+import { ReloadSignals } from "../../src/server/signals.ts";
 
 const file = fileURLToPath(new URL("svc.conf", import.meta.url));
 

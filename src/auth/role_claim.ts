@@ -4,7 +4,7 @@
  * @module
  */
 import type { Claims } from "./jwt.ts";
-import { findBySteps, formatSteps, parseOldPath, type PathStep } from "./old_role_path.ts";
+import { findBySteps, formatSteps, parseOldPath, type PathStep } from "./legacy_role_path.ts";
 import { jsonPathText } from "./role_path_text.ts";
 import { AuthSettingError } from "./setting_error.ts";
 

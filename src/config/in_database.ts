@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { groupBy } from "../group_by.ts";
+import { groupBy } from "../lib/group_by.ts";
 import type { IsolationLevel, Statement } from "../database/database.ts";
 import { compile, ident, param, sql } from "../sql/fragment.ts";
 import type { DatabaseValues } from "./load.ts";

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { parseConnectionString } from "../database/connection_string.ts";
+import { parseConnectionString } from "../database/connect/connection_string.ts";
 import { accept, type Codec, quote, type Reading, refuse } from "./codecs.ts";
 
 const uriFacts = {

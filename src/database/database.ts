@@ -1,7 +1,7 @@
 /**
  * The port between the service and PostgreSQL: one transaction is one batch of statements, sent in
  * one write where possible. Adapters: a pool of connections (`postgres.ts`) and PostgreSQL in the
- * process (`pglite.ts`); both speak through `wire.ts`.
+ * process (`pglite.ts`); both speak through `protocol/`.
  *
  * @module
  */

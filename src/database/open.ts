@@ -6,7 +6,7 @@
  */
 import type { Dialect } from "../dialect.ts";
 import type { Database } from "./database.ts";
-import type { Connections } from "./postgres.ts";
+import type { Connections } from "./adapters/postgres.ts";
 
 /** What of the configuration says how to reach and use the database. */
 export interface DatabaseConfig {
@@ -49,10 +49,10 @@ export async function openDatabase(
     prepare: config.dbPreparedStatements,
   };
   if (isEmbedded(config.dbUri)) {
-    const { openEmbedded } = await import("./pglite.ts");
+    const { openEmbedded } = await import("./adapters/pglite.ts");
     return openEmbedded({ ...common, init: embeddedInit });
   }
-  const { openPostgres } = await import("./postgres.ts");
+  const { openPostgres } = await import("./adapters/postgres.ts");
   return openPostgres({
     ...common,
     applicationName,

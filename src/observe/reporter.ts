@@ -8,7 +8,7 @@ import { accessLine, isRequestLogged } from "./access_log.ts";
 import type { LineSink } from "./line_sink.ts";
 import { diagnosticLine } from "./logger.ts";
 import type { Diagnostic, LogLevel, Observation, QueriedRequest } from "./observation.ts";
-import { type Schedule, schedule } from "../timers.ts";
+import { type Schedule, schedule } from "../lib/timers.ts";
 import { oneLine } from "./redact.ts";
 import { momentWriter } from "./timestamp.ts";
 

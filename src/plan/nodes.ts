@@ -7,7 +7,7 @@ import type { OrderTerm, Window } from "../request/query_types.ts";
 import type { Relationship, SchemaCache } from "../schema_cache/schema_cache.ts";
 import type { Aliases } from "./aliases.ts";
 import { planCondition } from "./conditions.ts";
-import { settlePresence } from "./embed_presence.ts";
+import { settlePresence } from "./embed_filters.ts";
 import { type FieldScope, plainField, planField, planItems } from "./fields.ts";
 import { hasSpreadAggregate, spreadsMany } from "./level_checks.ts";
 import { addressOf, type EmbedItem } from "./levels.ts";

@@ -10,12 +10,20 @@ import { isRepeatableRead } from "../plan/repeatable.ts";
 import type { Query } from "../query/query.ts";
 import type { ApiRequest, Payload } from "../request/api_request.ts";
 import { parseHead, type PayloadReader } from "../request/parse_request.ts";
-import type { RequestPieces } from "../request/pieces.ts";
-import type { Snapshot } from "../snapshot.ts";
+import type { RequestPieces } from "../request/raw_request.ts";
+import type { Config } from "../config/options.ts";
+import type { SchemaCache } from "../schema_cache/schema_cache.ts";
 import type { ParamValue } from "../sql/fragment.ts";
 import { type DataPlan, queryOf } from "../transaction/data_plan.ts";
 import type { PlannedQuery } from "../transaction/transaction.ts";
 import { canonicalOf, payloadKey, type QueryShape, queryWith } from "./query_shape.ts";
+
+/** What plans are made with. */
+export interface PlanBasis {
+  readonly config: Config;
+  /** Null until it was loaded for the first time. */
+  readonly cache: SchemaCache | null;
+}
 
 /** A request, and its plan with the values of the request as parameters. */
 export interface PlannedRequest {
@@ -74,20 +82,20 @@ const maxCandidates = 4096;
 
 /** Plans under one configuration and one schema cache. */
 export class PlanCache {
-  readonly #snapshot: Snapshot;
+  readonly #basis: PlanBasis;
   readonly #plans = new Map<string, CachedPlan>();
   /** How bodies of requests of a shape are read. */
   readonly #readers = new Map<string, PayloadReader>();
   /** Shapes of which one request came: a plan is cached at the second one. */
   readonly #candidates = new Set<string>();
 
-  constructor(snapshot: Snapshot) {
-    this.#snapshot = snapshot;
+  constructor(basis: PlanBasis) {
+    this.#basis = basis;
   }
 
   /** Whether the plans were made with this configuration and schema cache. */
-  isOf({ config, cache }: Snapshot): boolean {
-    return config === this.#snapshot.config && cache === this.#snapshot.cache;
+  isOf({ config, cache }: PlanBasis): boolean {
+    return config === this.#basis.config && cache === this.#basis.cache;
   }
 
   /** Returns how the body of a request is read; null where it has none, undefined where unknown. */
@@ -151,7 +159,7 @@ export class PlanCache {
    * Returns null if one does not reach a parameter unchanged: the SQL depends on the value.
    */
   #templates(shape: QueryShape, { pieces, payload, query }: Example): CachedPlan | null {
-    const { config, cache } = this.#snapshot;
+    const { config, cache } = this.#basis;
     if (cache === null) return null;
     const sentinels = sentinelsFor(shape);
     const head = parseHead({ ...pieces, query: queryWith(shape, sentinels.values) }, config);

@@ -5,7 +5,7 @@
  * @module
  */
 import type { Payload } from "../request/api_request.ts";
-import type { RequestPieces } from "../request/pieces.ts";
+import type { RequestPieces } from "../request/raw_request.ts";
 import { canonicalQuery, type QueryParam, splitQuery } from "../request/query_string.ts";
 
 /** A request's shape, and its values. */

@@ -15,7 +15,7 @@ import {
   payloadUse,
   usesColumns,
 } from "./payload.ts";
-import { type RequestPieces, requestPieces } from "./pieces.ts";
+import { type RequestPieces, requestPieces } from "./raw_request.ts";
 import { parsePreferences } from "./preferences.ts";
 import { chooseSchema, type ProfileConfig } from "./profile.ts";
 import { parseQuery, type QueryMode } from "./query_params.ts";

@@ -17,7 +17,7 @@ import {
 import { typeCatalogueQuery } from "./queries/type_catalogue.ts";
 import { viewRulesQuery } from "./queries/view_rules.ts";
 import { type VolatileAnswer, volatileRelationsQuery } from "./queries/volatile_relations.ts";
-import { readViewRules } from "./node_tree.ts";
+import { readViewRules } from "./pg_node_tree.ts";
 import { buildRelations, columnNames, relationshipEnds } from "./relations.ts";
 import {
   deriveRelationships,

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { groupBy } from "../group_by.ts";
+import { groupBy } from "../lib/group_by.ts";
 import { foreignSchemaOf } from "./relationship_order.ts";
 import type {
   Column,

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { groupBy } from "../group_by.ts";
+import { groupBy } from "../lib/group_by.ts";
 import type {
   ColumnPair,
   ComputedRelationship,

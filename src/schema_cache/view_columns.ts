@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { TargetColumn } from "./node_tree.ts";
+import type { TargetColumn } from "./pg_node_tree.ts";
 
 /** Table columns that a view shows: by table oid and attribute number, the names of view columns. */
 export type ShownColumns = ReadonlyMap<number, ReadonlyMap<number, readonly string[]>>;

@@ -12,18 +12,18 @@ async function compileArguments(): Promise<readonly string[]> {
 }
 
 async function pinned(): Promise<string | undefined> {
-  const file = new URL("../../src/page_assets.ts", import.meta.url);
+  const file = new URL("../../src/admin/page_assets.ts", import.meta.url);
   return /"(npm:[^"]+)"/.exec(await Deno.readTextFile(file))?.[1];
 }
 
 Deno.test("the executable has what no import names: the worker's modules, the API page", async () => {
   const compiled = await compileArguments();
   const included = compiled.filter((_, index) => compiled[index - 1] === "--include");
-  const worker = ["src/serving/worker_thread.ts", "src/serving/program.ts"];
+  const worker = ["src/server/worker_thread.ts", "src/server/program.ts"];
   deepStrictEqual(included, [...worker, await pinned()]);
   const main = await Deno.readTextFile(new URL("../../main.ts", import.meta.url));
-  const mainThread = new URL("../../src/serving/main_thread.ts", import.meta.url);
-  ok(main.includes(`runInWorker(new URL("./src/serving/program.ts"`));
+  const mainThread = new URL("../../src/server/main_thread.ts", import.meta.url);
+  ok(main.includes(`runInWorker(new URL("./src/server/program.ts"`));
   ok((await Deno.readTextFile(mainThread)).includes(`new Worker(new URL("./worker_thread.ts"`));
 });
 

@@ -1,6 +1,6 @@
 import { deepStrictEqual, match, ok, strictEqual } from "node:assert/strict";
 import { configSource, noValues } from "../../src/config/source.ts";
-import { adminBinding, apiBinding } from "../../src/serving/binding.ts";
+import { adminBinding, apiBinding } from "../../src/server/listen_address.ts";
 
 const deploy = new URL("../../examples/deploy/", import.meta.url);
 

@@ -5,7 +5,7 @@
  */
 import { join } from "node:path";
 import { serveFile } from "../../examples/browser/serve.ts";
-import { bundle } from "./build.ts";
+import { bundle } from "../../tools/build/build.ts";
 import type { Outcome } from "./places.ts";
 import { type Report, suiteSecret } from "./suite.ts";
 

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { build } from "./build.ts";
+import { build } from "../../tools/build/build.ts";
 import { guardedFolder } from "../support/guarded_folder.ts";
 import { startPostgres } from "../support/postgres_server.ts";
 import { type Outcome, type Place, runtimes } from "./places.ts";

@@ -4,6 +4,6 @@
  *
  * @module
  */
-import { main } from "../../src/serving/program.ts";
+import { main } from "../../src/server/program.ts";
 
 Deno.exit(await main(Deno.args));

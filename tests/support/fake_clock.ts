@@ -4,8 +4,8 @@
  * @module
  */
 import { setImmediate } from "node:timers";
-import type { Clock } from "../../src/clock.ts";
-import type { Schedule } from "../../src/timers.ts";
+import type { Clock } from "../../src/lib/clock.ts";
+import type { Schedule } from "../../src/lib/timers.ts";
 
 /** Time in milliseconds, from 0. */
 export interface FakeClock extends Clock {

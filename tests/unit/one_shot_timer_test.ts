@@ -1,5 +1,5 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import { OneShotTimer } from "../../src/one_shot_timer.ts";
+import { OneShotTimer } from "../../src/lib/one_shot_timer.ts";
 import { fakeClock } from "../support/fake_clock.ts";
 
 Deno.test("OneShotTimer runs once after the first of several starts", async () => {

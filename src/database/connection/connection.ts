@@ -8,7 +8,8 @@ import { errors } from "../../errors/catalogue.ts";
 import type { DatabaseFailure } from "../../errors/service_error.ts";
 import type { ColumnBounds, TransactionForm } from "../database.ts";
 import type { Transport } from "../transport.ts";
-import { backend, FrameDecoder, type FrameSink } from "../wire.ts";
+import { FrameDecoder, type FrameSink } from "../protocol/decoder.ts";
+import { backend } from "../protocol/messages.ts";
 import {
   BatchExecution,
   endStatement,

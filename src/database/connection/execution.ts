@@ -14,7 +14,7 @@ import type {
   Statement,
   TransactionForm,
 } from "../database.ts";
-import { joinText, readFields } from "../wire.ts";
+import { joinText, readFields } from "../protocol/messages.ts";
 import { ResultBody, type ResultBodyOptions } from "./result_body.ts";
 
 /** A batch with the functions that settle its result. */

@@ -4,7 +4,8 @@
  * @module
  */
 import type { Statement } from "../database.ts";
-import { binaryFormat, FrameEncoder, textFormat } from "../wire.ts";
+import { FrameEncoder } from "../protocol/encoder.ts";
+import { binaryFormat, textFormat } from "../protocol/messages.ts";
 import type { BatchExecution, StatementInFlight } from "./execution.ts";
 import { PreparedStatements } from "./prepared_statements.ts";
 

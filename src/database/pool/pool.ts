@@ -4,10 +4,10 @@
  *
  * @module
  */
-import type { Clock } from "../../clock.ts";
+import type { Clock } from "../../lib/clock.ts";
 import { errors } from "../../errors/catalogue.ts";
 import { ServiceError } from "../../errors/service_error.ts";
-import { OneShotTimer } from "../../one_shot_timer.ts";
+import { OneShotTimer } from "../../lib/one_shot_timer.ts";
 import { Connection, type ConnectionOptions } from "../connection/connection.ts";
 import { maxHeldBytes } from "../connection/result_body.ts";
 import {

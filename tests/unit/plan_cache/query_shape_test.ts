@@ -1,6 +1,6 @@
 import { deepStrictEqual, notStrictEqual, strictEqual } from "node:assert/strict";
 import type { Payload } from "../../../src/request/api_request.ts";
-import type { RequestPieces } from "../../../src/request/pieces.ts";
+import type { RequestPieces } from "../../../src/request/raw_request.ts";
 import {
   canonicalOf,
   payloadKey,

@@ -2,7 +2,7 @@ import { svcDialect } from "../../../src/dialect.ts";
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import type { ApiRequest, Preferences } from "../../../src/request/api_request.ts";
 import { parseRequest, type RequestConfig } from "../../../src/request/parse_request.ts";
-import { splitUrl } from "../../../src/request/pieces.ts";
+import { splitUrl } from "../../../src/request/raw_request.ts";
 import { parseQuery } from "../../../src/request/query_params.ts";
 import { type Refusal, refusalOf, rejectionOf } from "../../support/refusal.ts";
 

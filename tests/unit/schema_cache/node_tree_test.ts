@@ -1,5 +1,5 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import { readViewRules } from "../../../src/schema_cache/node_tree.ts";
+import { readViewRules } from "../../../src/schema_cache/pg_node_tree.ts";
 
 const table = 16416;
 

@@ -1,0 +1,106 @@
+/**
+ * The admin server: whether the service lives and is ready, its figures, and a page about the API.
+ *
+ * @module
+ */
+import { type Peer, refusalOf } from "./admin_access.ts";
+import { apiPage } from "./api_page.ts";
+import { shownConfig } from "../config/print.ts";
+import { badHost, isHostHeader } from "../http/host.ts";
+import { prometheusText } from "../observe/metrics.ts";
+import type { ReadAsset } from "./page_assets.ts";
+import { dumpSchemaCache } from "../schema_cache/dump.ts";
+import type { Service } from "../service/service.ts";
+import { version } from "../version.ts";
+
+/** What the admin server is told beside the service. */
+export interface AdminOptions {
+  /** Whether the API is served. */
+  readonly isLive: () => boolean;
+  readonly readAsset: ReadAsset;
+}
+
+/** Answers a request of the admin server. */
+export type AdminHandler = (request: Request, peer: Peer) => Promise<Response>;
+
+/**
+ * Makes the admin server's handler. Probes may come from anywhere; inner paths, which show how the
+ * service is made, only from this machine.
+ */
+export function adminHandler(
+  service: AdminService,
+  { isLive, readAsset }: AdminOptions,
+): AdminHandler {
+  const headers = { "Server": `${service.dialect.productToken}/${version}` };
+  const openRoutes = openRoutesOf(service, isLive);
+  const innerRoutes = innerRoutesOf(service, readAsset);
+  const guard = (route: Route, request: Request, peer: Peer) => {
+    const refusal = refusalOf(request, peer, service.snapshot.config.adminAllowedHosts ?? []);
+    return refusal === null ? route() : Promise.resolve(textResponse(refusal, { status: 403 }));
+  };
+  return async function handleAdmin(request, peer) {
+    if (!isHostHeader(request.headers.get("host"))) return badHost(headers);
+    const { pathname } = new URL(request.url);
+    const [open, inner] = [openRoutes.get(pathname), innerRoutes.get(pathname)];
+    if (open === undefined && inner === undefined) {
+      return new Response(null, { status: 404, headers });
+    }
+    const response = await (inner === undefined ? open!() : guard(inner, request, peer));
+    for (const [name, value] of Object.entries(headers)) response.headers.set(name, value);
+    return response;
+  };
+}
+
+type AdminService = Pick<Service, "isReady" | "dialect" | "figures" | "snapshot">;
+
+type Route = () => Promise<Response>;
+
+type Routes = ReadonlyMap<string, Route>;
+
+/** Returns the routes of paths that answer any peer: probes, metrics. */
+function openRoutesOf(service: AdminService, isLive: () => boolean): Routes {
+  const { dialect } = service;
+  const serving = () => isLive() ? 200 : dialect.notServingStatus;
+  const empty = (status: number) => new Response(null, { status });
+  return new Map([
+    ["/live", () => Promise.resolve(empty(serving()))],
+    ["/ready", async () => empty(await service.isReady() ? serving() : 503)],
+    [
+      "/metrics",
+      () => Promise.resolve(textResponse(prometheusText(service.figures(), dialect.settingPrefix))),
+    ],
+    ...(dialect.schemaCachePage === "open" ? [schemaCacheRoute(service)] : []),
+  ]);
+}
+
+/** Returns the routes of paths that show how the service is made. */
+function innerRoutesOf(service: AdminService, readAsset: ReadAsset): Routes {
+  const { dialect: { configPage, schemaCachePage } } = service;
+  const config = () => service.snapshot.config;
+  return new Map([
+    ...apiPage({ config, readAsset }),
+    ...(configPage === "shown"
+      ? [["/config", () => Promise.resolve(textResponse(shownConfig(config())))] as const]
+      : []),
+    ...(schemaCachePage === "guarded" ? [schemaCacheRoute(service)] : []),
+  ]);
+}
+
+function schemaCacheRoute(service: AdminService): readonly [path: string, route: Route] {
+  const respond = () => {
+    const { cache } = service.snapshot;
+    const text = cache === null ? "" : dumpSchemaCache(cache.data);
+    return Promise.resolve(textResponse(text, { type: "application/json; charset=utf-8" }));
+  };
+  return ["/schema_cache", respond];
+}
+
+function textResponse(
+  text: string,
+  { type = "text/plain; charset=utf-8", status = 200 }: {
+    readonly type?: string;
+    readonly status?: number;
+  } = {},
+): Response {
+  return new Response(text, { status, headers: { "Content-Type": type } });
+}

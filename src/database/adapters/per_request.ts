@@ -1,0 +1,98 @@
+/**
+ * A database that keeps nothing: each transaction opens a connection of its own and closes it. For
+ * runtimes in which a socket ends with the request that opened it.
+ *
+ * @module
+ */
+import { errors } from "../../errors/catalogue.ts";
+import { ServiceError } from "../../errors/service_error.ts";
+import { systemClock } from "../../lib/clock.ts";
+import { Connection } from "../connection/connection.ts";
+import {
+  type Batch,
+  type BatchReply,
+  type Caller,
+  type Database,
+  versionBatch,
+} from "../database.ts";
+import type { Transport } from "../transport.ts";
+
+/** Makes the database; `connect` opens and authenticates a connection, as for a pool. */
+export function createUnpooled(connect: () => Promise<Transport>): Database {
+  return new Unpooled(connect);
+}
+
+/** Nothing is prepared that could not be used again. */
+const connectionOptions = { prepare: false, preparedLimit: 0, clock: systemClock.now } as const;
+
+class Unpooled implements Database {
+  /** No socket lives long enough. */
+  readonly subscribe = null;
+  readonly #connect: () => Promise<Transport>;
+  readonly #running = new Set<Promise<void>>();
+  #opening = 0;
+  #closed = false;
+
+  constructor(connect: () => Promise<Transport>) {
+    this.#connect = connect;
+  }
+
+  async transaction(batch: Batch, caller: Caller | null = null): Promise<BatchReply> {
+    if (this.#closed) throw errors.cannotConnect("the database was closed");
+    const signal = batch.access === "read only" ? caller?.signal : undefined;
+    signal?.throwIfAborted();
+    const transport = await this.#open();
+    let ended = () => {};
+    const done = new Promise<void>((resolve) => ended = resolve);
+    this.#running.add(done);
+    const connection = new Connection(transport, connectionOptions, {
+      idle: () => connection.end(),
+      closed: () => {
+        this.#running.delete(done);
+        signal?.removeEventListener("abort", cancel);
+        ended();
+      },
+      requeued: () => {},
+      statementForgotten: () => {},
+      finished: () => {},
+    });
+    const cancel = () => connection.cancel();
+    if (signal?.aborted) {
+      connection.end();
+      throw signal.reason;
+    }
+    signal?.addEventListener("abort", cancel, { once: true });
+    return await new Promise((resolve, reject) => connection.execute([{ batch, resolve, reject }]));
+  }
+
+  async version(): Promise<string> {
+    const { rows } = await this.transaction(versionBatch);
+    return rows.at(-1)?.[0]?.[0] ?? "";
+  }
+
+  flush(): void {}
+
+  watch(): void {}
+
+  counts(): ReturnType<Database["counts"]> {
+    const inUse = this.#running.size;
+    return { max: Infinity, open: inUse, inUse, waiting: this.#opening, timeouts: 0 };
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    await Promise.all(this.#running);
+  }
+
+  async #open(): Promise<Transport> {
+    this.#opening++;
+    try {
+      return await this.#connect();
+    } catch (error) {
+      if (error instanceof ServiceError) throw error;
+      throw errors.cannotConnect(error instanceof Error ? error.message : "connecting failed");
+    } finally {
+      this.#opening--;
+    }
+  }
+}

@@ -1,0 +1,239 @@
+/**
+ * PostgreSQL over a socket. `npm:pg` opens, encrypts and authenticates the connection; from then on
+ * the frames on it are ours.
+ *
+ * @module
+ */
+import pg from "pg";
+import { version } from "../../version.ts";
+import { type Client, clients, type Socket } from "../connect/pg_client.ts";
+import { connectionSetup, type Database } from "../database.ts";
+import { connectToFirst } from "../connect/hosts.ts";
+import { ownStatements } from "../failure.ts";
+import { createPool } from "../pool/pool.ts";
+import { isReadingSocket, socketsOfRuntime } from "../connect/reading_socket.ts";
+import { isPooled, notify, subscribe } from "../notifications/subscribe.ts";
+import type { ConnectionEnvironment } from "../connect/connection_options.ts";
+import { isConnectionUri } from "../connect/connection_string.ts";
+import {
+  type ConnectionSurroundings,
+  connectionTargets,
+  type Settings,
+  type Targets,
+} from "../connect/targets.ts";
+import { systemClock } from "../../lib/clock.ts";
+import { schedule } from "../../lib/timers.ts";
+import type { Transport, TransportEvents } from "../transport.ts";
+import { createUnpooled } from "./per_request.ts";
+import { cancelFrame } from "../protocol/messages.ts";
+import { pausable } from "../connect/worker_socket.ts";
+
+/** Whether connections are kept in a pool, or opened for each request and closed with it. */
+export type Connections = "pooled" | "per-request";
+
+/** How to reach and use a database. Times in seconds. */
+export interface PostgresOptions {
+  readonly uri: string;
+  readonly applicationName: string;
+  /** The application name is told for connection strings of keywords, too. */
+  readonly namesKeywords: boolean;
+  readonly poolSize: number;
+  readonly acquisitionTimeout: number;
+  readonly maxIdleTime: number;
+  readonly maxLifetime: number;
+  readonly prepare: boolean;
+  /** Whether readers of bodies keep no piece of them. */
+  readonly releases: boolean;
+  /** `per-request` keeps no connection for later. */
+  readonly connections: Connections;
+}
+
+const preparedLimit = 500;
+
+/** Opens a database; no connection is made before it is needed. */
+export function openPostgres(options: PostgresOptions): Database {
+  const targets = targetsOf(options);
+  if (options.connections === "per-request") return createUnpooled(() => connect(targets));
+  let onPooler = () => {};
+  const pooler = poolerCheck(targets, () => onPooler());
+  const pool = createPool({
+    max: Math.max(1, options.poolSize),
+    acquisitionTimeout: options.acquisitionTimeout * 1000,
+    maxIdleTime: options.maxIdleTime * 1000,
+    maxLifetime: options.maxLifetime * 1000,
+    prepare: options.prepare,
+    preparedLimit,
+    setup: connectionSetup,
+    releases: options.releases,
+    clock: systemClock,
+    connect: () => connect(targets),
+    statementPrefix,
+    onStatementForgotten: pooler.check,
+  });
+  return {
+    transaction: (batch, caller) => pool.transaction(batch, caller),
+    version: () => pool.version(),
+    flush: () => pool.flush(),
+    counts: () => pool.counts(),
+    subscribe: (channel, events) => subscribe(targets, channel, events),
+    notify: (channel, payload) => notify(targets, channel, payload),
+    watch: (watcher) => {
+      onPooler = watcher.onPooler;
+      pool.watch(watcher);
+    },
+    close: () => pool.close().then(() => pooler.ended()),
+  };
+}
+
+/**
+ * Two connections never give the same name: behind a pooler one would run the statement that the
+ * other prepared.
+ */
+function statementPrefix(): string {
+  const random = crypto.getRandomValues(new Uint32Array(1))[0]!;
+  return `${ownStatements}${random.toString(36)}_`;
+}
+
+interface PoolerCheck {
+  /** Looks, in the background and once, whether there is a pooler. */
+  check(): void;
+  /** Resolves when nothing is looked at any more. */
+  ended(): Promise<void>;
+}
+
+/**
+ * Makes what is told that a server does not know a statement that was prepared. A function in the
+ * database may have made it forget, which is repaired; behind a pooler it was prepared elsewhere.
+ */
+function poolerCheck(targets: Targets, onPooler: () => void): PoolerCheck {
+  let checking: Promise<void> | null = null;
+  return {
+    check() {
+      checking ??= isPooled(targets).then(
+        (pooled) => void (pooled && onPooler()),
+        () => void (checking = null),
+      );
+    },
+    async ended() {
+      await checking;
+    },
+  };
+}
+
+interface Connection {
+  connect(port: number | string, host?: string): void;
+  on(event: "connect" | "sslconnect" | "error" | "end", listener: () => void): this;
+  requestSsl(): void;
+  readonly stream: Socket;
+}
+
+/** Reads the connection string; each server's settings get what is common to all connections. */
+function targetsOf(options: PostgresOptions): Targets {
+  const named = isConnectionUri(options.uri) || options.namesKeywords;
+  const { servers, ...others } = connectionTargets(options.uri, surroundings());
+  const sockets = socketsOfRuntime();
+  const common = {
+    ...(sockets === null ? {} : {
+      stream: ({ ssl }: { readonly ssl?: unknown }) => ssl ? sockets.plain() : sockets.reading(),
+    }),
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 30_000,
+    connectionTimeoutMillis: options.acquisitionTimeout * 1000,
+  };
+  const name = named ? { fallback_application_name: `${options.applicationName} ${version}` } : {};
+  const complete = (settings: Settings) => ({
+    ...common,
+    ...settings,
+    ...name,
+    enableChannelBinding: settings["channel_binding"] !== "disable",
+  });
+  return { ...others, servers: servers.map(complete) };
+}
+
+/** The environment and files, where the runtime has them. */
+function surroundings(): ConnectionSurroundings {
+  const { process } = globalThis as {
+    process?: { env?: ConnectionEnvironment; getBuiltinModule?(name: string): unknown };
+  };
+  const fs = process?.getBuiltinModule?.("node:fs") as typeof import("node:fs") | undefined;
+  return {
+    environment: process?.env,
+    readFile: fs && ((path) => fs.readFileSync(path, "utf8")),
+  };
+}
+
+async function connect(targets: Targets): Promise<Transport> {
+  return new SocketTransport(await connectToFirst(targets, clients));
+}
+
+/** So many milliseconds are given to the other side of a connection that asks to cancel something. */
+const longestCancelling = 5000;
+
+const terminate = new Uint8Array([0x58, 0, 0, 0, 4]);
+
+class SocketTransport implements Transport {
+  readonly #client: Client;
+  readonly #socket: Socket;
+  #closed: ((reason: string) => void) | null = null;
+
+  constructor(client: Client) {
+    this.#client = client;
+    this.#socket = pausable(client.connection.stream);
+  }
+
+  listen(events: TransportEvents): void {
+    const socket = this.#socket;
+    for (const event of ["data", "error", "close", "end"]) socket.removeAllListeners(event);
+    this.#closed = (text) => {
+      this.#closed = null;
+      events.closed(text);
+    };
+    if (isReadingSocket(socket)) socket.readInto((chunk) => events.data(chunk));
+    else socket.on("data", (chunk) => events.data(chunk));
+    socket.on("error", (error) => this.#closed?.(error.message));
+    socket.on("close", () => this.#closed?.("connection closed by the server"));
+  }
+
+  write(chunks: readonly Uint8Array[]): void {
+    if (chunks.length === 1) {
+      this.#socket.write(chunks[0]!);
+      return;
+    }
+    for (const chunk of chunks) this.#socket.write(chunk);
+  }
+
+  pause(): void {
+    this.#socket.pause();
+  }
+
+  resume(): void {
+    this.#socket.resume();
+  }
+
+  cancel(): void {
+    const { host, port, ssl, processID, secretKey } = this.#client;
+    if (processID === null || secretKey === null) return;
+    const connection = new (pg as unknown as {
+      Connection: new (settings: { ssl: unknown }) => Connection;
+    }).Connection({ ssl });
+    // The other side closes the connection when it is done: poolers may fail if that happens earlier.
+    const ask = () => void connection.stream.write(cancelFrame(processID, secretKey));
+    const giveUp = () => void connection.stream.destroy();
+    connection.on("end", schedule(giveUp, longestCancelling));
+    connection.on("error", giveUp);
+    connection.on("connect", () => ssl ? connection.requestSsl() : ask());
+    connection.on("sslconnect", ask);
+    if (host.startsWith("/")) connection.connect(`${host}/.s.PGSQL.${port}`);
+    else connection.connect(port, host);
+  }
+
+  end(): void {
+    this.#closed = null;
+    this.#socket.end(terminate);
+  }
+
+  destroy(): void {
+    this.#socket.destroy();
+    this.#closed?.("connection given up");
+  }
+}

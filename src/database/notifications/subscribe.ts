@@ -1,0 +1,89 @@
+/**
+ * Listens to a channel over a connection of `npm:pg`.
+ *
+ * @module
+ */
+import { quoteIdent } from "../../sql/fragment.ts";
+import { type Client, clients } from "../connect/pg_client.ts";
+import type { Subscription, SubscriptionEvents } from "../database.ts";
+import { connectToFirst } from "../connect/hosts.ts";
+import type { Targets } from "../connect/targets.ts";
+
+/** Servers that only replay another one's log cannot listen, whatever the pool may use. */
+export async function subscribe(
+  { servers, order }: Targets,
+  channel: string,
+  events: SubscriptionEvents,
+): Promise<Subscription> {
+  const client = await connectToFirst({ servers, order, session: "read-write" }, clients);
+  let tell: ((reason: string) => void) | null = null;
+  const lost = (reason: string) => {
+    const told = tell;
+    tell = null;
+    told?.(reason);
+  };
+  client.on("error", (error) => lost(error.message));
+  client.on("end", () => lost("the connection was closed by the server"));
+  client.on("notification", (message) => {
+    if (message.channel === channel) events.notified(message.payload ?? "");
+  });
+  try {
+    const version = await askVersion(client);
+    await client.query(`LISTEN ${quoteIdent(channel)}`);
+    tell = (reason) => events.lost(reason);
+    client.connection.stream.unref?.();
+    return {
+      version,
+      place: `${client.host}:${client.port}`,
+      close: async () => {
+        tell = null;
+        await end(client);
+      },
+    };
+  } catch (error) {
+    await end(client);
+    throw error;
+  }
+}
+
+/** Sends a notification over a connection of its own. */
+export async function notify(
+  { servers, order }: Targets,
+  channel: string,
+  payload: string,
+): Promise<void> {
+  const client = await connectToFirst({ servers, order, session: "read-write" }, clients);
+  try {
+    await client.query("select pg_catalog.pg_notify($1, $2)", [channel, payload]);
+  } finally {
+    await end(client);
+  }
+}
+
+/**
+ * Whether there is something between the service and the server: the process at the other end is not
+ * the one that it said to be.
+ */
+export async function isPooled(targets: Targets): Promise<boolean> {
+  const client = await connectToFirst(targets, clients);
+  try {
+    const { rows } = await client.query("select pg_catalog.pg_backend_pid() as pid");
+    return rows[0]?.["pid"] !== client.processID;
+  } finally {
+    await end(client);
+  }
+}
+
+async function askVersion(client: Client): Promise<string> {
+  const { rows } = await client.query("select pg_catalog.version()");
+  return String(rows[0]?.["version"]);
+}
+
+/** Milliseconds that a server may take to close a connection. */
+const longestEnd = 200;
+
+async function end(client: Client): Promise<void> {
+  const timer = setTimeout(() => client.connection.stream.destroy(), longestEnd);
+  await client.end().catch(() => {});
+  clearTimeout(timer);
+}

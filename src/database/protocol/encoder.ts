@@ -1,0 +1,219 @@
+/**
+ * Encodes frontend messages of PostgreSQL's protocol, version 3, into one reused buffer.
+ *
+ * Source: PostgreSQL documentation, chapter "Frontend/Backend Protocol", "Message Formats".
+ *
+ * @module
+ */
+import type { ParamValue } from "../../sql/fragment.ts";
+import { binaryFormat, textFormat } from "./messages.ts";
+
+const initialCapacity = 16 * 1024;
+/** Values of at least this many bytes are written as they are, without being copied. */
+const largeValue = 64 * 1024;
+
+/** Texts of so many characters are written here if they are ASCII: that is faster. */
+const shortText = 64;
+
+const utf8 = new TextEncoder();
+
+/** Collects frontend messages; {@linkcode take} hands them over for one write. */
+export class FrameEncoder {
+  #buffer = new Uint8Array(initialCapacity);
+  #view = new DataView(this.#buffer.buffer);
+  #end = 0;
+  /** Where the bytes that are not yet in `#chunks` begin. */
+  #start = 0;
+  #chunks: Uint8Array[] = [];
+
+  /** Parse: prepares a statement; parameter types are left to the server. */
+  parse(name: string, text: string): void {
+    const length = this.#open(0x50);
+    this.#cstring(name);
+    this.#cstring(text);
+    this.#int16(0);
+    this.#close(length, 0);
+  }
+
+  /** Bind: binds values to the unnamed portal; all result columns get one format. */
+  bind(name: string, params: readonly ParamValue[], resultFormat: 0 | 1): void {
+    const length = this.#open(0x42);
+    this.#byte(0);
+    this.#cstring(name);
+    this.#formats(params);
+    this.#int16(params.length);
+    let aside = 0;
+    for (const value of params) aside += this.#value(value);
+    this.#int16(1);
+    this.#int16(resultFormat);
+    this.#close(length, aside);
+  }
+
+  /** Execute: runs the unnamed portal to its end. */
+  execute(): void {
+    this.#reserve(10);
+    this.#buffer.set(executeFrame, this.#end);
+    this.#end += executeFrame.length;
+  }
+
+  /** Close: forgets a prepared statement. */
+  closeStatement(name: string): void {
+    const length = this.#open(0x43);
+    this.#byte(0x53);
+    this.#cstring(name);
+    this.#close(length, 0);
+  }
+
+  /** Sync: ends the batch; the server answers with ReadyForQuery. */
+  sync(): void {
+    this.#reserve(5);
+    this.#buffer.set(syncFrame, this.#end);
+    this.#end += syncFrame.length;
+  }
+
+  /** Flush: has the server send what it has said so far. */
+  flush(): void {
+    this.#reserve(5);
+    this.#buffer.set(flushFrame, this.#end);
+    this.#end += flushFrame.length;
+  }
+
+  /** Query: runs SQL text without parameters. */
+  query(text: string): void {
+    const length = this.#open(0x51);
+    this.#cstring(text);
+    this.#close(length, 0);
+  }
+
+  /**
+   * Hands over what was collected. The chunks stay valid until the next message is encoded: the
+   * server's answer to a Sync says that they were read.
+   */
+  take(): readonly Uint8Array[] {
+    this.#flushChunk();
+    const chunks = this.#chunks;
+    this.#chunks = [];
+    this.#start = 0;
+    this.#end = 0;
+    return chunks;
+  }
+
+  #open(type: number): number {
+    this.#reserve(5);
+    this.#buffer[this.#end] = type;
+    const lengthAt = this.#end + 1;
+    this.#end += 5;
+    return lengthAt;
+  }
+
+  #close(lengthAt: number, bytesAside: number): void {
+    // The length counts itself and what was put aside, and not the type byte.
+    this.#view.setInt32(lengthAt, this.#end - lengthAt + bytesAside);
+  }
+
+  #formats(params: readonly ParamValue[]): void {
+    if (!params.some(isBinary)) return this.#int16(0);
+    this.#int16(params.length);
+    for (const value of params) this.#int16(isBinary(value) ? binaryFormat : textFormat);
+  }
+
+  /** Writes one value; returns how many bytes were put aside instead of being copied. */
+  #value(value: ParamValue): number {
+    if (value === null) {
+      this.#int32(-1);
+      return 0;
+    }
+    if (typeof value === "string" && value.length * 3 < largeValue) {
+      this.#shortText(value);
+      return 0;
+    }
+    const bytes = typeof value === "string"
+      ? utf8.encode(value)
+      : value instanceof Uint8Array
+      ? value
+      : value.binary;
+    this.#int32(bytes.length);
+    if (bytes.length < largeValue) {
+      this.#reserve(bytes.length);
+      this.#buffer.set(bytes, this.#end);
+      this.#end += bytes.length;
+      return 0;
+    }
+    this.#flushChunk();
+    this.#chunks.push(bytes);
+    return bytes.length;
+  }
+
+  #shortText(value: string): void {
+    this.#reserve(4 + value.length * 3);
+    const lengthAt = this.#end;
+    this.#end += 4;
+    this.#text(value);
+    this.#view.setInt32(lengthAt, this.#end - lengthAt - 4);
+  }
+
+  /** Writes UTF-8, for which there is room; what is short is written here if it is ASCII. */
+  #text(value: string): void {
+    const buffer = this.#buffer;
+    const start = this.#end;
+    if (value.length <= shortText) {
+      let at = 0;
+      for (let code; at < value.length && (code = value.charCodeAt(at)) < 0x80; at++) {
+        buffer[start + at] = code;
+      }
+      if (at === value.length) {
+        this.#end = start + at;
+        return;
+      }
+    }
+    this.#end = start + utf8.encodeInto(value, buffer.subarray(start)).written;
+  }
+
+  /** NUL would end the string early and put the stream out of step: it is left out. */
+  #cstring(text: string): void {
+    const safe = text.includes("\0") ? text.replaceAll("\0", "") : text;
+    this.#reserve(safe.length * 3 + 1);
+    this.#text(safe);
+    this.#buffer[this.#end++] = 0;
+  }
+
+  #byte(value: number): void {
+    this.#reserve(1);
+    this.#buffer[this.#end++] = value;
+  }
+
+  #int16(value: number): void {
+    this.#reserve(2);
+    this.#view.setInt16(this.#end, value);
+    this.#end += 2;
+  }
+
+  #int32(value: number): void {
+    this.#reserve(4);
+    this.#view.setInt32(this.#end, value);
+    this.#end += 4;
+  }
+
+  /** Makes room; the bytes already collected keep their positions. */
+  #reserve(bytes: number): void {
+    const needed = this.#end + bytes;
+    if (needed <= this.#buffer.length) return;
+    const grown = new Uint8Array(Math.max(needed, this.#buffer.length * 2));
+    grown.set(this.#buffer.subarray(0, this.#end));
+    this.#buffer = grown;
+    this.#view = new DataView(grown.buffer);
+  }
+
+  #flushChunk(): void {
+    if (this.#end > this.#start) this.#chunks.push(this.#buffer.subarray(this.#start, this.#end));
+    this.#start = this.#end;
+  }
+}
+
+const executeFrame = new Uint8Array([0x45, 0, 0, 0, 9, 0, 0, 0, 0, 0]);
+const flushFrame = new Uint8Array([0x48, 0, 0, 0, 4]);
+const syncFrame = new Uint8Array([0x53, 0, 0, 0, 4]);
+
+function isBinary(value: ParamValue): boolean {
+  return value !== null && typeof value === "object" && !(value instanceof Uint8Array);
+}

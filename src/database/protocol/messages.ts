@@ -1,0 +1,69 @@
+/**
+ * Constants and small messages of PostgreSQL's protocol, version 3.
+ *
+ * Source: PostgreSQL documentation, chapter "Frontend/Backend Protocol", "Message Formats".
+ *
+ * @module
+ */
+
+/** Format codes of values. */
+export const textFormat = 0;
+export const binaryFormat = 1;
+
+/** Type bytes of the backend messages that matter. */
+export const backend = {
+  parseComplete: 0x31,
+  bindComplete: 0x32,
+  closeComplete: 0x33,
+  commandComplete: 0x43,
+  dataRow: 0x44,
+  emptyQuery: 0x49,
+  error: 0x45,
+  notice: 0x4e,
+  notification: 0x41,
+  parameterStatus: 0x53,
+  ready: 0x5a,
+  noData: 0x6e,
+  rowDescription: 0x54,
+  parameterDescription: 0x74,
+  copyIn: 0x47,
+  copyOut: 0x48,
+  copyBoth: 0x57,
+} as const;
+
+const text = new TextDecoder();
+
+/** Joins pieces of UTF-8, which may be cut anywhere, and reads them. */
+export function joinText(pieces: readonly Uint8Array[]): string {
+  if (pieces.length === 1) return text.decode(pieces[0]);
+  const streaming = new TextDecoder();
+  return pieces.map((piece) => streaming.decode(piece, { stream: true })).join("") +
+    streaming.decode();
+}
+
+/**
+ * Reads the fields of an ErrorResponse or NoticeResponse by their one-letter type. Of a payload that
+ * was cut off, the last field is cut off, too.
+ */
+export function readFields(payload: Uint8Array): ReadonlyMap<string, string> {
+  const fields = new Map<string, string>();
+  let at = 0;
+  while (at < payload.length && payload[at] !== 0) {
+    const zero = payload.indexOf(0, at + 1);
+    const end = zero < 0 ? payload.length : zero;
+    fields.set(String.fromCharCode(payload[at]!), text.decode(payload.subarray(at + 1, end)));
+    at = end + 1;
+  }
+  return fields;
+}
+
+/** A CancelRequest message, which goes over a connection of its own. */
+export function cancelFrame(processId: number, secretKey: number): Uint8Array {
+  const frame = new Uint8Array(16);
+  const view = new DataView(frame.buffer);
+  view.setInt32(0, 16);
+  view.setInt32(4, 80877102);
+  view.setInt32(8, processId);
+  view.setInt32(12, secretKey);
+  return frame;
+}

@@ -1,0 +1,362 @@
+/**
+ * The stages of a request in order, timed; the only place where errors are caught.
+ *
+ * @module
+ */
+import { authenticate } from "../auth/authenticate.ts";
+import type { Identity } from "../auth/jwt_cache.ts";
+import {
+  type BatchReply,
+  type Database,
+  discardBody,
+  type Statement,
+} from "../database/database.ts";
+import type { Dialect } from "../dialect.ts";
+import { errors } from "../errors/catalogue.ts";
+import type { TargetNameUse } from "../errors/target_name_warning.ts";
+import { errorResponse, toServiceError } from "../errors/error_response.ts";
+import { DatabaseError, ServiceError } from "../errors/service_error.ts";
+import { formatServerTiming } from "../http/server_timing.ts";
+import { checkWithoutBody, plan, targetNameUsesOf } from "../plan/plan.ts";
+import type { RootPlan } from "../plan/root_plan.ts";
+import type { PlanCache, PlannedRequest } from "../plan_cache/plan_cache.ts";
+import { type QueryShape, readQueryShape } from "../plan_cache/query_shape.ts";
+import type { ApiRequest, Payload } from "../request/api_request.ts";
+import { parseHead, receivePayload, type RequestHead } from "../request/parse_request.ts";
+import type { RequestPieces } from "../request/raw_request.ts";
+import type { Reply } from "../response/reply.ts";
+import {
+  respondToCall,
+  respondToMutation,
+  respondToOptions,
+  respondToPlan,
+  respondToRead,
+  type ResponseConfig,
+} from "../response/response.ts";
+import { respondToRoot } from "../response/root.ts";
+import { targetNameHeaders } from "../response/warning.ts";
+import type { SchemaCache } from "../schema_cache/schema_cache.ts";
+import type { Snapshot } from "../service/snapshot.ts";
+import { Stopwatch, type TraceStage } from "../observe/stopwatch.ts";
+import { type DataPlan, queryOf } from "../transaction/data_plan.ts";
+import {
+  buildRootTransaction,
+  buildTransaction,
+  checkReply,
+  estimateOf,
+  explainedLines,
+  isEndOverridable,
+  type RequestTransaction,
+  rootFactsOf,
+  transactionError,
+  type TransactionOwner,
+} from "../transaction/transaction.ts";
+
+/** What all requests are answered from: one snapshot, and the database. */
+export interface PipelineContext {
+  readonly snapshot: Snapshot;
+  /** Plans of that snapshot. */
+  readonly planCache: PlanCache;
+  readonly database: Database;
+  readonly dialect: Dialect;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+  /** Whole seconds until the next attempt to connect. */
+  readonly retryAfter: () => number;
+  readonly traceStage: TraceStage | null;
+}
+
+/** A reply, and what the log needs beside it. */
+export interface Outcome {
+  readonly reply: Reply;
+  /** Null when authentication failed. */
+  readonly role: string | null;
+  /** What was thrown, when the reply is an error. */
+  readonly thrown: unknown;
+  /** The error as the client received it. */
+  readonly error: ServiceError | null;
+  /** Aliased embeds that the request addressed by their targets' names, which is deprecated. */
+  readonly targetNameUses: readonly TargetNameUse[];
+}
+
+/** One request on its way through the stages. */
+interface Exchange {
+  readonly request: Request;
+  readonly pieces: RequestPieces;
+  readonly context: PipelineContext;
+  readonly stopwatch: Stopwatch;
+  /** Collects the statements of the request for the log; null where they are not logged. */
+  readonly statements: Statement[] | null;
+  /** Collects the aliased embeds that the request addresses by their targets' names. */
+  readonly targetNameUses: TargetNameUse[];
+}
+
+/** Answers a request. Never rejects. */
+export async function answer(
+  request: Request,
+  pieces: RequestPieces,
+  { context, statements }: Pick<Exchange, "context" | "statements">,
+): Promise<Outcome> {
+  const { serverTimingEnabled } = context.snapshot.config;
+  const stopwatch = new Stopwatch(serverTimingEnabled, context.traceStage);
+  const targetNameUses: TargetNameUse[] = [];
+  const exchange: Exchange = {
+    request,
+    pieces,
+    context,
+    stopwatch,
+    statements,
+    targetNameUses,
+  };
+  let identity: Identity | null = null;
+  try {
+    const authenticated = authenticateRequest(exchange);
+    identity = authenticated instanceof Promise ? await authenticated : authenticated;
+    stopwatch.lap("jwt");
+    const reply = await respond(exchange, identity);
+    stopwatch.lap("response");
+    const { role } = identity;
+    return { reply: timed(reply, stopwatch), role, thrown: null, error: null, targetNameUses };
+  } catch (thrown) {
+    return { ...failedOutcome(thrown, identity, context), targetNameUses };
+  }
+}
+
+function failedOutcome(
+  thrown: unknown,
+  identity: Identity | null,
+  { dialect, snapshot, retryAfter }: PipelineContext,
+): Omit<Outcome, "targetNameUses"> {
+  const error = toServiceError(thrown, {
+    authenticated: identity?.authenticated ?? false,
+    dialect,
+  });
+  const { status, statusText, headers, body } = errorResponse(error, {
+    dialect,
+    verbosity: snapshot.config.clientErrorVerbosity,
+    retryAfter: retryAfter(),
+  });
+  const reply: Reply = {
+    status,
+    ...(statusText === undefined ? {} : { statusText }),
+    headers,
+    content: body,
+    length: body?.length ?? null,
+  };
+  return { reply, role: identity?.role ?? null, thrown, error };
+}
+
+function authenticateRequest(
+  { pieces: { headers }, context: { snapshot, now } }: Exchange,
+): Identity | Promise<Identity> {
+  const { config, auth } = snapshot;
+  return authenticate(headers["authorization"] ?? null, {
+    ...auth,
+    now: Math.floor(now() / 1000),
+    dbAnonRole: config.dbAnonRole,
+    jwtAud: config.jwtAud,
+  });
+}
+
+/** Plans the request, by its shape where that is cached, and executes the plan. */
+function respond(exchange: Exchange, identity: Identity): Promise<Reply> {
+  const { pieces, context: { snapshot: { cache, cacheError } }, stopwatch } = exchange;
+  if (cache === null) throw cacheError ?? errors.noSchemaCache();
+  const shape = readQueryShape(pieces);
+  const found = shape === null ? notCached : lookupPlan(exchange, shape);
+  const proceed = ({ planned, payload }: CacheLookup) => {
+    if (planned === undefined) {
+      return planAndRespond(exchange, { identity, shape, cache, received: payload });
+    }
+    stopwatch.lap("parse");
+    return execute(exchange, identity, planned);
+  };
+  return found instanceof Promise ? found.then(proceed) : proceed(found);
+}
+
+/** Result of a look-up in the plan cache. */
+interface CacheLookup {
+  /** Undefined where the shape is not cached. */
+  readonly planned: PlannedRequest | undefined;
+  /** The body, where it was received. */
+  readonly payload: Payload | null;
+}
+
+const notCached: CacheLookup = { planned: undefined, payload: null };
+
+/** Looks a shape up; receives the body first where the shape may be cached. */
+function lookupPlan(
+  { request, pieces, context: { planCache } }: Exchange,
+  shape: QueryShape,
+): CacheLookup | Promise<CacheLookup> {
+  const reader = planCache.bodyReader(shape);
+  if (reader === undefined) return notCached;
+  if (reader === null) return { planned: planCache.lookup(shape, pieces, null), payload: null };
+  return receivePayload(request, reader).then((payload) => ({
+    planned: planCache.lookup(shape, pieces, payload),
+    payload,
+  }));
+}
+
+/** Parses and plans a request whose shape is not cached, and executes the plan. */
+async function planAndRespond(
+  exchange: Exchange,
+  { identity, shape, cache, received }: {
+    readonly identity: Identity;
+    readonly shape: QueryShape | null;
+    readonly cache: SchemaCache;
+    readonly received: Payload | null;
+  },
+): Promise<Reply> {
+  const { request, pieces, context: { snapshot: { config }, planCache }, stopwatch } = exchange;
+  const head = parseHead(pieces, config);
+  const payload = received ?? await receiveBody(request, head, { cache, config });
+  const parsed = payload === null ? head.request : { ...head.request, payload };
+  stopwatch.lap("parse");
+  const planned = plan(parsed, cache, config);
+  stopwatch.lap("plan");
+  switch (planned.kind) {
+    case "options":
+      return respondToOptions(planned.allow);
+    case "root":
+      return describe(exchange, parsed, planned, { identity, cache });
+    case "read":
+    case "mutate":
+    case "call": {
+      const query = queryOf(planned);
+      if (shape !== null) planCache.insert(shape, { pieces, payload, reader: head.reader, query });
+      return execute(exchange, identity, {
+        request: parsed,
+        planned: { plan: planned, query, kind: null, isRepeatable: false },
+      });
+    }
+    default:
+      return planned satisfies never;
+  }
+}
+
+/**
+ * Receives the body; null where the request has none. A long body is received only by a request that
+ * cannot be refused without it.
+ */
+function receiveBody(
+  request: Request,
+  { request: parsed, reader }: RequestHead,
+  { cache, config }: { readonly cache: SchemaCache; readonly config: Snapshot["config"] },
+): Promise<Payload> | null {
+  if (reader === null) return null;
+  const check = () => checkWithoutBody(parsed, reader.format, cache, config);
+  return receivePayload(request, reader, check);
+}
+
+/** Answers the root with a description of what the role may use. */
+async function describe(
+  { request, context: { snapshot, database }, stopwatch, statements }: Exchange,
+  parsed: ApiRequest,
+  planned: RootPlan,
+  { identity, cache }: { readonly identity: Identity; readonly cache: SchemaCache },
+): Promise<Reply> {
+  const { config } = snapshot;
+  const batch = buildRootTransaction(parsed, planned, ownerOf(identity, snapshot), config);
+  statements?.push(...batch.statements);
+  const reply = await database.transaction(batch, request);
+  stopwatch.lap("transaction");
+  return respondToRoot(parsed, planned, { facts: rootFactsOf(reply), cache, config });
+}
+
+/** Executes a plan's transaction, and makes the reply of its result. */
+async function execute(
+  { request, context, stopwatch, statements, targetNameUses }: Exchange,
+  identity: Identity,
+  { request: parsed, planned }: PlannedRequest,
+): Promise<Reply> {
+  const { snapshot, database } = context;
+  const uses = targetNameUsesOf(planned.plan);
+  targetNameUses.push(...uses);
+  const owner = ownerOf(identity, snapshot);
+  const transaction = buildTransaction(parsed, planned, owner, snapshot.config);
+  statements?.push(...transaction.batch.statements);
+  let result: BatchReply;
+  try {
+    result = await database.transaction(transaction.batch, request);
+  } catch (error) {
+    throw transactionError(error, transaction);
+  }
+  stopwatch.lap("transaction");
+  try {
+    const reply = withWarnings(
+      makeReply(parsed, planned.plan, { result, transaction, context }),
+      targetNameHeaders(uses, context.dialect),
+    );
+    if (reply.content !== result.body.content) discardBody(result.body);
+    return reply;
+  } catch (error) {
+    discardBody(result.body);
+    throw error;
+  }
+}
+
+function withWarnings(reply: Reply, warnings: Reply["headers"]): Reply {
+  return warnings.length === 0 ? reply : { ...reply, headers: [...reply.headers, ...warnings] };
+}
+
+function ownerOf(identity: Identity, { roles }: Snapshot): TransactionOwner {
+  return { identity, defaults: roles.get(identity.role) };
+}
+
+/** Makes the reply of a transaction's result. */
+function makeReply(
+  parsed: ApiRequest,
+  planned: DataPlan,
+  { result, transaction, context }: {
+    readonly result: BatchReply;
+    readonly transaction: RequestTransaction;
+    readonly context: PipelineContext;
+  },
+): Reply {
+  const { config } = context.snapshot;
+  checkReply(transaction, result);
+  const lines = explainedLines(result, transaction);
+  if (lines !== null) return respondToPlan(parsed, planned, lines);
+  const responseConfig: ResponseConfig = {
+    txOverridable: isEndOverridable(config),
+    dialect: context.dialect,
+    verbosity: config.clientErrorVerbosity,
+  };
+  switch (planned.kind) {
+    case "read": {
+      const estimate = estimateOf(result, transaction);
+      return respondToRead(parsed, planned, result, { ...responseConfig, estimate });
+    }
+    case "mutate":
+      return respondToMutation(parsed, planned, result, responseConfig);
+    case "call":
+      return respondToCall(parsed, planned, result, responseConfig);
+    default:
+      return planned satisfies never;
+  }
+}
+
+function timed(reply: Reply, stopwatch: Stopwatch): Reply {
+  const timings = stopwatch.timings();
+  if (timings === null) return reply;
+  const header = ["Server-Timing", formatServerTiming(timings)] as const;
+  return { ...reply, headers: [...reply.headers, header] };
+}
+
+/**
+ * Whether the log shows an error beside the request's line: failures of the database and of
+ * connections always, the service's own where the dialect wants it.
+ */
+export function isLoggedFailure(
+  { thrown, error }: Outcome,
+  { ownFailures }: Pick<Dialect, "ownFailures">,
+): boolean {
+  if (error === null || error.facts.status < 500) return false;
+  if (thrown instanceof DatabaseError) return true;
+  if (!(thrown instanceof ServiceError) || !error.facts.own) return false;
+  return ownFailures === "logged" || error.facts.code.startsWith(connectionGroup);
+}
+
+/** Group 0 of the error codes. */
+const connectionGroup = "0";

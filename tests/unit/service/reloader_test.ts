@@ -1,0 +1,158 @@
+import { deepStrictEqual, strictEqual } from "node:assert/strict";
+import { Reloader, unsharedLoading } from "../../../src/service/reloader.ts";
+import { fakeClock, settled } from "../../support/fake_clock.ts";
+
+/** A load that ends when the test says so. */
+function controlled({ isRetried = () => true }: { readonly isRetried?: () => boolean } = {}) {
+  const pending: { readonly succeed: () => void; readonly fail: () => void }[] = [];
+  const retries: number[] = [];
+  const clock = fakeClock();
+  const reloader = new Reloader({
+    load: () =>
+      new Promise<void>((resolve, reject) =>
+        void pending.push({ succeed: resolve, fail: () => reject(new Error("no")) })
+      ),
+    isRetried,
+    onRetry: (seconds) => void retries.push(seconds),
+    now: clock.now,
+    schedule: clock.schedule,
+  });
+  const end = async (how: "succeed" | "fail") => {
+    pending.at(-1)![how]();
+    await settled();
+  };
+  return { reloader, retries, clock, end, loads: () => pending.length };
+}
+
+Deno.test("Reloader collapses what is asked during a load and soon after it into one more", async () => {
+  const { reloader, clock, end, loads } = controlled();
+  const ended: string[] = [];
+  const ask = (name: string) => void reloader.request().then(() => void ended.push(name));
+  ask("first");
+  ask("during");
+  ask("during, too");
+  strictEqual(loads(), 1);
+  await end("succeed");
+  deepStrictEqual([loads(), ended], [1, ["first"]]);
+  await clock.pass(99);
+  ask("soon after");
+  strictEqual(loads(), 1);
+  await clock.pass(1);
+  strictEqual(loads(), 2);
+  await end("succeed");
+  deepStrictEqual(ended.toSorted(), ["during", "during, too", "first", "soon after"]);
+  await clock.pass(10_000);
+  deepStrictEqual([loads(), reloader.failing], [2, false]);
+});
+
+Deno.test("Reloader loads at once what is asked later than 100 ms after a load", async () => {
+  const { reloader, clock, end, loads } = controlled();
+  reloader.request();
+  await end("succeed");
+  await clock.pass(40);
+  reloader.request();
+  strictEqual(clock.next(), 60);
+  await clock.pass(60);
+  strictEqual(loads(), 2);
+  await end("succeed");
+  await clock.pass(100);
+  reloader.request();
+  strictEqual(loads(), 3);
+  await end("succeed");
+});
+
+Deno.test("Reloader never loses what is asked last", async () => {
+  const { reloader, clock, end, loads } = controlled();
+  reloader.request();
+  for (let burst = 2; burst < 5; burst++) {
+    for (let asked = 0; asked < 50; asked++) reloader.request();
+    await end(burst % 2 === 0 ? "succeed" : "fail");
+    await clock.pass(100);
+    strictEqual(loads(), burst);
+  }
+  await end("succeed");
+  await clock.pass(100_000);
+  strictEqual(loads(), 4);
+});
+
+Deno.test("Reloader retries after 1, 2, 4, 8, 16, 32, 32 … seconds, and says how long is left", async () => {
+  const { reloader, retries, clock, end, loads } = controlled();
+  reloader.request();
+  strictEqual(reloader.secondsLeft(), null);
+  for (const seconds of [1, 2, 4, 8, 16, 32, 32, 32]) {
+    await end("fail");
+    deepStrictEqual([retries.at(-1), reloader.secondsLeft()], [seconds, seconds]);
+    strictEqual(reloader.failing, true);
+    await clock.pass(seconds * 1000 - 500);
+    strictEqual(reloader.secondsLeft(), 1);
+    const before = loads();
+    await clock.pass(500);
+    strictEqual(loads(), before + 1);
+  }
+  await end("succeed");
+  deepStrictEqual([reloader.failing, reloader.secondsLeft()], [false, null]);
+  await clock.pass(1000);
+  reloader.request();
+  await end("fail");
+  strictEqual(retries.at(-1), 1);
+});
+
+Deno.test("Reloader does not wait for a retry when it is asked", async () => {
+  const { reloader, clock, end, loads } = controlled();
+  reloader.request();
+  await end("fail");
+  await clock.pass(500);
+  reloader.request();
+  strictEqual(loads(), 2);
+  await end("succeed");
+  strictEqual(clock.next(), null);
+});
+
+Deno.test("Reloader.recover leaves a load or a retry that is under way alone", async () => {
+  const { reloader, clock, end, loads } = controlled();
+  reloader.recover();
+  reloader.recover();
+  strictEqual(loads(), 1);
+  await end("fail");
+  reloader.recover();
+  strictEqual(loads(), 1);
+  await clock.pass(1000);
+  strictEqual(loads(), 2);
+  await end("succeed");
+  await clock.pass(200);
+  reloader.recover();
+  strictEqual(loads(), 3);
+});
+
+Deno.test("Reloader tries nothing again where failures are not retried", async () => {
+  const { reloader, retries, clock, end, loads } = controlled({ isRetried: () => false });
+  reloader.request();
+  await end("fail");
+  deepStrictEqual([reloader.failing, retries, clock.next()], [true, [], null]);
+  await clock.pass(100);
+  reloader.request();
+  strictEqual(loads(), 2);
+});
+
+Deno.test("Reloader.stop ends what is planned and who waits for it", async () => {
+  const { reloader, clock, end, loads } = controlled();
+  reloader.request();
+  await end("succeed");
+  const waiting = reloader.request();
+  reloader.stop();
+  await waiting;
+  await reloader.request();
+  await clock.pass(100_000);
+  strictEqual(loads(), 1);
+});
+
+Deno.test("unsharedLoading loads once for each who asks, and swallows failures", async () => {
+  let loads = 0;
+  const loading = unsharedLoading(() => {
+    loads++;
+    return Promise.reject(new Error("no"));
+  });
+  await Promise.all([loading.request(), loading.request()]);
+  loading.recover();
+  deepStrictEqual([loads, loading.failing, loading.secondsLeft()], [2, false, null]);
+});

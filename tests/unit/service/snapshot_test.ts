@@ -1,0 +1,66 @@
+import { deepStrictEqual, notStrictEqual, strictEqual } from "node:assert/strict";
+import { loadConfig } from "../../../src/config/load.ts";
+import type { Config } from "../../../src/config/options.ts";
+import { prepareAuth } from "../../../src/service/snapshot.ts";
+
+function configOf(secret: string, entries: number, path = "$.a[0]"): Config {
+  return loadConfig({
+    file: null,
+    environment: {
+      SVC_DB_URI: "pglite://memory",
+      SVC_DB_SCHEMAS: "public",
+      SVC_JWT_SECRET: secret,
+      SVC_JWT_CACHE_MAX_ENTRIES: String(entries),
+      SVC_JWT_ROLE_CLAIM_KEY: path,
+    },
+    readFile: () => new Uint8Array(),
+  });
+}
+
+const [one, other] = ["x".repeat(32), "y".repeat(32)];
+
+/** A change of configuration, and whether verified tokens are remembered over it. */
+const changes: readonly (readonly [title: string, before: Config, after: Config, kept: boolean])[] =
+  [
+    ["nothing", configOf(one, 5), configOf(one, 5), true],
+    ["a smaller size", configOf(one, 5), configOf(one, 1), true],
+    ["a larger size", configOf(one, 5), configOf(one, 50), true],
+    ["the role path", configOf(one, 5), configOf(one, 5, "$.b"), true],
+    ["the secret", configOf(one, 5), configOf(other, 5), false],
+    ["switched off", configOf(one, 5), configOf(one, 0), false],
+    ["switched on", configOf(one, 0), configOf(one, 5), false],
+  ];
+
+for (const [title, before, after, kept] of changes) {
+  Deno.test(`prepareAuth ${kept ? "keeps" : "gives up"} the cache over: ${title}`, async () => {
+    const first = await prepareAuth(before, null);
+    const next = await prepareAuth(after, { config: before, auth: first });
+    strictEqual(next.cache !== null && next.cache === first.cache, kept);
+    strictEqual(next.cache === null, after.jwtCacheMaxEntries === 0);
+  });
+}
+
+Deno.test("prepareAuth shrinks a kept cache when the next token comes", async () => {
+  const before = configOf(one, 3);
+  const first = await prepareAuth(before, null);
+  const entry = {
+    token: { claims: {}, json: "{}" },
+    rolePath: first.rolePath,
+    dbAnonRole: null,
+    identity: null,
+  };
+  for (const text of ["a", "b", "c"]) first.cache!.set(text, entry);
+  const next = await prepareAuth(configOf(one, 2), { config: before, auth: first });
+  strictEqual(next.cache!.size, 3);
+  next.cache!.set("d", entry);
+  deepStrictEqual([next.cache!.size, next.cache!.get("d")], [2, entry]);
+});
+
+Deno.test("prepareAuth keeps the same path as the same object, so that what is remembered fits", async () => {
+  const config = configOf(one, 3);
+  const first = await prepareAuth(config, null);
+  const same = await prepareAuth(config, { config, auth: first });
+  strictEqual(same.rolePath, first.rolePath);
+  const changed = await prepareAuth(configOf(one, 3, "$.c"), { config, auth: first });
+  notStrictEqual(changed.rolePath, first.rolePath);
+});

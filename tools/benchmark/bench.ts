@@ -1,0 +1,81 @@
+/**
+ * What all measuring needs: a PostgreSQL server and the servers in front of it.
+ *
+ * @module
+ */
+import { withClient } from "../../tests/support/postgres_client.ts";
+import { type PostgresServer, startPostgres } from "../../tests/support/postgres_server.ts";
+import { quietSettings, serverConfig } from "./fixture.ts";
+import { postmasterOf } from "./measure.ts";
+import type { BenchOptions } from "./options.ts";
+import { type BenchServer, ownCommand, startServer } from "./servers.ts";
+
+/** A PostgreSQL server for a benchmark, and how it is to be measured. */
+export interface Bench extends AsyncDisposable {
+  readonly options: BenchOptions;
+  readonly postgres: PostgresServer;
+  /** Its first process. */
+  readonly postmaster: number;
+}
+
+/** Starts PostgreSQL. */
+export async function startBench(options: BenchOptions): Promise<Bench> {
+  progress("Starting PostgreSQL...");
+  const postgres = await startPostgres({ settings: quietSettings });
+  return {
+    options,
+    postgres,
+    postmaster: await postmasterOf(postgres.folder),
+    [Symbol.asyncDispose]: () => postgres.stop(),
+  };
+}
+
+/** Runs SQL text as the superuser. */
+export async function runSql(
+  { postgres }: Pick<Bench, "postgres">,
+  sql: string,
+  database = "postgres",
+): Promise<void> {
+  await withClient(postgres.uri({ database }), (client) => client.query(sql));
+}
+
+/** Waits until PostgreSQL has no more to do for those who asked before. */
+export async function untilIdle({ postgres }: Pick<Bench, "postgres">): Promise<void> {
+  await withClient(postgres.uri(), (client) => client.query(waitForOthers));
+}
+
+/** What others do is looked up anew in each transaction. */
+const waitForOthers = `do $$ begin
+  while exists (
+    select from pg_stat_activity
+    where state <> 'idle' and backend_type = 'client backend' and pid <> pg_backend_pid()
+  ) loop
+    perform pg_sleep(0.02);
+    commit;
+  end loop;
+end $$`;
+
+/** Says what happens, beside the results. */
+export function progress(text: string): void {
+  console.error(text);
+}
+
+/** Servers that are measured in turn. Disposing of them stops them. */
+export interface Servers extends AsyncDisposable {
+  readonly all: readonly BenchServer[];
+}
+
+/** Starts the service and the peer, if there is one. */
+export async function startServers({ options, postgres }: Bench): Promise<Servers> {
+  await using resources = new AsyncDisposableStack();
+  const commands = [["service", ownCommand], ["peer", options.peer]] as const;
+  const all: BenchServer[] = [];
+  for (const [name, command] of commands) {
+    if (command === null) continue;
+    progress(`Starting the ${name}...`);
+    const config = serverConfig(postgres);
+    all.push(resources.use(await startServer(name, command, { config })));
+  }
+  const owned = resources.move();
+  return { all, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}

@@ -1,0 +1,136 @@
+/**
+ * The database that the cases are about.
+ *
+ * @module
+ */
+import { signToken, testSecret } from "../../tests/support/token.ts";
+import type { PostgresServer } from "../../tests/support/postgres_server.ts";
+import type { FileConfig } from "../../tests/support/process.ts";
+import type { User } from "./template.ts";
+
+/** Settings of a server that has no work but the benchmark's. */
+export const quietSettings: Readonly<Record<string, string>> = {
+  autovacuum: "off",
+  checkpoint_timeout: "1h",
+  max_wal_size: "16GB",
+  shared_buffers: "512MB",
+};
+
+/** Role of requests without a token. */
+export const anonymousRole = "web_anon";
+/** Role of requests with a token. */
+export const userRole = "web_user";
+
+/** Roles of the whole server; every measured service logs in as `authenticator`. */
+export const roles = `
+  create role web_anon nologin;
+  create role web_user nologin;
+  create role authenticator login noinherit password 'p';
+  grant web_anon, web_user to authenticator;
+`;
+
+/** The schema of a database, whose tables are for all. */
+export const schema = `
+  create schema api;
+  grant usage on schema api to web_anon, web_user;
+  alter default privileges in schema api grant all on tables to web_anon, web_user;
+`;
+
+/** Rows of `items`, the first ids. */
+export const itemCount = 10_000;
+export const parentCount = 100_000;
+
+/** A table to read from. */
+export const items = `
+  create table api.items (
+    id int primary key, name text, category int, price numeric, added timestamptz
+  );
+  insert into api.items
+    select n, 'item ' || n, n % 50, (n * 7919 % 100000) / 100.0, timestamptz 'epoch' + n * interval '1h'
+    from generate_series(1, ${itemCount}) n;
+  create index on api.items (category);
+`;
+
+const families = `
+  create table api.parents (id int primary key, name text);
+  create table api.children (
+    id int primary key, name text, parent_id int references api.parents
+  );
+  create table api.grandchildren (
+    id int primary key, name text, child_id int references api.children
+  );
+  insert into api.parents select n, 'parent ' || n from generate_series(1, ${parentCount}) n;
+  insert into api.children
+    select n, 'child ' || n, n % ${parentCount} + 1 from generate_series(1, ${3 * parentCount}) n;
+  insert into api.grandchildren
+    select n, 'grandchild ' || n, n % ${3 * parentCount} + 1
+    from generate_series(1, ${6 * parentCount}) n;
+  create index on api.children (parent_id);
+  create index on api.grandchildren (child_id);
+`;
+
+const written = `
+  create table api.notes (
+    id int generated always as identity primary key, title text, body text, stars int
+  );
+  create table api.stock (id int primary key, name text, amount int);
+`;
+
+const functions = `
+  create function api.add(a int, b int) returns int language sql immutable
+    as 'select a + b';
+`;
+
+/** Tables of the cases without policies. */
+export const plainFixture = `${items}${families}${written}${functions}`;
+
+/** Empties what inserting has filled. */
+export const emptyNotes = "truncate api.notes restart identity";
+
+/** Makes the rows anew that updating has left behind. */
+export const freshStock = `
+  truncate api.stock;
+  insert into api.stock select n, 'thing ' || n, 0 from generate_series(1, ${itemCount}) n;
+  analyze api.stock;
+`;
+
+/** Makes tables, each of which refers to the one before; must be run on its own. */
+export function tablesSql(schema: string, count: number): string {
+  return `do $$ begin
+    for n in 1..${count} loop
+      execute format(
+        'create table ${schema}.t%s (id int primary key, name text, a int, b int, c date, parent int %s)',
+        n, case when n = 1 then '' else format('references ${schema}.t%s', n - 1) end
+      );
+      if n % 500 = 0 then commit; end if;
+    end loop;
+  end $$`;
+}
+
+/** Number of the first user. */
+export const firstUser = 1000;
+export const userCount = 1000;
+
+/** Makes the users, whose numbers all have four digits. */
+export function makeUsers(): Promise<readonly User[]> {
+  const numbers = Array.from({ length: userCount }, (_, index) => firstUser + index);
+  return Promise.all(numbers.map(async (number) => {
+    const claims = { sub: `user-${number}`, role: userRole };
+    return { number, claims: JSON.stringify(claims), token: await signToken(claims) };
+  }));
+}
+
+/** Configuration by keys of the interface, which other servers of it know as well. */
+export function serverConfig(postgres: PostgresServer, database = "postgres"): FileConfig {
+  return {
+    "db-uri": postgres.uri({ user: "authenticator", password: "p", database }),
+    "db-schemas": "api",
+    "db-anon-role": anonymousRole,
+    "db-pool": 10,
+    // Slow answers are to be measured, not refused.
+    "db-pool-acquisition-timeout": 120,
+    "jwt-secret": testSecret,
+    "log-level": "error",
+    "server-host": "127.0.0.1",
+  };
+}

@@ -1,0 +1,58 @@
+/**
+ * Sends the requests of a case and looks at the answers, so that nothing wrong is measured.
+ *
+ * @module
+ */
+import { deepStrictEqual } from "node:assert/strict";
+import { buildRequest } from "../../tests/support/request.ts";
+import type { LoadCase } from "./load_case.ts";
+import { floorBodies } from "./floor.ts";
+import type { BenchServer } from "./servers.ts";
+import { type Draw, fillTemplate, spreadDraws } from "./template.ts";
+import { headersOf } from "./wrk.ts";
+
+/** Requests to each server. */
+const requestCount = 5;
+
+/** What the probe of a case needs. */
+export interface ProbeOptions {
+  readonly servers: readonly BenchServer[];
+  /** Of the database, for the statement of the floor. */
+  readonly uri: string;
+  /** Makes the tables as they are before a run. */
+  readonly reset: () => Promise<void>;
+}
+
+/** Throws an `Error` unless all servers and the floor give the status of the case and the same JSON. */
+export async function probe(
+  each: LoadCase,
+  { servers, uri, reset }: ProbeOptions,
+): Promise<void> {
+  const draws = spreadDraws(each.request.users, requestCount);
+  await reset();
+  const expected = await floorBodies(each, { uri, draws });
+  for (const server of servers) {
+    await reset();
+    const bodies: unknown[] = [];
+    for (const draw of draws) bodies.push(await bodyFrom(server, each, draw));
+    deepStrictEqual(bodies, expected, `${each.name}: ${server.name} differs from the floor`);
+  }
+}
+
+async function bodyFrom(
+  { origin, name: server }: BenchServer,
+  { name, request, status }: LoadCase,
+  draw: Draw,
+): Promise<unknown> {
+  const headers = Object.fromEntries(
+    Object.entries(headersOf(request)).map(([key, value]) => [key, fillTemplate(value, draw)]),
+  );
+  const line = fillTemplate(request.line, draw);
+  const parts = { headers, body: request.body };
+  const response = await fetch(await buildRequest({ line, origin }, parts));
+  const text = await response.text();
+  if (response.status !== status) {
+    throw new Error(`${name}: ${server} answers ${response.status} in place of ${status}: ${text}`);
+  }
+  return text === "" ? null : JSON.parse(text);
+}

@@ -1,0 +1,88 @@
+/**
+ * The rule that a file imports from its own rank or a lower one.
+ *
+ * @module
+ */
+import { visitImports } from "./imports.ts";
+import { importedPath, projectPath } from "./project_path.ts";
+
+/**
+ * Files and folders of `src/`, and the two entry files, from the lowest rank to the highest. Those of one
+ * line may import each other; a file belongs to the longest path that it begins with.
+ */
+const ranks: readonly (readonly string[])[] = [
+  ["src/lib", "src/version.ts"],
+  ["src/errors", "src/sql", "src/observe", "src/dialect.ts"],
+  ["src/http"],
+  ["src/database"],
+  ["src/database/protocol", "src/database/connect"],
+  ["src/database/connection", "src/database/notifications"],
+  ["src/database/pool"],
+  ["src/database/adapters"],
+  ["src/database/open.ts"],
+  ["src/config"],
+  ["src/schema_cache"],
+  ["src/request", "src/auth"],
+  ["src/plan"],
+  ["src/query"],
+  ["src/transaction"],
+  ["src/plan_cache", "src/response", "src/types_output"],
+  ["src/service"],
+  ["src/handler"],
+  ["src/admin"],
+  ["src/server"],
+  ["mod.ts", "main.ts"],
+];
+
+const rankOf: ReadonlyMap<string, number> = new Map(
+  ranks.flatMap((names, rank) => names.map((name) => [name, rank])),
+);
+
+/** Whose values a folder must not use although they stand lower; types alone are no secret. */
+const hidden: readonly { readonly from: string; readonly to: string; readonly why: string }[] = [
+  { from: "src/plan", to: "src/sql", why: "plans know nothing of SQL text" },
+  { from: "src/query", to: "src/request/api_request.ts", why: "queries see the plan alone" },
+];
+
+/** `src/query/read.ts` → `src/query`; `src/database/pool/pool.ts` → `src/database/pool` */
+function unit(path: string): string {
+  for (let end = path.length; end > 0; end = path.lastIndexOf("/", end - 1)) {
+    if (rankOf.has(path.slice(0, end))) return path.slice(0, end);
+  }
+  return path;
+}
+
+/** One file's use of another; paths are from the project's root. */
+interface Use {
+  readonly from: string;
+  readonly to: string;
+  readonly isTypeOnly: boolean;
+}
+
+function problemOf({ from, to, isTypeOnly }: Use): string | null {
+  const [own, other] = [rankOf.get(unit(from)), rankOf.get(unit(to))];
+  if (own === undefined) return null;
+  if (other === undefined) return `${unit(from)} must not import ${to}, which has no rank`;
+  if (other > own) return `${unit(from)} must not import ${unit(to)}, which stands above it`;
+  const secret = hidden.find((pair) => from.startsWith(pair.from) && to.startsWith(pair.to));
+  if (secret === undefined || isTypeOnly) return null;
+  return `${unit(from)} must not import ${secret.to}: ${secret.why}`;
+}
+
+export const importDirection: Deno.lint.Rule = {
+  create(context) {
+    const from = projectPath(context.filename);
+    if (!from.startsWith("src/") && !rankOf.has(from)) return {};
+    return {
+      Program(node) {
+        const message = `${unit(from)} has no rank: give it one in tools/lint/import_direction.ts`;
+        if (!rankOf.has(unit(from))) context.report({ node, message });
+      },
+      ...visitImports(({ node, specifier, isTypeOnly }) => {
+        const to = importedPath(from, specifier);
+        const message = to === null ? null : problemOf({ from, to, isTypeOnly });
+        if (message !== null) context.report({ node, message });
+      }),
+    };
+  },
+};

@@ -1,0 +1,181 @@
+import { deepStrictEqual } from "node:assert/strict";
+import plugin from "./plugin.ts";
+
+/** A file with what the rules say about it: `rule: message`, in order. */
+type Row = readonly [path: string, source: string, ...problems: readonly string[]];
+
+const root = new URL("../../", import.meta.url).pathname;
+
+function problemsOf(rule: string, path: string, source: string): readonly string[] {
+  return Deno.lint.runPlugin(plugin, root + path, source)
+    .filter(({ id }) => id === `svc/${rule}`)
+    .map(({ message }) => message);
+}
+
+const inPlaceOfTime =
+  "tests await events (eventually, holdLock), count, or inject a clock (fakeClock)";
+
+const rows: Readonly<Record<string, readonly Row[]>> = {
+  "import-direction": [
+    ["src/query/read.ts", `import { a } from "../plan/plan.ts";`],
+    [
+      "src/query/read.ts",
+      `import { a } from "./count.ts"; import { b } from "../sql/fragment.ts";`,
+    ],
+    ["src/errors/a.ts", `import { a } from "../observe/logger.ts"; import b from "jose";`],
+    ["src/schema_cache/queries/a.ts", `import { a } from "../schema_cache.ts";`],
+    ["mod.ts", `import { a } from "./src/handler/handler.ts";`],
+    ["main.ts", `import { a } from "./mod.ts"; import { b } from "./src/server/cli.ts";`],
+    [
+      "tests/http/a_test.ts",
+      `import { a } from "../../mod.ts"; import b from "../../tests/support/api.ts";`,
+    ],
+    [
+      "src/sql/fragment.ts",
+      `import type { A } from "../http/range.ts";`,
+      "src/sql must not import src/http, which stands above it",
+    ],
+    [
+      "src/plan/plan.ts",
+      `export { a } from "../query/query.ts"; import("../response/response.ts");`,
+      "src/plan must not import src/query, which stands above it",
+      "src/plan must not import src/response, which stands above it",
+    ],
+    [
+      "src/handler/pipeline.ts",
+      `import { a } from "../server/serve.ts"; type B = import("../../mod.ts").B;`,
+      "src/handler must not import src/server, which stands above it",
+      "src/handler must not import mod.ts, which stands above it",
+    ],
+    [
+      "src/database/pool/pool.ts",
+      `import { a } from "../connection/connection.ts"; import { b } from "../adapters/postgres.ts";`,
+      "src/database/pool must not import src/database/adapters, which stands above it",
+    ],
+    [
+      "src/handler/handler.ts",
+      `import { a } from "../../tests/support/api.ts";`,
+      "src/handler must not import tests/support/api.ts, which has no rank",
+    ],
+    [
+      "src/misc/a.ts",
+      `import { a } from "../plan/plan.ts";`,
+      "src/misc/a.ts has no rank: give it one in tools/lint/import_direction.ts",
+    ],
+    ["src/plan/a.ts", `import type { ParamValue } from "../sql/fragment.ts";`],
+    ["src/plan/a.ts", `import { type ParamValue } from "../sql/fragment.ts";`],
+    [
+      "src/plan/a.ts",
+      `import { type ParamValue, sql } from "../sql/fragment.ts";`,
+      "src/plan must not import src/sql: plans know nothing of SQL text",
+    ],
+    [
+      "src/query/a.ts",
+      `import { parse } from "../request/api_request.ts";`,
+      "src/query must not import src/request/api_request.ts: queries see the plan alone",
+    ],
+  ],
+  "portable": [
+    ["src/plan/a.ts", `const a = { Deno: 1, process() {} }; a.process(); class B { Buffer = 1; }`],
+    ["src/plan/a.ts", `interface A { readonly process: string; require(): void }`],
+    ["src/database/adapters/postgres.ts", `import pg from "pg"; import "node:net"; Deno.exit();`],
+    ["src/server/cli.ts", `Deno.exit(1);`],
+    ["main.ts", `import "node:fs"; process.exit(Deno.pid);`],
+    ["tests/unit/a_test.ts", `import "node:assert/strict"; Deno.test("a", () => {});`],
+    [
+      "src/plan/a.ts",
+      `import { a } from "node:buffer"; import pg from "pg"; await import("node:fs");`,
+      "node:buffer does not exist in every runtime",
+      "pg does not exist in every runtime",
+      "node:fs does not exist in every runtime",
+    ],
+    ["src/service/service.ts", `Deno.env.get("A");`, "Deno does not exist in every runtime"],
+    [
+      "src/http/a.ts",
+      `(globalThis as { Deno?: 1 }).Deno; const { process } = globalThis;`,
+      "Deno does not exist in every runtime",
+      "process does not exist in every runtime",
+    ],
+    [
+      "src/database/protocol/encoder.ts",
+      `Buffer.from("");`,
+      "Buffer does not exist in every runtime",
+    ],
+    ["src/http/a.ts", `const a = { Deno };`, "Deno does not exist in every runtime"],
+    ["src/http/a.ts", `globalThis.process.exit();`, "process does not exist in every runtime"],
+    ["src/http/a.ts", `let a: Deno.HttpClient;`, "Deno does not exist in every runtime"],
+    ["src/http/a.ts", `const a = typeof Deno;`, "Deno does not exist in every runtime"],
+  ],
+  "no-clock": [
+    ["tests/unit/a_test.ts", `const a = { now: Date.now, setTimeout: 1 }; a.now(); a.setTimeout;`],
+    ["tests/support/a.ts", `setTimeout(a, 1); performance.now();`],
+    ["tests/bench/a.ts", `performance.now();`],
+    ["src/lib/timers.ts", `setTimeout(a, 1);`],
+    [
+      "tests/http/a_test.ts",
+      `setTimeout(a, 1); globalThis.setInterval(a, 1);`,
+      `no setTimeout: ${inPlaceOfTime}`,
+      `no setInterval: ${inPlaceOfTime}`,
+    ],
+    [
+      "tests/process/faults/a_test.ts",
+      `const began = performance.now(); ok(Date.now() < began);`,
+      `no performance.now(): ${inPlaceOfTime}`,
+      `no Date.now(): ${inPlaceOfTime}`,
+    ],
+  ],
+  "no-console": [
+    ["src/observe/logger.ts", `console.error("a");`],
+    ["main.ts", `console.log("a");`],
+    ["examples/todos/start.ts", `console.log("a");`],
+    ["src/plan/a.ts", `const a = { console: 1 }; a.console;`],
+    ["src/plan/a.ts", `console.log("a");`, "only src/observe and main.ts may print"],
+    ["mod.ts", `const { log } = console;`, "only src/observe and main.ts may print"],
+    ["src/server/cli.ts", `globalThis.console.log("a");`, "only src/observe and main.ts may print"],
+  ],
+  "no-barrel": [
+    ["mod.ts", `export * from "./src/handler/handler.ts";`],
+    ["src/plan/a.ts", `const a = 1; export { a }; export type B = 1;`],
+    [
+      "src/plan/a.ts",
+      `export * from "./b.ts"; export { c } from "./c.ts";`,
+      "no barrels inside src/: import from the file that declares it",
+      "no barrels inside src/: import from the file that declares it",
+    ],
+    [
+      "src/plan/index.ts",
+      `export const a = 1;`,
+      "no barrels inside src/: import from the file that declares it",
+    ],
+  ],
+  "sql-text": [
+    ["src/query/read.ts", `import { literal } from "../sql/fragment.ts";`],
+    ["src/schema_cache/queries/a.ts", `import { catalogueSql } from "../../sql/fragment.ts";`],
+    ["src/database/a.ts", `import { sql, ident } from "../sql/fragment.ts";`],
+    ["src/database/a.ts", `import { literal } from "./fragment.ts";`],
+    [
+      "src/database/a.ts",
+      `import { literal as quote, sql, catalogueSql } from "../sql/fragment.ts";`,
+      "literal is for query/ and schema_cache/ alone",
+      "catalogueSql is for query/ and schema_cache/ alone",
+    ],
+    [
+      "src/handler/pipeline.ts",
+      `import * as fragment from "../sql/fragment.ts"; await import("../sql/fragment.ts");`,
+      "all of sql/fragment.ts is for query/ and schema_cache/ alone",
+      "all of sql/fragment.ts is for query/ and schema_cache/ alone",
+    ],
+  ],
+};
+
+for (const [rule, cases] of Object.entries(rows)) {
+  for (const [path, source, ...problems] of cases) {
+    Deno.test(`${rule} ${problems.length === 0 ? "allows" : "refuses"} ${path}: ${source}`, () => {
+      deepStrictEqual(problemsOf(rule, path, source), problems);
+    });
+  }
+}
+
+Deno.test("every rule has tests", () => {
+  deepStrictEqual(Object.keys(rows).toSorted(), Object.keys(plugin.rules).toSorted());
+});

@@ -1,0 +1,61 @@
+/**
+ * The rule that only adapters know the runtime: everything else runs wherever `fetch` does.
+ *
+ * @module
+ */
+import { visitImports } from "./imports.ts";
+import { projectPath } from "./project_path.ts";
+import { isReference } from "./references.ts";
+
+/** Files of `src/` that may use the runtime's own interfaces. */
+const adapters: ReadonlySet<string> = new Set([
+  "src/server/cli.ts",
+  "src/database/adapters/pglite.ts",
+  "src/database/connect/pg_client.ts",
+  "src/database/adapters/postgres.ts",
+  "src/database/connect/reading_socket.ts",
+  "src/admin/page_assets.ts",
+  "src/server/config_files.ts",
+  "src/server/listen.ts",
+  "src/server/log.ts",
+  "src/server/main_thread.ts",
+  "src/server/output.ts",
+  "src/server/serve.ts",
+  "src/server/signals.ts",
+  "src/server/tracing.ts",
+  "src/server/worker_thread.ts",
+]);
+
+/** Globals of one runtime. */
+const foreign: ReadonlySet<string> = new Set([
+  "Buffer",
+  "Bun",
+  "Deno",
+  "__dirname",
+  "__filename",
+  "process",
+  "require",
+  "setImmediate",
+]);
+
+/** Packages that open files or sockets. */
+const platformPackages: ReadonlySet<string> = new Set(["@electric-sql/pglite", "pg"]);
+
+export const portable: Deno.lint.Rule = {
+  create(context) {
+    const path = projectPath(context.filename);
+    if (!path.startsWith("src/") || adapters.has(path)) return {};
+    const report = (node: Deno.lint.Node, what: string) =>
+      context.report({ node, message: `${what} does not exist in every runtime` });
+    return {
+      ...visitImports(({ node, specifier }) => {
+        if (specifier.startsWith("node:") || platformPackages.has(specifier)) {
+          report(node, specifier);
+        }
+      }),
+      Identifier(node) {
+        if (foreign.has(node.name) && isReference(node)) report(node, node.name);
+      },
+    };
+  },
+};
