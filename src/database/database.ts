@@ -14,7 +14,7 @@ export type ResultUse =
   /** Rows are kept as text: small results only. */
   | "rows"
   /** One row; all columns but the last are kept as text, the last is the body. */
-  | "answer";
+  | "result";
 
 /** One statement of a batch. */
 export interface Statement {
@@ -41,7 +41,7 @@ export type Ending = "commit" | "rollback";
  * the first of the columns that is not NULL, 0 where all are.
  */
 export interface ColumnBounds {
-  /** Positions in the result, as in {@linkcode AnswerHead}. */
+  /** Positions in the result, as in {@linkcode ResultColumns}. */
   readonly columns: readonly number[];
   readonly min: number;
   readonly max: number;
@@ -73,7 +73,7 @@ export type TransactionForm = (ImplicitTransaction | BlockTransaction)["form"];
 interface BatchCommon {
   /** A connection without prepared statements may lead to a pooler and always uses a block. */
   readonly transaction: ImplicitTransaction | BlockTransaction;
-  /** Run in order; the first failure ends the batch. At most one of them has `use: "answer"`. */
+  /** Run in order; the first failure ends the batch. At most one of them has `use: "result"`. */
   readonly statements: readonly Statement[];
   /** Role for which statements that run user-defined code are prepared; null for the login role. */
   readonly role: string | null;
@@ -140,10 +140,10 @@ export function metadataBatch(
 }
 
 /** Columns of the answering row before the body, as text. Empty when the statement gave no row. */
-export type AnswerHead = readonly (string | null)[];
+export type ResultColumns = readonly (string | null)[];
 
 /** The last column of the answering row. */
-export interface Body {
+export interface ResultBody {
   /** Exact number of bytes; `null` for SQL NULL or no row at all. */
   readonly length: number | null;
   /** All bytes when they have arrived; else a stream with back-pressure. */
@@ -160,16 +160,16 @@ export const versionBatch: ReadBatch = metadataBatch(
 );
 
 /** Lets go of a body that nobody will read, so that its connection can be used again. */
-export function discardBody({ content }: Body): void {
+export function discardBody({ content }: ResultBody): void {
   if (content instanceof ReadableStream) content.cancel().catch(() => {});
 }
 
 /** What a batch that ended well gave. */
-export interface BatchReply {
+export interface BatchResult {
   /** `rollback` also where the result was outside of the batch's bounds. */
   readonly ended: Ending;
-  readonly head: AnswerHead;
-  readonly body: Body;
+  readonly head: ResultColumns;
+  readonly body: ResultBody;
   /** Rows of each statement with `use: "rows"`, by its position; others are empty. */
   readonly rows: readonly (readonly (readonly (string | null)[])[])[];
 }
@@ -249,7 +249,7 @@ export interface Database {
    * Raises `DatabaseError` when PostgreSQL refuses a statement (`statement` of the error says which),
    * and from the catalogue `cannotConnect`, `connectionLost` or `acquisitionTimeout`.
    */
-  transaction(batch: Batch, caller?: Caller): Promise<BatchReply>;
+  transaction(batch: Batch, caller?: Caller): Promise<BatchResult>;
   /** What `version()` says, asked on a connection of the pool. */
   version(): Promise<string>;
   /** Closes idle connections now and busy ones when they are returned; new uses open fresh ones. */

@@ -6,7 +6,7 @@
 import { authenticate } from "../auth/authenticate.ts";
 import type { Identity } from "../auth/jwt_cache.ts";
 import {
-  type BatchReply,
+  type BatchResult,
   type Database,
   discardBody,
   type Statement,
@@ -276,7 +276,7 @@ async function execute(
   const owner = ownerOf(identity, snapshot);
   const transaction = buildTransaction(parsed, planned, owner, snapshot.config);
   statements?.push(...transaction.batch.statements);
-  let result: BatchReply;
+  let result: BatchResult;
   try {
     result = await database.transaction(transaction.batch, request);
   } catch (error) {
@@ -309,7 +309,7 @@ function makeReply(
   parsed: ApiRequest,
   planned: DataPlan,
   { result, transaction, context }: {
-    readonly result: BatchReply;
+    readonly result: BatchResult;
     readonly transaction: RequestTransaction;
     readonly context: PipelineContext;
   },

@@ -19,7 +19,7 @@ import { renderMutation, updatedRowsSetting } from "./mutate.ts";
 import { renderRows } from "./read.ts";
 
 /** Positions of the facts in the answering row. */
-export const fact = {
+export const resultColumn = {
   /** Number of rows of the result. */
   rows: 0,
   /** Number of rows without the window; NULL when not counted. */
@@ -197,6 +197,6 @@ function keyOf({ relation, returning, read, kind }: MutatePlan): Sql {
 
 function answering(fragment: Sql, { explain }: Wanted): Statement {
   return explain === null
-    ? { ...compile(fragment), use: "answer", runsUserCode: true }
+    ? { ...compile(fragment), use: "result", runsUserCode: true }
     : { ...compile(renderExplain(fragment, explain)), use: "rows", runsUserCode: true };
 }

@@ -3,11 +3,11 @@
  *
  * @module
  */
-import type { Body } from "../database/database.ts";
+import type { ResultBody } from "../database/database.ts";
 import type { Dialect } from "../dialect.ts";
 import { contentTypeOf } from "../http/media_type.ts";
 import { hasBody } from "../errors/http_text.ts";
-import { fact } from "../query/query.ts";
+import { resultColumn } from "../query/query.ts";
 import type { Representation } from "../plan/negotiate.ts";
 import type { ApiRequest, Preferences } from "../request/api_request.ts";
 import {
@@ -45,15 +45,15 @@ export interface Facts {
 
 /** Reads the answering row. */
 export function readFacts(head: readonly (string | null)[]): Facts {
-  const rows = Number(head[fact.rows] ?? 0);
+  const rows = Number(head[resultColumn.rows] ?? 0);
   return {
     rows,
-    affected: Number(head[fact.affected] ?? rows),
-    total: head[fact.total] == null ? null : Number(head[fact.total]),
-    responseHeaders: head[fact.headers] || null,
-    responseStatus: head[fact.status] || null,
-    updated: Number(head[fact.updated] ?? 0),
-    key: head[fact.key] ?? null,
+    affected: Number(head[resultColumn.affected] ?? rows),
+    total: head[resultColumn.total] == null ? null : Number(head[resultColumn.total]),
+    responseHeaders: head[resultColumn.headers] || null,
+    responseStatus: head[resultColumn.status] || null,
+    updated: Number(head[resultColumn.updated] ?? 0),
+    key: head[resultColumn.key] ?? null,
   };
 }
 
@@ -62,7 +62,7 @@ export interface Success {
   readonly status: number;
   readonly headers: HeaderList;
   /** Null for no body. */
-  readonly body: Body | null;
+  readonly body: ResultBody | null;
   /** The body's representation; null leaves `Content-Type` out. */
   readonly representation: Representation | null;
 }

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { BatchReply, Body } from "../database/database.ts";
+import type { BatchResult, ResultBody } from "../database/database.ts";
 import type { Dialect } from "../dialect.ts";
 import { errors } from "../errors/catalogue.ts";
 import { errorBody, type ErrorVerbosity } from "../errors/error_response.ts";
@@ -39,7 +39,7 @@ type CallPlanOf = Extract<Plan, { kind: "call" }>;
 export function respondToRead(
   request: ApiRequest,
   plan: ReadPlanOf,
-  reply: BatchReply,
+  reply: BatchResult,
   config: ResponseConfig & { readonly estimate: number | null },
 ): Reply {
   const facts = readFacts(reply.head);
@@ -58,7 +58,7 @@ export function respondToRead(
 export function respondToCall(
   request: ApiRequest,
   plan: CallPlanOf,
-  reply: BatchReply,
+  reply: BatchResult,
   config: ResponseConfig,
 ): Reply {
   const { returns } = plan.call.routine;
@@ -81,7 +81,7 @@ export function respondToCall(
 export function respondToMutation(
   request: ApiRequest,
   plan: MutatePlanOf,
-  reply: BatchReply,
+  reply: BatchResult,
   config: ResponseConfig,
 ): Reply {
   const facts = readFacts(reply.head);
@@ -128,7 +128,7 @@ export function respondToOptions(allow: string): Reply {
   return { status: 200, headers, content: null, length: 0 };
 }
 
-const emptyBody: Body = { length: 0, content: new Uint8Array(0) };
+const emptyBody: ResultBody = { length: 0, content: new Uint8Array(0) };
 
 interface Ranged {
   readonly facts: Facts;
@@ -138,7 +138,7 @@ interface Ranged {
     readonly total: number | null;
   };
   readonly headers: HeaderList;
-  readonly body: Body;
+  readonly body: ResultBody;
   readonly config: ResponseConfig;
 }
 
@@ -167,7 +167,7 @@ function outOfRange(
   first: bigint,
   total: number,
   { dialect, verbosity }: ResponseConfig,
-): Body {
+): ResultBody {
   const { facts } = errors.invalidRange(
     `An offset of ${first} was requested, but there are only ${total} rows.`,
   );

@@ -3,10 +3,10 @@
  *
  * @module
  */
-import type { AnswerHead, ColumnBounds } from "../database/database.ts";
+import type { ColumnBounds, ResultColumns } from "../database/database.ts";
 import { errors } from "../errors/catalogue.ts";
 import { changeLimit } from "../plan/mutate_plan.ts";
-import { fact } from "../query/query.ts";
+import { resultColumn } from "../query/query.ts";
 import type { ApiRequest } from "../request/api_request.ts";
 import type { DataPlan } from "./data_plan.ts";
 
@@ -22,21 +22,21 @@ export function resultChecks(request: ApiRequest, plan: DataPlan): readonly Resu
 }
 
 /** Throws the error of the first check that a result fails: `115`, `116`, `124` or `110`. */
-export function checkResult(checks: readonly ResultCheck[], head: AnswerHead): void {
+export function checkResult(checks: readonly ResultCheck[], head: ResultColumns): void {
   for (const { bounds, error } of checks) {
     const value = numberIn(bounds, head);
     if (value < bounds.min || value > bounds.max) throw error(value);
   }
 }
 
-function numberIn({ columns }: ColumnBounds, head: AnswerHead): number {
+function numberIn({ columns }: ColumnBounds, head: ResultColumns): number {
   const text = columns.map((column) => head[column] ?? null).find((cell) => cell !== null);
   return Number(text ?? 0);
 }
 
-const rowCount = [fact.rows] as const;
+const rowCount = [resultColumn.rows] as const;
 /** Rows that were written; the result may show fewer. */
-const affectedCount = [fact.affected, fact.rows] as const;
+const affectedCount = [resultColumn.affected, resultColumn.rows] as const;
 
 const one = { columns: rowCount, min: 1, max: 1 } as const;
 

@@ -9,7 +9,7 @@ import type { RoleDefaults } from "../config/in_database.ts";
 import type { Config } from "../config/options.ts";
 import type {
   Batch,
-  BatchReply,
+  BatchResult,
   BlockTransaction,
   Ending,
   ReadBatch,
@@ -157,7 +157,7 @@ export function buildRootTransaction(
 }
 
 /** Returns the text of {@linkcode buildRootTransaction}'s last statement. */
-export function rootFactsOf({ rows }: BatchReply): string | null {
+export function rootFactsOf({ rows }: BatchResult): string | null {
   return rows.at(-1)?.[0]?.[0] ?? null;
 }
 
@@ -178,13 +178,13 @@ export function transactionError(
 }
 
 /** Throws the error of the first check that the result fails; a write was rolled back then. */
-export function checkReply({ checks }: RequestTransaction, { head }: BatchReply): void {
+export function checkReply({ checks }: RequestTransaction, { head }: BatchResult): void {
   checkResult(checks, head);
 }
 
 /** Returns the lines of the execution plan; null where the request did not ask for it. */
 export function explainedLines(
-  reply: BatchReply,
+  reply: BatchResult,
   { explained }: RequestTransaction,
 ): readonly string[] | null {
   return explained === null ? null : reply.rows[explained]!.map(([line]) => line ?? "");
@@ -192,7 +192,7 @@ export function explainedLines(
 
 /** Returns the planner's number of rows, from its plan as JSON. */
 export function estimateOf(
-  reply: BatchReply,
+  reply: BatchResult,
   { estimate }: RequestTransaction,
 ): number | null {
   if (estimate === null) return null;

@@ -5,7 +5,7 @@
  */
 import type {
   Batch,
-  BatchReply,
+  BatchResult,
   ReadBatch,
   Statement,
   WriteBatch,
@@ -20,7 +20,7 @@ import { DatabaseError, ServiceError } from "../../src/errors/service_error.ts";
 import { executed, FakeTransport, join } from "./fake_backend.ts";
 import { settled } from "./fake_clock.ts";
 
-export const main: Statement = { text: "select main", params: [], use: "answer" };
+export const main: Statement = { text: "select main", params: [], use: "result" };
 export const settings: Statement = { text: "select settings", params: ["a"], use: "none" };
 export const block = { form: "block", isolation: "read committed", end: "commit" } as const;
 
@@ -69,10 +69,10 @@ export class FakeConnection {
   }
 
   /** Starts batches in one write. */
-  readonly execute = (...batches: readonly Batch[]): readonly Promise<BatchReply>[] => {
-    const promises: Promise<BatchReply>[] = [];
+  readonly execute = (...batches: readonly Batch[]): readonly Promise<BatchResult>[] => {
+    const promises: Promise<BatchResult>[] = [];
     const pending = batches.map((batch) => {
-      const { promise, resolve, reject } = Promise.withResolvers<BatchReply>();
+      const { promise, resolve, reject } = Promise.withResolvers<BatchResult>();
       // Tests look at some of the results only.
       promise.catch(() => {});
       promises.push(promise);
@@ -83,7 +83,7 @@ export class FakeConnection {
   };
 
   /** Executes one batch up to its end. */
-  readonly run = async (batch: Batch): Promise<BatchReply> => {
+  readonly run = async (batch: Batch): Promise<BatchResult> => {
     const [promise] = this.execute(batch);
     const reply = await promise!;
     await settled();
@@ -109,7 +109,7 @@ export class FakeConnection {
  * the service), `waits`.
  */
 export async function outcomesOf(
-  promises: readonly Promise<BatchReply>[],
+  promises: readonly Promise<BatchResult>[],
 ): Promise<readonly string[]> {
   const outcomes = promises.map(() => "waits");
   promises.forEach((promise, index) =>

@@ -13,7 +13,7 @@ import { type FakeClock, fakeClock, settled } from "./fake_clock.ts";
 export const reading: ReadBatch = {
   access: "read only",
   transaction: { form: "implicit" },
-  statements: [{ text: "select main", params: [], use: "answer" }],
+  statements: [{ text: "select main", params: [], use: "result" }],
   role: null,
   kind: null,
   body: "stream",

@@ -10,7 +10,7 @@ import { systemClock } from "../../lib/clock.ts";
 import { Connection } from "../connection/connection.ts";
 import {
   type Batch,
-  type BatchReply,
+  type BatchResult,
   type Caller,
   type Database,
   versionBatch,
@@ -37,7 +37,7 @@ class Unpooled implements Database {
     this.#connect = connect;
   }
 
-  async transaction(batch: Batch, caller: Caller | null = null): Promise<BatchReply> {
+  async transaction(batch: Batch, caller: Caller | null = null): Promise<BatchResult> {
     if (this.#closed) throw errors.cannotConnect("the database was closed");
     const signal = batch.access === "read only" ? caller?.signal : undefined;
     signal?.throwIfAborted();

@@ -19,7 +19,7 @@ import {
   type ServerError,
   unknownStatement,
 } from "./execution.ts";
-import { maxHeldBytes, type ResultBodyOptions } from "./result_body.ts";
+import { type BodyReceiverOptions, maxHeldBytes } from "./body_receiver.ts";
 import { type PreparingOptions, StatementWriter } from "./statement_writer.ts";
 
 /** How a connection works. */
@@ -157,7 +157,7 @@ export class Connection {
     return new BatchExecution(pending, { form, body: this.#bodyOptions(pending), isRetry });
   }
 
-  #bodyOptions({ batch }: PendingBatch): ResultBodyOptions {
+  #bodyOptions({ batch }: PendingBatch): BodyReceiverOptions {
     const { clock, releases = false } = this.#options;
     const mayStream = batch.access === "read only" && batch.body === "stream";
     return { transport: this.#transport, mayStream, releases, now: clock };

@@ -5,22 +5,22 @@
  */
 import { DatabaseError, type DatabaseFailure } from "../../errors/service_error.ts";
 import type {
-  AnswerHead,
   Batch,
-  BatchReply,
+  BatchResult,
   ColumnBounds,
   Ending,
+  ResultColumns,
   ResultUse,
   Statement,
   TransactionForm,
 } from "../database.ts";
 import { joinText, readFields } from "../protocol/messages.ts";
-import { ResultBody, type ResultBodyOptions } from "./result_body.ts";
+import { BodyReceiver, type BodyReceiverOptions } from "./body_receiver.ts";
 
 /** A batch with the functions that settle its result. */
 export interface PendingBatch {
   readonly batch: Batch;
-  readonly resolve: (reply: BatchReply) => void;
+  readonly resolve: (reply: BatchResult) => void;
   readonly reject: (error: unknown) => void;
 }
 
@@ -65,7 +65,7 @@ type Settlement = "pending" | "resolved" | "rejected" | "requeued";
 export class BatchExecution {
   readonly pending: PendingBatch;
   readonly form: TransactionForm;
-  readonly body: ResultBody;
+  readonly body: BodyReceiver;
   /** True for the second attempt of a batch whose first one the server refused before it began. */
   readonly isRetry: boolean;
   phase: Phase = "statements";
@@ -84,7 +84,7 @@ export class BatchExecution {
   #hasRunUserCode = false;
   /** Whether the server refused the batch although none of its effects had begun. */
   #isRefusedUnbegun = false;
-  #head: AnswerHead = [];
+  #head: ResultColumns = [];
   #ended: Ending = "commit";
   readonly #rows: TextRows[];
   /** The row that is arriving, without its last column, where rows are kept. */
@@ -95,14 +95,14 @@ export class BatchExecution {
     pending: PendingBatch,
     { form, body, isRetry = false }: {
       readonly form: TransactionForm;
-      readonly body: ResultBodyOptions;
+      readonly body: BodyReceiverOptions;
       readonly isRetry?: boolean;
     },
   ) {
     this.pending = pending;
     this.form = form;
     this.isRetry = isRetry;
-    this.body = new ResultBody(body);
+    this.body = new BodyReceiver(body);
     this.#rows = pending.batch.statements.map(() => noRows);
   }
 
@@ -237,7 +237,7 @@ export class BatchExecution {
   }
 
   rowStart(head: readonly (string | null)[], length: number | null): void {
-    if (this.statement?.use === "answer") {
+    if (this.statement?.use === "result") {
       this.#head = head;
       this.body.start(length);
       return;

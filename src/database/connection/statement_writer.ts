@@ -104,7 +104,7 @@ export class StatementWriter {
     const name = usable ?? (isPreparing ? this.#prepared.freshName() : "");
     if (usable === undefined) this.#encoder.parse(name, text);
     if (isPreparing) remember(preparations, { role, text, preparation: { execution, name } });
-    this.#encoder.bind(name, params, use === "answer" ? binaryFormat : textFormat);
+    this.#encoder.bind(name, params, use === "result" ? binaryFormat : textFormat);
     this.#encoder.execute();
     return { text, use, runsUserCode, role, preparing: isPreparing ? name : null };
   }

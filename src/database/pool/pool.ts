@@ -9,10 +9,10 @@ import { errors } from "../../errors/catalogue.ts";
 import { ServiceError } from "../../errors/service_error.ts";
 import { OneShotTimer } from "../../lib/one_shot_timer.ts";
 import { Connection, type ConnectionOptions } from "../connection/connection.ts";
-import { maxHeldBytes } from "../connection/result_body.ts";
+import { maxHeldBytes } from "../connection/body_receiver.ts";
 import {
   type Batch,
-  type BatchReply,
+  type BatchResult,
   type Caller,
   type Database,
   type DatabaseWatcher,
@@ -109,7 +109,7 @@ class Pool implements Database {
     };
   }
 
-  transaction(batch: Batch, caller: Caller | null = null): Promise<BatchReply> {
+  transaction(batch: Batch, caller: Caller | null = null): Promise<BatchResult> {
     return new Promise((resolve, reject) => {
       this.#trace?.({ kind: "pool-asked" });
       if (this.#closed !== null) throw errors.cannotConnect("the database was closed");

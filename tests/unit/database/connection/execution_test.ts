@@ -6,7 +6,7 @@ import { blockRead, blockWrite, implicitRead } from "../../../support/fake_conne
 
 const settings: Statement = { text: "settings", params: [], use: "none" };
 const preRequest: Statement = { text: "pre", params: [], use: "none", runsUserCode: true };
-const main: Statement = { text: "main", params: [], use: "answer" };
+const main: Statement = { text: "main", params: [], use: "result" };
 const userMain: Statement = { ...main, runsUserCode: true };
 
 /** Starts to follow a batch that was sent. */

@@ -1,5 +1,5 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import type { Batch, BatchReply } from "../../../../src/database/database.ts";
+import type { Batch, BatchResult } from "../../../../src/database/database.ts";
 import { settled } from "../../../support/fake_clock.ts";
 import { outcomesOf } from "../../../support/fake_connection.ts";
 import {
@@ -162,7 +162,7 @@ Deno.test("Pool rejects in time what waits behind batches that were requeued lat
   const kinds = [await fake.learnKind(), await fake.learnKind()];
   const holds = [fake.pool.transaction(writing), fake.pool.transaction(writing)];
   await fake.clock.pass(10);
-  const groups: Promise<BatchReply>[][] = [];
+  const groups: Promise<BatchResult>[][] = [];
   for (const kind of kinds) {
     groups.push([0, 1].map(() => fake.pool.transaction({ ...reading, kind })));
     await fake.serve();

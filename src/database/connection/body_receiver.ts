@@ -4,7 +4,7 @@
  * @module
  */
 import { BodyStream } from "./body_stream.ts";
-import type { Body } from "../database.ts";
+import type { ResultBody } from "../database.ts";
 import type { Transport } from "../transport.ts";
 
 /** A body that was abandoned with less than this to come is read to its end. */
@@ -19,7 +19,7 @@ export const maxHeldBytes = 128 * 1024;
 const noBytes = new Uint8Array(0);
 
 /** What a body is received with. */
-export interface ResultBodyOptions {
+export interface BodyReceiverOptions {
   readonly transport: Transport;
   /** Whether bytes may be handed out before all have come. */
   readonly mayStream: boolean;
@@ -30,7 +30,7 @@ export interface ResultBodyOptions {
 }
 
 /** One body. Bytes that came before {@linkcode take} are collected, later ones are streamed. */
-export class ResultBody {
+export class BodyReceiver {
   readonly #transport: Transport;
   readonly #mayStream: boolean;
   readonly #now: () => number;
@@ -51,7 +51,7 @@ export class ResultBody {
   /** The row's length is known. */
   started = false;
 
-  constructor({ transport, mayStream, releases, now }: ResultBodyOptions) {
+  constructor({ transport, mayStream, releases, now }: BodyReceiverOptions) {
     this.#releases = releases;
     this.#transport = transport;
     this.#mayStream = mayStream;
@@ -117,7 +117,7 @@ export class ResultBody {
   }
 
   /** The body as it stands: bytes when all have come, else a stream of them and the rest. */
-  take(): Body {
+  take(): ResultBody {
     const length = this.#length;
     if (length === null || length === 0) return { length, content: noBytes };
     if (this.#received === length) return { length, content: this.#held ?? this.#first! };
