@@ -14,19 +14,10 @@ const timers: ReadonlySet<string> = new Set(["setTimeout", "setInterval"]);
 /** Objects whose `now` is the time. */
 const clocks: ReadonlySet<string> = new Set(["performance", "Date"]);
 
-/** Tests whose subjects have no injected clock. */
-const exempt: ReadonlySet<string> = new Set([
-  "tests/http/answered_together_test.ts",
-  "tests/unit/database/pool/pipelining_test.ts",
-  "tests/unit/database/pool/pool_test.ts",
-  "tests/unit/database/pool_sharing_test.ts",
-  "tests/unit/database/pool_test.ts",
-]);
-
 export const noClock: Deno.lint.Rule = {
   create(context) {
     const path = projectPath(context.filename);
-    if (!/^tests\/.*_test\.ts$/.test(path) || exempt.has(path)) return {};
+    if (!/^tests\/.*_test\.ts$/.test(path)) return {};
     return {
       Identifier(node) {
         if (!timers.has(node.name) || !isReference(node)) return;
