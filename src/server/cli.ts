@@ -1,5 +1,5 @@
 /**
- * The command line: arguments to a command, and the texts that are printed.
+ * The command line: parses arguments into a command, and builds the texts that commands print.
  *
  * @module
  */
@@ -7,23 +7,23 @@ import type { Config } from "../config/options.ts";
 import { svcDialect } from "../dialect.ts";
 import { version } from "../version.ts";
 
-/** What the process is asked to do. */
+/** A command that the arguments name. */
 export type Command =
-  /** Serve; without a file, from the environment and defaults. */
+  /** Serves. Without a file, the environment and defaults are the configuration. */
   | { readonly kind: "run"; readonly file: string | null }
   | { readonly kind: "dump-config"; readonly file: string | null }
   | { readonly kind: "dump-schema"; readonly file: string | null }
   /** Writes the database's types for TypeScript. */
   | { readonly kind: "types"; readonly file: string | null }
-  /** Asks a service that runs whether it is ready. */
+  /** Checks whether a running service is ready. */
   | { readonly kind: "ready"; readonly file: string | null }
   | { readonly kind: "help" }
   | { readonly kind: "version" }
   | { readonly kind: "example" }
-  /** To be printed with {@linkcode usage}; exit status 1. */
+  /** Invalid arguments. The program prints the message with {@linkcode usage} and exits with 1. */
   | { readonly kind: "error"; readonly message: string };
 
-type OptionKind = typeof winning[number] | typeof modes[number];
+type OptionKind = typeof precedingKinds[number] | typeof modes[number];
 
 interface CommandOption {
   readonly kind: OptionKind;
@@ -31,7 +31,7 @@ interface CommandOption {
   readonly doc: string;
 }
 
-/** Those above go before those below. */
+/** The options in the order of `--help`. */
 const commandOptions: readonly CommandOption[] = [
   { kind: "help", spellings: ["-h", "--help"], doc: "Show this help and exit" },
   { kind: "version", spellings: ["-v", "--version"], doc: "Show the version and exit" },
@@ -54,26 +54,26 @@ const commandOptions: readonly CommandOption[] = [
   },
 ];
 
-/** The options that win over everything else that is asked for, even what is wrong. */
-const winning = ["help", "version", "example"] as const;
+/** Options that take precedence over all other arguments, even invalid ones, in this order. */
+const precedingKinds = ["help", "version", "example"] as const;
 
-/** The options that say what to do instead of serving; one at most. */
+/** Options that select a command other than serving; they exclude each other. */
 const modes = ["dump-config", "dump-schema", "types", "ready"] as const;
 
 /**
- * Understands the arguments after the program's name. `--help`, `--version` and `--example` win over
- * everything else, in this order; after `--` there are no more options.
+ * Parses the arguments after the program's name. `--help`, `--version` and `--example` take
+ * precedence over all other arguments, in this order. Arguments after `--` are not options.
  */
 export function parseArguments(argv: readonly string[]): Command {
   const end = argv.indexOf("--");
   const before = end === -1 ? argv : argv.slice(0, end);
   const after = end === -1 ? [] : argv.slice(end + 1);
   const isOption = (argument: string) => argument.startsWith("-") && argument !== "-";
-  const asked = new Map(before.filter(isOption).map((argument) => [argument, kindOf(argument)]));
-  const kinds = new Set(asked.values());
-  const winner = winning.find((kind) => kinds.has(kind));
-  if (winner !== undefined) return { kind: winner };
-  const unknown = Array.from(asked.keys()).find((argument) => asked.get(argument) === null);
+  const options = new Map(before.filter(isOption).map((argument) => [argument, kindOf(argument)]));
+  const kinds = new Set(options.values());
+  const preceding = precedingKinds.find((kind) => kinds.has(kind));
+  if (preceding !== undefined) return { kind: preceding };
+  const unknown = Array.from(options.keys()).find((argument) => options.get(argument) === null);
   if (unknown !== undefined) return failure(`unknown option ${JSON.stringify(unknown)}`);
   const [file = null, extra] = [...before.filter((argument) => !isOption(argument)), ...after];
   if (extra !== undefined) return failure(`unexpected argument ${JSON.stringify(extra)}`);
@@ -96,7 +96,7 @@ export function versionText(): string {
   return `${svcDialect.displayName} ${version}\n`;
 }
 
-/** Returns the line that shows how the program is called. */
+/** Returns the usage line. */
 export function usage(): string {
   const spellings = commandOptions.map((option) => `[${option.spellings.join("|")}]`);
   return `Usage: ${svcDialect.productToken} ${spellings.join(" ")} [FILENAME]\n`;
@@ -118,13 +118,13 @@ Every option of the file can be set by an environment variable: db-uri by ${svcD
 `;
 }
 
-/** How a running service is asked whether it is ready, or why it cannot be asked. */
+/** The request that `--ready` sends, or the reason why it sends none. */
 export type ReadyCheck =
-  /** The URLs to try in this order until one answers; at least one. */
+  /** URLs to try in this order until one responds; at least one. */
   | { readonly kind: "urls"; readonly urls: readonly string[] }
   | { readonly kind: "problem"; readonly message: string };
 
-/** The loopback addresses of the special hosts, in the order in which a server prefers them. */
+/** Loopback addresses of the special hosts, in the server's order of preference. */
 const loopbackAddresses: ReadonlyMap<string, readonly string[]> = new Map([
   ["*", ["127.0.0.1", "::1"]],
   ["*4", ["127.0.0.1", "::1"]],
@@ -133,7 +133,7 @@ const loopbackAddresses: ReadonlyMap<string, readonly string[]> = new Map([
   ["!6", ["::1"]],
 ]);
 
-/** Returns what `--ready` asks. */
+/** Returns the request of `--ready`. */
 export function readyCheck(
   { adminServerHost: host, adminServerPort: port, dialect }: Pick<
     Config,
@@ -161,7 +161,7 @@ function problem(message: string): ReadyCheck {
   return { kind: "problem", message: `ERROR: ${message}` };
 }
 
-/** What `--ready` says of an answer; `status` is null when there was none. */
+/** Returns the verdict of `--ready` on a response; `status` is null if no response arrived. */
 export function readyVerdict(
   url: string,
   status: number | null,

@@ -1,5 +1,5 @@
 /**
- * The configuration as the process finds it: its file, its environment, and the files that they name.
+ * Reads the configuration: its file, the environment, and the files that they name.
  *
  * @module
  */
@@ -9,38 +9,38 @@ import { type ConfigSource, configSource, noValues } from "../config/source.ts";
 import type { Database } from "../database/database.ts";
 import { isEmbedded, openDatabase } from "../database/open.ts";
 
-/** The configuration's file and environment, and the files that they name. */
+/** Reads the configuration of one process. */
 export interface ConfigReader {
-  /** The path of the configuration file. */
+  /** Path of the configuration file; null if the arguments name none. */
   readonly file: string | null;
-  /** What was read at the start. */
+  /** Configuration at the start. */
   readonly config: Config;
-  /** The sources that {@linkcode config} was made of. */
-  readonly first: ConfigSource;
-  /** Reads the sources as they are now. Throws an `Error` when they cannot be read. */
+  /** Sources of {@linkcode config}. */
+  readonly initialSource: ConfigSource;
+  /** Reads the sources again. Throws an `Error` if one cannot be read. */
   readonly read: () => ConfigSource;
 }
 
-/** Reads file and environment. Throws an `Error` of one line that says what is wrong. */
+/** Reads file and environment. Throws an `Error` of one line if the configuration is invalid. */
 export function configReader(file: string | null): ConfigReader {
   const readFile = fileReader();
   const read = (started: Config | null) => sourceOf(file, { readFile, started });
-  const first = read(null);
-  const config = first.configure(noValues);
-  return { file, config, first, read: () => read(config) };
+  const initialSource = read(null);
+  const config = initialSource.configure(noValues);
+  return { file, config, initialSource, read: () => read(config) };
 }
 
-type ReadFile = (path: string) => Uint8Array<ArrayBuffer>;
+type ReadBytes = (path: string) => Uint8Array<ArrayBuffer>;
 
 /**
- * Makes a reader of files. What is no regular file, such as a pipe, is read once and remembered: it
- * would be empty the next time, or wait for somebody to write.
+ * Makes a reader of files. It reads a file that is not regular, such as a pipe, only once and keeps
+ * the content. A second read would return nothing, or wait for another writer.
  */
-function fileReader(): ReadFile {
+function fileReader(): ReadBytes {
   const streams = new Map<string, Uint8Array<ArrayBuffer>>();
   return (path) => {
-    const known = streams.get(path);
-    if (known !== undefined) return known;
+    const kept = streams.get(path);
+    if (kept !== undefined) return kept;
     const { isFile } = Deno.statSync(path);
     const content = Deno.readFileSync(path);
     if (!isFile) streams.set(path, content);
@@ -50,19 +50,19 @@ function fileReader(): ReadFile {
 
 function sourceOf(
   file: string | null,
-  { readFile, started }: { readonly readFile: ReadFile; readonly started: Config | null },
+  { readFile, started }: { readonly readFile: ReadBytes; readonly started: Config | null },
 ): ConfigSource {
   const source = configSource({
     file: file === null ? null : { path: file, text: decode(file, readFile) },
     environment: Deno.env.toObject(),
     readFile: (path, base) =>
-      readFile(base === "working directory" ? resolve(path) : beside(file, path)),
+      readFile(base === "working directory" ? resolve(path) : relativeTo(file, path)),
     started,
   });
   return { ...source, configure: (values) => withPaths(source.configure(values), file) };
 }
 
-function decode(file: string, readFile: ReadFile): string {
+function decode(file: string, readFile: ReadBytes): string {
   try {
     return new TextDecoder().decode(readFile(file));
   } catch (error) {
@@ -70,39 +70,39 @@ function decode(file: string, readFile: ReadFile): string {
   }
 }
 
-/** Prepares the database that the configuration names. */
-export function openFor(config: Config, file: string | null): Promise<Database> {
+/** Opens the database that the configuration names. */
+export function openConfiguredDatabase(config: Config, file: string | null): Promise<Database> {
   return openDatabase(config, {
     embeddedInit: readInit(config, file),
     applicationName: config.dialect.displayName,
-    // Bodies are read by the server alone, which has sent a piece on before it asks for the next.
+    // Only Deno's server reads bodies, and it has sent a chunk before it pulls the next.
     releases: true,
   });
 }
 
-/** The folder of an embedded database; null for one in memory. */
+/** Returns the folder of an embedded database; null for a database in memory. */
 export function embeddedFolder({ dbUri }: Pick<Config, "dbUri">): string | null {
-  const place = placeOf(dbUri);
-  return place === "memory" ? null : place;
+  const location = locationOf(dbUri);
+  return location === "memory" ? null : location;
 }
 
-function placeOf(uri: string): string {
+function locationOf(uri: string): string {
   return uri.slice("pglite://".length);
 }
 
-/** The folder of an embedded database is meant from the configuration file's, too. */
+/** Resolves the folder of an embedded database against the configuration file's folder. */
 function withPaths(config: Config, file: string | null): Config {
-  const place = placeOf(config.dbUri);
-  if (!isEmbedded(config.dbUri) || place === "memory" || place.includes("://")) return config;
-  return { ...config, dbUri: `pglite://${beside(file, place)}` };
+  const location = locationOf(config.dbUri);
+  if (!isEmbedded(config.dbUri) || location === "memory" || location.includes("://")) return config;
+  return { ...config, dbUri: `pglite://${relativeTo(file, location)}` };
 }
 
 function readInit(config: Config, file: string | null): string | null {
   if (config.dbEmbeddedInit === null) return null;
-  return decode(beside(file, config.dbEmbeddedInit), (path) => Deno.readFileSync(path));
+  return decode(relativeTo(file, config.dbEmbeddedInit), (path) => Deno.readFileSync(path));
 }
 
-/** Paths in a configuration file are meant from its folder. */
-function beside(file: string | null, path: string): string {
+/** Resolves a path in the configuration file against the file's folder. */
+function relativeTo(file: string | null, path: string): string {
   return file === null || isAbsolute(path) ? path : resolve(dirname(file), path);
 }

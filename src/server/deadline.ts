@@ -1,49 +1,52 @@
 /**
- * Waiting, and waiting no longer.
+ * Limits how long a caller waits for work.
  *
  * @module
  */
 import { type Schedule, scheduleAwaited } from "../lib/timers.ts";
 
-/** Resolves after so many milliseconds. */
+/** Resolves after this many milliseconds. */
 export function wait(milliseconds: number): Promise<void> {
   return new Promise((resolve) => void scheduleAwaited(resolve, milliseconds));
 }
 
-/** Resolves when the work is done or the time is over; rejects when the work does before that. */
-export async function atMost(
+/** Resolves with the work or after the timeout, whichever comes first. Rejects if the work does. */
+export async function withTimeout(
   milliseconds: number,
   work: Promise<unknown>,
   schedule: Schedule = scheduleAwaited,
 ): Promise<void> {
-  const late = Promise.withResolvers<void>();
-  const cancel = schedule(late.resolve, milliseconds);
+  const timeout = Promise.withResolvers<void>();
+  const cancel = schedule(timeout.resolve, milliseconds);
   try {
-    await Promise.race([work, late.promise]);
+    await Promise.race([work, timeout.promise]);
   } finally {
     cancel();
   }
 }
 
-/** When waiting is in vain. */
-export interface Stillness {
+/** Conditions under which {@linkcode untilIdle} stops waiting. */
+export interface IdleCheck {
   readonly isBusy: () => boolean;
-  /** Milliseconds between looks. */
-  readonly period: number;
-  /** So many looks one after the other at which nothing is busy are enough. */
-  readonly looks: number;
+  /** Milliseconds between checks. */
+  readonly periodMs: number;
+  /** Number of consecutive idle checks that ends the wait. */
+  readonly maxIdleChecks: number;
   /** Default: the runtime's timers. */
   readonly schedule?: Schedule;
 }
 
-/** Resolves when the work is done, or when nothing has been busy with it for long; rejects with it. */
-export async function whileBusy(
+/**
+ * Resolves when the work is done, or after `maxIdleChecks` consecutive checks that find it idle.
+ * Rejects if the work does.
+ */
+export async function untilIdle(
   work: Promise<unknown>,
-  { isBusy, period, looks, schedule }: Stillness,
+  { isBusy, periodMs, maxIdleChecks, schedule }: IdleCheck,
 ): Promise<void> {
   let done = false;
   const ended = work.then(() => void (done = true));
-  for (let still = 0; !done && still < looks; still = isBusy() ? 0 : still + 1) {
-    await atMost(period, ended, schedule);
+  for (let idle = 0; !done && idle < maxIdleChecks; idle = isBusy() ? 0 : idle + 1) {
+    await withTimeout(periodMs, ended, schedule);
   }
 }

@@ -1,68 +1,69 @@
 /**
- * The last moments of a server: answers are held back until no request comes any more, so that the
- * listening socket and the idle connections can be closed while none carries a request unread.
+ * Drains a server before it closes. The drain holds responses until no more requests arrive. Then
+ * the server can close the listening socket and idle connections without losing an unread request.
  *
  * @module
  */
 
-/** How long a closing gate looks at what comes. */
-export interface GateTimes {
-  /** Milliseconds without a request after which no more are expected. */
-  readonly quiet: number;
-  /** Looks at most so many times. */
-  readonly looks: number;
+/** Times of a {@linkcode Drain}. */
+export interface DrainTimes {
+  /** Milliseconds without a request after which the drain expects no more. */
+  readonly idleMs: number;
+  /** Maximum number of checks of `idleMs` each. */
+  readonly maxChecks: number;
 }
 
-const usualTimes: GateTimes = { quiet: 25, looks: 6 };
+const defaultTimes: DrainTimes = { idleMs: 25, maxChecks: 6 };
 
 /**
- * What all answers of a server pass. Open from the start; closed once and then opened for good.
+ * Holds the responses of a server between {@linkcode Drain.hold} and {@linkcode Drain.release}.
+ * Both are called once, in this order.
  *
- * A client waits for its answer before it asks again on the same connection, and one that waits for
- * nothing has sent nothing. So when all answers are held for a moment, each connection is either
- * known to carry a request or idle, and idle ones can go.
+ * A client that waits for a response sends no further request on the same connection. While the
+ * drain holds all responses, each connection therefore either carries a request that the server has
+ * received, or is idle and can be closed.
  */
-export class Gate {
+export class Drain {
   readonly #wait: (milliseconds: number) => Promise<void>;
-  readonly #times: GateTimes;
-  #arrived = 0;
-  #closed: Promise<void> | null = null;
-  #open = () => {};
+  readonly #times: DrainTimes;
+  #requests = 0;
+  #held: Promise<void> | null = null;
+  #release = () => {};
 
-  constructor(wait: (milliseconds: number) => Promise<void>, times: GateTimes = usualTimes) {
+  constructor(wait: (milliseconds: number) => Promise<void>, times: DrainTimes = defaultTimes) {
     this.#wait = wait;
     this.#times = times;
   }
 
   /** Counts a request. */
-  arrived(): void {
-    this.#arrived++;
+  countRequest(): void {
+    this.#requests++;
   }
 
-  /** Whether answers need to {@linkcode pass}. */
-  get isClosing(): boolean {
-    return this.#closed !== null;
+  /** True once the drain has begun. Responses must then {@linkcode pass} it. */
+  get isDraining(): boolean {
+    return this.#held !== null;
   }
 
-  /** Holds answers back; resolves when no request has come for a while. */
-  async close(): Promise<void> {
-    this.#closed ??= new Promise((resolve) => this.#open = resolve);
-    for (let look = 0; look < this.#times.looks; look++) {
-      const before = this.#arrived;
-      await this.#wait(this.#times.quiet);
-      if (this.#arrived === before) return;
+  /** Holds responses. Resolves after `idleMs` without a request, or after `maxChecks` checks. */
+  async hold(): Promise<void> {
+    this.#held ??= new Promise((resolve) => this.#release = resolve);
+    for (let check = 0; check < this.#times.maxChecks; check++) {
+      const before = this.#requests;
+      await this.#wait(this.#times.idleMs);
+      if (this.#requests === before) return;
     }
   }
 
-  /** Lets the answers go. */
-  open(): void {
-    this.#open();
+  /** Releases the held responses. */
+  release(): void {
+    this.#release();
   }
 
-  /** Waits until the answer may go, which tells the client that it is the connection's last. */
+  /** Waits until the drain releases the response. Marks it as the last of its connection. */
   async pass(response: Response): Promise<Response> {
-    await this.#closed;
-    if (this.isClosing) response.headers.set("Connection", "close");
+    await this.#held;
+    if (this.isDraining) response.headers.set("Connection", "close");
     return response;
   }
 }

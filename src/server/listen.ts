@@ -1,5 +1,5 @@
 /**
- * Listens on a TCP address or a Unix socket and hands requests on.
+ * Listens on a TCP address or a Unix socket and passes requests to a handler.
  *
  * @module
  */
@@ -7,79 +7,87 @@ import { lookup } from "node:dns/promises";
 import { dirname, join } from "node:path";
 import { hasBody } from "../errors/http_text.ts";
 import type { Observation } from "../observe/observation.ts";
-import { addressesOf, addressText, type Binding } from "./listen_address.ts";
-import { Gate } from "./drain.ts";
-import { textOf } from "./output.ts";
+import { addressesOf, addressText, type ListenAddress } from "./listen_address.ts";
+import { Drain } from "./drain.ts";
+import { errorMessage } from "./output.ts";
 import { wait } from "./deadline.ts";
 
-/** Answers a request of a client. */
+/** Responds to a request of a client. */
 export type ServeRequest = (request: Request, info: ClientInfo) => Promise<Response>;
 
-/** What is known of a client. */
+/** The client that sent a request. */
 export interface ClientInfo {
-  /** Its address without port; null when it came by a Unix socket. */
+  /** Address without port; null for a Unix socket. */
   readonly client: string | null;
-  /** Deno says how long a body is when it has all of it. */
+  /** Deno sets `Content-Length` if the whole body is in memory. */
   readonly tellsLength: true;
 }
 
-/** What listening needs beside the place. */
+/** Options of {@linkcode listen} apart from the address. */
 export interface ListenOptions {
   readonly what: "api" | "admin";
-  /** The value of the `Server` header of answers that `serve` does not make. */
+  /** Value of the `Server` header of responses that `serve` does not make. */
   readonly server: string;
   readonly serve: ServeRequest;
   readonly observe: (event: Observation) => void;
 }
 
-/** A server that listens. */
+/** A listening server. */
 export interface Listening {
-  /** False when it was shut down, when it failed, or when the file of its Unix socket is gone. */
+  /** False after shutdown or a failure, or if another process removed the Unix socket's file. */
   isOpen(): boolean;
-  /** Accepts nothing any more, answers what has come, and resolves when that is done. */
+  /** Accepts no more connections and resolves when the server has responded to all requests. */
   shutdown(): Promise<void>;
 }
 
-/** Begins to listen. Rejects with an `Error` that names the address when that is not possible. */
-export async function listen(binding: Binding, options: ListenOptions): Promise<Listening> {
+/** Begins to listen. Rejects with an `Error` that names the address if it cannot be bound. */
+export async function listen(
+  listenAddress: ListenAddress,
+  options: ListenOptions,
+): Promise<Listening> {
   const { what, observe } = options;
-  const gate = new Gate(wait);
-  const serving = { handler: gatedHandler(gate, options), onError: errorResponder(options) };
-  const bound = binding.kind === "unix"
-    ? bindUnix(binding, serving)
-    : await bindTcp(binding, serving);
+  const drain = new Drain(wait);
+  const serveOptions = {
+    handler: drainingHandler(drain, options),
+    onError: errorResponder(options),
+  };
+  const bound = listenAddress.kind === "unix"
+    ? bindUnix(listenAddress, serveOptions)
+    : await bindTcp(listenAddress, serveOptions);
   observe({ kind: "listening", what, address: bound.address });
-  return keepListening(bound, { gate, observe });
+  return keepListening(bound, { drain, observe });
 }
 
-type Serving = Pick<Deno.ServeOptions, "onError"> & { readonly handler: Deno.ServeHandler };
+type DenoServeOptions = Pick<Deno.ServeOptions, "onError"> & {
+  readonly handler: Deno.ServeHandler;
+};
 
 type Server = Pick<Deno.HttpServer, "finished" | "shutdown">;
 
-/** A server, and how to start its like when it fails. */
-interface Bound {
+/** A server that has bound its address. */
+interface BoundServer {
   readonly address: string;
   readonly server: Server;
-  /** Begins to listen at the very same place. */
-  readonly again: () => Server;
-  /** Whether new connections find the socket. */
+  /** Listens on the same address again, after a failure. */
+  readonly restart: () => Server;
+  /** Whether new connections reach the socket. */
   readonly isReachable: () => boolean;
 }
 
 /**
- * Deno's server ends when it cannot accept a connection, as when there are no file descriptors left:
- * then it is started anew until that works.
+ * Restarts the server after a failure. Deno's server ends if it cannot accept a connection, for
+ * instance if the process has no file descriptor left.
  */
 function keepListening(
-  bound: Bound,
-  { gate, observe }: { readonly gate: Gate } & Pick<ListenOptions, "observe">,
+  bound: BoundServer,
+  { drain, observe }: { readonly drain: Drain } & Pick<ListenOptions, "observe">,
 ): Listening {
   let server: Server | null = bound.server;
   let stopping = false;
-  const restart = async () => {
+  const restartUntilOpen = async () => {
     while (!stopping && server === null) {
-      await wait(retryAfter);
-      if (!stopping) server = attempt(bound.again);
+      await wait(restartDelayMs);
+      if (!stopping) server = attempt(bound.restart);
     }
     if (server !== null) watch(server);
   };
@@ -87,7 +95,7 @@ function keepListening(
     watched.finished.catch((error) => {
       observe({ kind: "unexpected-error", error });
       server = null;
-      if (!stopping) restart();
+      if (!stopping) restartUntilOpen();
     });
   };
   watch(bound.server);
@@ -95,16 +103,16 @@ function keepListening(
     isOpen: () => !stopping && server !== null && bound.isReachable(),
     shutdown: async () => {
       stopping = true;
-      await gate.close();
+      await drain.hold();
       const closed = server?.shutdown();
-      gate.open();
+      drain.release();
       await closed;
     },
   };
 }
 
-/** Milliseconds between attempts to listen again. */
-const retryAfter = 100;
+/** Milliseconds before each attempt to listen again. */
+const restartDelayMs = 100;
 
 function attempt(start: () => Server): Server | null {
   try {
@@ -114,16 +122,16 @@ function attempt(start: () => Server): Server | null {
   }
 }
 
-function gatedHandler(gate: Gate, { serve }: ListenOptions): Deno.ServeHandler {
+function drainingHandler(drain: Drain, { serve }: ListenOptions): Deno.ServeHandler {
   return async function handle(request, info) {
-    gate.arrived();
-    const response = sendable(request, await serve(request, new Client(info)));
-    return gate.isClosing ? await gate.pass(response) : response;
+    drain.countRequest();
+    const response = sendable(request, await serve(request, new ConnectedClient(info)));
+    return drain.isDraining ? await drain.pass(response) : response;
   };
 }
 
-/** Looks for the address when it is asked for, which most requests do not. */
-class Client implements ClientInfo {
+/** Reads the client's address on first use, since most requests do not need it. */
+class ConnectedClient implements ClientInfo {
   readonly tellsLength = true as const;
   readonly #info: Deno.ServeHandlerInfo;
 
@@ -138,9 +146,9 @@ class Client implements ClientInfo {
 }
 
 /**
- * Makes of an answer one that Deno can send. Deno leaves out the length of a 205, for which clients
- * then wait; and it gives an answer to HEAD a length of 0 unless its body is a stream. It takes longer
- * to send an answer whose headers were looked at.
+ * Returns a response that Deno sends correctly. Deno omits the length of a 205, and clients wait for
+ * it. Deno also gives a response to HEAD the length 0 unless its body is a stream. Other responses
+ * are returned untouched, because Deno sends a response faster if its headers were not read.
  */
 function sendable(request: Request, response: Response): Response {
   const { status } = response;
@@ -159,69 +167,72 @@ function errorResponder({ observe, server }: ListenOptions) {
   };
 }
 
-const quietly = { onListen() {} };
+const silent = { onListen() {} };
 
-/** Listens at the first address that can be bound; a port that is taken is a failure at once. */
+/** Listens on the first address that can be bound. Fails at once if the port is in use. */
 async function bindTcp(
-  { host, port, reusePort }: Extract<Binding, { kind: "tcp" }>,
-  serving: Serving,
-): Promise<Bound> {
+  { host, port, reusePort }: Extract<ListenAddress, { kind: "tcp" }>,
+  serveOptions: DenoServeOptions,
+): Promise<BoundServer> {
   const at = (options: { readonly hostname: string; readonly port: number }) =>
-    Deno.serve({ ...quietly, ...serving, ...options, reusePort });
+    Deno.serve({ ...silent, ...serveOptions, ...options, reusePort });
   let failure: unknown = new Error("the name has no address");
-  for (const hostname of await addressesOf(host, resolve).catch(refuse(host, port))) {
+  for (const hostname of await addressesOf(host, resolve).catch(throwListenError(host, port))) {
     try {
       const server = at({ hostname, port });
       const { addr } = server;
-      const again = () => at({ hostname, port: addr.port });
-      return { address: addressText(addr), server, again, isReachable: () => true };
+      const restart = () => at({ hostname, port: addr.port });
+      return { address: addressText(addr), server, restart, isReachable: () => true };
     } catch (error) {
       failure = error;
       if (error instanceof Deno.errors.AddrInUse) break;
     }
   }
-  return refuse(host, port)(failure);
+  return throwListenError(host, port)(failure);
 }
 
 async function resolve(name: string): Promise<readonly string[]> {
   return (await lookup(name, { all: true })).map(({ address }) => address);
 }
 
-function refuse(host: string, port: number): (cause: unknown) => never {
+function throwListenError(host: string, port: number): (cause: unknown) => never {
   return (cause) => {
     const address = addressText({ hostname: host, port });
-    throw new Error(`cannot listen on ${address}: ${textOf(cause)}`, { cause });
+    throw new Error(`cannot listen on ${address}: ${errorMessage(cause)}`, { cause });
   };
 }
 
 /**
- * Listens at a name beside the path, gives the file its mode and moves it there, so that the path
- * never leads to a socket that is not ready. A server that ends removes the file that it listened
- * at, which is not there any more: the one at the path stays, or is that of a successor.
+ * Listens on a temporary name in the same folder, sets the file's mode and renames it to the path.
+ * Clients therefore never find a socket that is not ready. When the server ends, Deno removes the
+ * temporary name only. The file at the path remains; a new server may already have replaced it.
  */
-function bindUnix({ path, mode }: Extract<Binding, { kind: "unix" }>, serving: Serving): Bound {
+function bindUnix(
+  { path, mode }: Extract<ListenAddress, { kind: "unix" }>,
+  serveOptions: DenoServeOptions,
+): BoundServer {
   let own: number | null = null;
   const start = () => {
-    refuseOtherFile(path);
-    const beside = join(dirname(path), `.${Deno.pid}`);
-    const server = Deno.serve({ ...quietly, ...serving, path: beside });
-    Deno.chmodSync(beside, mode);
-    own = inodeOf(beside);
-    Deno.renameSync(beside, path);
+    checkSocketFile(path);
+    const temporary = join(dirname(path), `.${Deno.pid}`);
+    const server = Deno.serve({ ...silent, ...serveOptions, path: temporary });
+    Deno.chmodSync(temporary, mode);
+    own = inodeOf(temporary);
+    Deno.renameSync(temporary, path);
     return server;
   };
   try {
     const server = start();
-    return { address: path, server, again: start, isReachable: () => inodeOf(path) === own };
+    return { address: path, server, restart: start, isReachable: () => inodeOf(path) === own };
   } catch (cause) {
-    throw new Error(`cannot listen on ${path}: ${textOf(cause)}`, { cause });
+    throw new Error(`cannot listen on ${path}: ${errorMessage(cause)}`, { cause });
   }
 }
 
-/** A socket that is left over may go, any other file may not. */
-function refuseOtherFile(path: string): void {
+/** Throws unless the path is free or holds a socket, which a new server may replace. */
+function checkSocketFile(path: string): void {
   const found = statOf(path);
-  if (found !== null && !found.isSocket) throw new Error("the file exists and is no socket");
+  if (found !== null && !found.isSocket) throw new Error("file exists and is not a socket");
 }
 
 function inodeOf(path: string): number | null {

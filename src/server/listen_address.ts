@@ -1,37 +1,37 @@
 /**
- * What the API and the admin server bind to, as the configuration says it.
+ * The addresses of the API and the admin server, from the configuration.
  *
  * @module
  */
 import type { Config } from "../config/options.ts";
 
-/** A place to listen at. */
-export type Binding =
+/** An address to listen on. */
+export type ListenAddress =
   | {
     readonly kind: "tcp";
-    /** A name, an address or one of the special values. */
+    /** A name, an address, or a special value such as `*4`. */
     readonly host: string;
-    /** 0 for any that is free. */
+    /** 0 selects a free port. */
     readonly port: number;
     readonly reusePort: boolean;
   }
   | { readonly kind: "unix"; readonly path: string; readonly mode: number };
 
-/** Where the API is served. */
-export function apiBinding(
+/** Returns the address of the API. */
+export function apiListenAddress(
   config: Pick<
     Config,
     "serverHost" | "serverPort" | "serverReuseport" | "serverUnixSocket" | "serverUnixSocketMode"
   >,
-): Binding {
+): ListenAddress {
   const { serverUnixSocket: path, serverUnixSocketMode: mode } = config;
   if (path !== null) return { kind: "unix", path, mode };
   const { serverHost: host, serverPort: port, serverReuseport: reusePort } = config;
   return { kind: "tcp", host, port, reusePort };
 }
 
-/** Where the admin server listens; null when there is to be none. */
-export function adminBinding(
+/** Returns the address of the admin server; null if the configuration sets none. */
+export function adminListenAddress(
   config: Pick<
     Config,
     | "adminServerHost"
@@ -39,7 +39,7 @@ export function adminBinding(
     | "adminServerUnixSocket"
     | "adminServerUnixSocketMode"
   >,
-): Binding | null {
+): ListenAddress | null {
   const { adminServerUnixSocket: path, adminServerUnixSocketMode: mode } = config;
   if (path !== null) return { kind: "unix", path, mode };
   const { adminServerHost: host, adminServerPort: port } = config;
@@ -48,7 +48,7 @@ export function adminBinding(
 
 const [anyIpv4, anyIpv6] = ["0.0.0.0", "::"];
 
-/** The addresses of the special values, the preferred one first. */
+/** The addresses of the special values, in order of preference. */
 const specialHosts: ReadonlyMap<string, readonly string[]> = new Map([
   ["*", [anyIpv4, anyIpv6]],
   ["*4", [anyIpv4, anyIpv6]],
@@ -57,7 +57,7 @@ const specialHosts: ReadonlyMap<string, readonly string[]> = new Map([
   ["!6", [anyIpv6]],
 ]);
 
-/** The addresses that a host stands for; what is no special value is asked of `resolve`. */
+/** Returns the addresses of a host. `resolve` looks up names other than the special values. */
 export async function addressesOf(
   host: string,
   resolve: (name: string) => Promise<readonly string[]>,
@@ -65,7 +65,7 @@ export async function addressesOf(
   return specialHosts.get(host) ?? await resolve(host.replace(/^\[(.*)\]$/, "$1"));
 }
 
-/** `127.0.0.1:3000` or `[::1]:3000` */
+/** Formats an address with its port: `127.0.0.1:3000` or `[::1]:3000`. */
 export function addressText({ hostname, port }: {
   readonly hostname: string;
   readonly port: number;

@@ -1,24 +1,27 @@
 /**
- * The process's logs: requests go to stdout, everything else to stderr.
+ * The process's logs: the access log on stdout, the diagnostic log on stderr.
  *
  * @module
  */
 import { LineSink } from "../observe/line_sink.ts";
 import type { LogLevel, Observation } from "../observe/observation.ts";
 import { createReporter } from "../observe/reporter.ts";
-import { atMost } from "./deadline.ts";
+import { withTimeout } from "./deadline.ts";
 
 /** The open logs. */
 export interface Log {
   readonly observe: (event: Observation) => void;
-  /** Tells where the level stands that may change. */
-  readonly follow: (level: () => LogLevel) => void;
+  /** Sets the function that returns the current log level. */
+  readonly setLevel: (level: () => LogLevel) => void;
   /**
-   * Resolves when everything is written, or when the reader has not taken it for a second. Whoever
-   * ends the process waits for it.
+   * Resolves when all lines are written, or after one second. The process calls it before it
+   * exits.
    */
   readonly flush: () => Promise<void>;
 }
+
+/** Timeout in ms for a reader of the logs that has stopped reading. */
+const flushTimeoutMs = 1000;
 
 /** Opens the logs. */
 export function openLog(initial: LogLevel): Log {
@@ -26,7 +29,7 @@ export function openLog(initial: LogLevel): Log {
   const diagnostics = new LineSink({ write: writerTo(Deno.stderr) });
   const write = writerTo(Deno.stdout);
   const access = new LineSink({
-    // What is told of a request stands before its line, also where both logs go the same way.
+    // Diagnostics of a request precede its line, even if both logs go to the same file.
     write: (bytes) => diagnostics.flush().then(() => write(bytes)),
   });
   return {
@@ -37,8 +40,8 @@ export function openLog(initial: LogLevel): Log {
       access,
       diagnostics,
     }),
-    follow: (current) => void (level = current),
-    flush: () => atMost(1000, Promise.all([access.flush(), diagnostics.flush()])),
+    setLevel: (current) => void (level = current),
+    flush: () => withTimeout(flushTimeoutMs, Promise.all([access.flush(), diagnostics.flush()])),
   };
 }
 

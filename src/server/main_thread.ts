@@ -23,11 +23,11 @@ export interface WorkerStart {
   readonly exitCode: Int32Array;
 }
 
-/** Stands for the exit code of a program that has not ended. */
+/** Placeholder for the exit code of a program that has not ended. */
 export const running = -1;
 
 /**
- * Signals that ask for a reload. Their default action ends the process. The main thread ignores
+ * Signals that request a reload. Their default action ends the process. The main thread ignores
  * them until the program listens.
  */
 const reloadSignals = ["SIGUSR1", "SIGUSR2", "SIGHUP"] as const;
@@ -58,8 +58,8 @@ export function runInWorker(program: URL): never {
   Deno.exit(Atomics.load(exitCode, 0));
 }
 
-/** Closes the debugger, which would be served even while the main thread waits. */
+/** Closes the debugger, which would accept connections even while the main thread waits. */
 function closeDebugger(): void {
-  // An import would load the module, which takes 15 ms, in every process.
+  // An import would load the module in every process, which takes 15 ms.
   process.getBuiltinModule("node:inspector").close();
 }

@@ -1,5 +1,5 @@
 /**
- * The program's own output.
+ * Output of the program apart from its logs.
  *
  * @module
  */
@@ -12,19 +12,19 @@ export function print(text: string): void {
   writeAll(Deno.stdout, encoder.encode(text));
 }
 
-/** Writes a line that says why the program ends; returns its exit code, 1. */
+/** Writes the reason of a failure to stderr and returns the exit code, 1. */
 export function fail(message: string): number {
-  complain(`${svcDialect.productToken}: ${message}`);
+  printError(`${svcDialect.productToken}: ${message}`);
   return 1;
 }
 
 /** Writes a line to stderr. */
-export function complain(line: string): void {
+export function printError(line: string): void {
   writeAll(Deno.stderr, encoder.encode(`${line}\n`));
 }
 
-/** What to say of something that was thrown. */
-export function textOf(thrown: unknown): string {
+/** Returns the message of a thrown value. */
+export function errorMessage(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
 }
 

@@ -1,5 +1,5 @@
 /**
- * The program: from arguments to an exit code. No decisions.
+ * The program: runs the command that the arguments name and returns an exit code.
  *
  * @module
  */
@@ -16,18 +16,18 @@ import type { Config } from "../config/options.ts";
 import { dumpConfig, exampleFile } from "../config/print.ts";
 import { dumpSchemaCache } from "../schema_cache/dump.ts";
 import { Service } from "../service/service.ts";
-import { configReader, openFor } from "./config_files.ts";
+import { configReader, openConfiguredDatabase } from "./config_files.ts";
 import { openLog } from "./log.ts";
-import { complain, fail, print, textOf } from "./output.ts";
+import { errorMessage, fail, print, printError } from "./output.ts";
 import { serve } from "./serve.ts";
 import { ReloadSignals } from "./signals.ts";
 
-/** Does what the arguments ask for; resolves with the exit code. */
+/** Runs the command of the arguments. Resolves with the exit code. */
 export async function main(argv: readonly string[]): Promise<number> {
   try {
     return await run(parseArguments(argv)) ?? 0;
   } catch (error) {
-    return fail(textOf(error));
+    return fail(errorMessage(error));
   }
 }
 
@@ -42,16 +42,16 @@ async function run(command: Command): Promise<number | void> {
     case "error":
       return fail(`${command.message}\n${usage().trimEnd()}`);
     case "dump-config":
-      return await once(
+      return await withService(
         command.file,
         async (service) => print(dumpConfig(await service.readConfig())),
       );
     case "dump-schema":
-      return await once(command.file, dumpSchema);
+      return await withService(command.file, dumpSchema);
     case "types":
-      return await once(command.file, printTypes);
+      return await withService(command.file, printTypes);
     case "ready":
-      return await askReady(configReader(command.file).config);
+      return await checkReady(configReader(command.file).config);
     case "run":
       return await serveFile(command.file);
     default:
@@ -59,21 +59,21 @@ async function run(command: Command): Promise<number | void> {
   }
 }
 
-/** Does one thing with a service that serves nothing. */
-async function once(
+/** Runs one task with a service that serves no requests. */
+async function withService(
   file: string | null,
-  work: (service: Service) => Promise<void>,
+  run: (service: Service) => Promise<void>,
 ): Promise<void> {
-  const { config, first } = configReader(file);
+  const { config, initialSource } = configReader(file);
   const log = openLog(config.logLevel);
   try {
-    const database = await openFor(config, file);
+    const database = await openConfiguredDatabase(config, file);
     const { observe } = log;
-    const source = () => first;
-    // What ends a service makes the work reject.
+    const source = () => initialSource;
+    // A fatal failure also rejects the task, which ends the process.
     const onFatal = () => {};
     const service = await Service.create({ source, database, now: Date.now, observe, onFatal });
-    await work(service);
+    await run(service);
     await service.close();
   } finally {
     await log.flush();
@@ -94,7 +94,7 @@ async function printTypes(service: Service): Promise<void> {
   print(databaseTypes(data, await readTypeCatalogue(service.database, config), config));
 }
 
-async function askReady(config: Config): Promise<number> {
+async function checkReady(config: Config): Promise<number> {
   const check = readyCheck(config);
   if (check.kind === "problem") return verdict({ ready: false, message: check.message });
   for (const url of check.urls) {
@@ -104,7 +104,7 @@ async function askReady(config: Config): Promise<number> {
   return verdict(readyVerdict(check.urls[0]!, null));
 }
 
-/** Resolves with the status of the response, or with null when there is none. */
+/** Resolves with the status of the response, or with null if the request fails. */
 async function statusOf(url: string): Promise<number | null> {
   try {
     const response = await fetch(url, { redirect: "manual" });
@@ -117,12 +117,12 @@ async function statusOf(url: string): Promise<number | null> {
 
 function verdict({ ready, message }: ReturnType<typeof readyVerdict>): number {
   if (ready) print(`${message}\n`);
-  else complain(message);
+  else printError(message);
   return ready ? 0 : 1;
 }
 
 async function serveFile(file: string | null): Promise<number> {
-  // A signal that arrives after the configuration was read must not be lost.
+  // Listeners are added first, so that no signal after the read of the configuration is lost.
   const reloads = new ReloadSignals();
   const reader = configReader(file);
   const log = openLog(reader.config.logLevel);

@@ -1,5 +1,5 @@
 /**
- * Serves from the first signal to the last: start, admin server, first load, API, end.
+ * Runs the service: start, admin server, first schema load, API, shutdown.
  *
  * @module
  */
@@ -12,37 +12,37 @@ import type { Observation } from "../observe/observation.ts";
 import { assetReader } from "../admin/page_assets.ts";
 import { Service } from "../service/service.ts";
 import { version } from "../version.ts";
-import { adminBinding, apiBinding } from "./listen_address.ts";
-import { type ConfigReader, embeddedFolder, openFor } from "./config_files.ts";
+import { adminListenAddress, apiListenAddress } from "./listen_address.ts";
+import { type ConfigReader, embeddedFolder, openConfiguredDatabase } from "./config_files.ts";
 import { listen, type Listening } from "./listen.ts";
 import type { Log } from "./log.ts";
-import { atMost, whileBusy } from "./deadline.ts";
+import { untilIdle, withTimeout } from "./deadline.ts";
 import { type ReloadSignals, stopSignal } from "./signals.ts";
 import { stageTracer } from "./tracing.ts";
 
-/** What a program needs for serving. */
-export interface Serving {
+/** Dependencies of {@linkcode serve}. */
+export interface ServeDependencies {
   readonly reader: ConfigReader;
   readonly log: Log;
   readonly reloads: ReloadSignals;
 }
 
 /**
- * Serves until a signal asks for the end. Resolves with the exit code: 0, or 1 after a fatal failure,
- * which is in the log then. Rejects with an `Error` of one line when the service cannot start.
+ * Serves until SIGTERM or SIGINT. Resolves with the exit code: 0, or 1 after a fatal failure, which
+ * the log names. Rejects with an `Error` of one line if the service cannot start.
  */
-export async function serve(serving: Serving): Promise<number> {
+export async function serve(dependencies: ServeDependencies): Promise<number> {
   const fatal = Promise.withResolvers<number>();
-  const served = serveUntilStopped(serving, () => fatal.resolve(1)).then(() => 0);
+  const served = serveUntilStopped(dependencies, () => fatal.resolve(1)).then(() => 0);
   return await Promise.race([fatal.promise, served]);
 }
 
 async function serveUntilStopped(
-  { reader, log, reloads }: Serving,
+  { reader, log, reloads }: ServeDependencies,
   onFatal: () => void,
 ): Promise<void> {
   const { config } = reader;
-  const loaded = observing(log.observe, "schema-cache-loaded");
+  const loaded = watchFor(log.observe, "schema-cache-loaded");
   const { observe } = loaded;
   observe({ kind: "starting", name: config.dialect.displayName, version });
   const began = Date.now();
@@ -55,57 +55,59 @@ async function serveUntilStopped(
   reloads.connect(service);
   service.listen();
   const firstLoad = service.reloadSchema();
-  const goesOn = await Promise.race([
+  const startsApi = await Promise.race([
     (config.serverReuseport ? loaded.seen : firstLoad).then(() => !service.isEnding),
     stopped.then(() => false),
   ]);
-  if (embedded && goesOn) observe({ kind: "embedded-ready", ms: Date.now() - began });
-  if (goesOn) api = await serveApi(service, config);
+  if (embedded && startsApi) observe({ kind: "embedded-ready", ms: Date.now() - began });
+  if (startsApi) api = await serveApi(service, config);
   await stopped;
   reloads.close();
-  await whileBusy(Promise.all([api?.shutdown(), admin?.shutdown()]), {
-    isBusy: () => isAtWork(service.database.counts()),
-    period: 1000,
-    looks: patience,
+  await untilIdle(Promise.all([api?.shutdown(), admin?.shutdown()]), {
+    isBusy: () => hasWork(service.database.counts()),
+    periodMs: 1000,
+    maxIdleChecks: drainIdleSeconds,
   });
-  // Data in this process must be on disk; a server manages without a farewell.
-  await (embedded ? service.close() : atMost(farewell, service.close()));
+  // An embedded database must write its data to disk. A server notices the closed connections.
+  await (embedded ? service.close() : withTimeout(closeTimeoutMs, service.close()));
 }
 
 /**
- * Seconds without work for the database after which the end comes, whoever has sent half a request:
- * the other half may never come.
+ * Seconds without database work after which shutdown ignores open requests. The rest of an
+ * incomplete request may never arrive.
  */
-const patience = 20;
+const drainIdleSeconds = 20;
 
-function isAtWork({ inUse, waiting }: PoolCounts): boolean {
+function hasWork({ inUse, waiting }: PoolCounts): boolean {
   return inUse > 0 || waiting > 0;
 }
 
-/** Milliseconds for closing connections, of which one may still be waiting for its server. */
-const farewell = 500;
+/** Timeout in ms for closing the connections, since a server may not respond. */
+const closeTimeoutMs = 500;
 
 async function startService(
-  { file, config, first, read }: ConfigReader,
-  { observe, follow, onFatal }: Pick<Log, "observe" | "follow"> & { readonly onFatal: () => void },
+  { file, config, initialSource, read }: ConfigReader,
+  { observe, setLevel, onFatal }: Pick<Log, "observe" | "setLevel"> & {
+    readonly onFatal: () => void;
+  },
 ): Promise<Service> {
   const service = await Service.create({
     source: read,
-    first,
-    database: await openFor(config, file),
+    initialSource,
+    database: await openConfiguredDatabase(config, file),
     now: Date.now,
     observe,
     onFatal,
     traceStage: await stageTracer(),
-    unloaded: "that",
+    missingCacheDetail: "none",
   });
-  follow(() => service.snapshot.config.logLevel);
+  setLevel(() => service.snapshot.config.logLevel);
   return service;
 }
 
 function serveApi(service: Service, config: Config): Promise<Listening> {
   const handle = serviceHandler(service);
-  return listen(apiBinding(config), {
+  return listen(apiListenAddress(config), {
     what: "api",
     server: `${service.dialect.productToken}/${version}`,
     observe: service.observe,
@@ -118,9 +120,9 @@ async function serveAdmin(
   config: Config,
   isLive: () => boolean,
 ): Promise<Listening | null> {
-  const binding = adminBinding(config);
-  if (binding === null) return null;
-  return await listen(binding, {
+  const listenAddress = adminListenAddress(config);
+  if (listenAddress === null) return null;
+  return await listen(listenAddress, {
     what: "admin",
     server: `${service.dialect.productToken}/${version}`,
     observe: service.observe,
@@ -128,8 +130,8 @@ async function serveAdmin(
   });
 }
 
-/** Lets events through, and tells when the first of a kind was seen. */
-function observing(observe: (event: Observation) => void, kind: Observation["kind"]) {
+/** Wraps an observer; `seen` resolves with the first event of a kind. */
+function watchFor(observe: (event: Observation) => void, kind: Observation["kind"]) {
   const { promise: seen, resolve } = Promise.withResolvers<void>();
   return {
     seen,

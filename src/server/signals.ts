@@ -1,26 +1,26 @@
 /**
- * What signals ask of the process.
+ * Handles the signals that the process receives.
  *
  * @module
  */
 import type { Observation } from "../observe/observation.ts";
 import type { Service } from "../service/service.ts";
 
-/** Resolves with the first signal that asks the process to end; further ones change nothing. */
+/** Resolves with the first SIGTERM or SIGINT. Ignores further ones. */
 export function stopSignal(observe: (event: Observation) => void): Promise<void> {
-  let asked = false;
+  let isTerminating = false;
   return new Promise((resolve) => {
     for (const signal of ["SIGTERM", "SIGINT"] as const) {
       Deno.addSignalListener(signal, () => {
-        if (!asked) observe({ kind: "terminating", signal });
-        asked = true;
+        if (!isTerminating) observe({ kind: "terminating", signal });
+        isTerminating = true;
         resolve();
       });
     }
   });
 }
 
-/** What a signal reloads: the method of the service that does it. */
+/** The method of the service that a signal calls. */
 type Reload = "reloadSchema" | "reloadConfig";
 
 const reloadOf = {
@@ -29,7 +29,7 @@ const reloadOf = {
   SIGUSR2: "reloadConfig",
 } as const satisfies Partial<Record<Deno.Signal, Reload>>;
 
-/** Listens for the signals that ask for a reload, from its construction on. */
+/** Listens for the signals that request a reload, from its construction on. */
 export class ReloadSignals {
   readonly #service = Promise.withResolvers<Pick<Service, Reload>>();
   readonly #listeners = Object.entries(reloadOf).map(([signal, reload]) => ({
@@ -41,7 +41,7 @@ export class ReloadSignals {
     for (const { signal, listener } of this.#listeners) Deno.addSignalListener(signal, listener);
   }
 
-  /** Names the service to reload. The reloads of signals that came earlier begin now. */
+  /** Sets the service to reload. Reloads for signals that arrived earlier begin now. */
   connect(service: Pick<Service, Reload>): void {
     this.#service.resolve(service);
   }

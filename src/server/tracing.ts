@@ -1,5 +1,5 @@
 /**
- * Traces for OpenTelemetry, through what Deno has built in.
+ * OpenTelemetry traces, through Deno's built-in exporter.
  *
  * @module
  */
@@ -7,8 +7,8 @@ import type { TraceStage } from "../observe/stopwatch.ts";
 import { version } from "../version.ts";
 
 /**
- * Makes what turns stages into spans within the span that Deno opens for each request; null unless
- * `OTEL_DENO` switches that on, and then nothing of it is even loaded.
+ * Returns a function that records stages as spans within the span that Deno opens for each request.
+ * Returns null unless `OTEL_DENO` is `true` or `1`; the OpenTelemetry package is not loaded then.
  */
 export async function stageTracer(): Promise<TraceStage | null> {
   if (!isOn(Deno.env.get("OTEL_DENO"))) return null;

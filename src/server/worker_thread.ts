@@ -1,5 +1,6 @@
 /**
- * The worker that `main_thread.ts` starts: runs the program and tells the main thread its exit code.
+ * The worker that `main_thread.ts` starts. It runs the program and stores its exit code for the main
+ * thread.
  *
  * @module
  */

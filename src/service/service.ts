@@ -34,8 +34,8 @@ import { schedule } from "../lib/timers.ts";
 export interface ServiceOptions {
   /** Reads the configuration's sources anew. What it raises is told to people as it is. */
   readonly source: () => ConfigSource;
-  /** The sources as they were read already; read anew unless given. */
-  readonly first?: ConfigSource;
+  /** Sources that the caller has read already. Default: `source` is called. */
+  readonly initialSource?: ConfigSource;
   readonly database: Database;
   /** Epoch milliseconds. */
   readonly now: () => number;
@@ -56,8 +56,8 @@ export interface ServiceOptions {
   readonly onFatal?: () => void;
   /** Is told how long the stages of requests take; nobody unless told. */
   readonly traceStage?: TraceStage | null;
-  /** What requests are told while there is no schema cache: why (unless told), or just that. */
-  readonly unloaded?: "why" | "that";
+  /** Whether error responses give the reason while no schema cache is loaded. Default: `reason`. */
+  readonly missingCacheDetail?: "reason" | "none";
 }
 
 /** A running service. */
@@ -82,7 +82,7 @@ export class Service {
   readonly #listener: Listener | null;
   readonly #failures: Failures;
   readonly #questions: Questions;
-  readonly #unloaded: "why" | "that";
+  readonly #missingCacheDetail: "reason" | "none";
   #isListening = false;
   /**
    * The sources that the service was created with, which the first load uses; null when it has, when
@@ -102,7 +102,7 @@ export class Service {
     this.observe = options.observe;
     this.traceStage = options.traceStage ?? null;
     this.#snapshot = snapshot;
-    this.#unloaded = options.unloaded ?? "why";
+    this.#missingCacheDetail = options.missingCacheDetail ?? "reason";
     this.#failures = new Failures({
       dialect: this.dialect,
       observe: this.observe,
@@ -129,7 +129,7 @@ export class Service {
 
   /** Prepares a service; nothing is loaded yet. Rejects when the configuration cannot be used. */
   static async create(options: ServiceOptions): Promise<Service> {
-    const source = options.first ?? options.source();
+    const source = options.initialSource ?? options.source();
     const config = source.configure(noValues);
     const auth = await preparedAuth(config, null, { source, values: noValues });
     const roles: RoleDefaultsByRole = new Map();
@@ -352,8 +352,8 @@ export class Service {
   }
 
   #schemaFailed(thrown: unknown, config: Config): void {
-    const isTold = thrown instanceof ServiceError && this.#unloaded === "why";
-    this.#snapshot = { ...this.#snapshot, cacheError: isTold ? thrown : null };
+    const isSent = thrown instanceof ServiceError && this.#missingCacheDetail === "reason";
+    this.#snapshot = { ...this.#snapshot, cacheError: isSent ? thrown : null };
     if (this.isEnding || this.#failures.isRefusal(thrown) || this.#failures.isOwnMistake(thrown)) {
       return;
     }

@@ -1,6 +1,6 @@
 import { deepStrictEqual, match, ok, strictEqual } from "node:assert/strict";
 import { configSource, noValues } from "../../src/config/source.ts";
-import { adminBinding, apiBinding } from "../../src/server/listen_address.ts";
+import { adminListenAddress, apiListenAddress } from "../../src/server/listen_address.ts";
 
 const deploy = new URL("../../examples/deploy/", import.meta.url);
 
@@ -21,13 +21,13 @@ Deno.test("the compose file configures a service that can be asked whether it is
     },
   });
   const config = source.configure(noValues);
-  deepStrictEqual(apiBinding(config), {
+  deepStrictEqual(apiListenAddress(config), {
     kind: "tcp",
     host: "0.0.0.0",
     port: 3000,
     reusePort: false,
   });
-  deepStrictEqual(adminBinding(config), {
+  deepStrictEqual(adminListenAddress(config), {
     kind: "tcp",
     host: "127.0.0.1",
     port: 3001,

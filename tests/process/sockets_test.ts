@@ -230,7 +230,7 @@ const impossible: readonly (readonly [
   [
     "a socket in the place of another file",
     ({ folder }) => ({ "server-unix-socket": `${folder}/file` }),
-    /^svc: cannot listen on .*\/file: the file exists and is no socket$/,
+    /^svc: cannot listen on .*\/file: file exists and is not a socket$/,
   ],
 ];
 

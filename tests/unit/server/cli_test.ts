@@ -52,16 +52,16 @@ const commands: readonly (readonly [argv: readonly string[], command: Command])[
 ];
 
 for (const [argv, command] of commands) {
-  Deno.test(`parseArguments understands ${JSON.stringify(argv)}`, () => {
+  Deno.test(`parseArguments() parses ${JSON.stringify(argv)}`, () => {
     deepStrictEqual(parseArguments(argv), command);
   });
 }
 
-Deno.test("versionText is the version's line", () => {
+Deno.test("versionText() returns name and version in one line", () => {
   strictEqual(versionText(), `SVC ${version}\n`);
 });
 
-Deno.test("usage shows every option", () => {
+Deno.test("usage() shows every option", () => {
   strictEqual(
     usage(),
     "Usage: svc [-h|--help] [-v|--version] [-e|--example] [--dump-config] [--dump-schema] " +
@@ -69,7 +69,7 @@ Deno.test("usage shows every option", () => {
   );
 });
 
-Deno.test("helpText shows usage, version and every option", () => {
+Deno.test("helpText() shows usage, version and every option", () => {
   const text = helpText();
   strictEqual(text.startsWith(usage()), true);
   match(text, /^ {2}SVC \S+ \/ create a REST API to an existing Postgres database$/m);
@@ -120,7 +120,7 @@ for (const { host, port = 3001, svc, pgrst = svc } of checks) {
   }
 }
 
-Deno.test("readyVerdict is that of the answer", () => {
+Deno.test("readyVerdict() depends on the status of the response", () => {
   const url = "http://127.0.0.1:3001/ready";
   deepStrictEqual(readyVerdict(url, 200), { ready: true, message: `OK: ${url}` });
   deepStrictEqual(readyVerdict(url, 299), { ready: true, message: `OK: ${url}` });

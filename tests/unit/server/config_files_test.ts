@@ -19,41 +19,41 @@ function write(path: string, text: string): void {
 
 const read = (bytes: Uint8Array | null) => new TextDecoder().decode(bytes!);
 
-Deno.test("configReader reads regular files anew, but that of db-uri", () =>
+Deno.test("configReader() reads regular files again, except that of db-uri", () =>
   withFolder((folder) => {
     const file = `${folder}/svc.conf`;
     write(file, 'db-uri = "@uri"\ndb-schemas = "api"\njwt-secret = "@secret"\n');
     write(`${folder}/uri`, "postgres://h/db\n");
     write(`${folder}/secret`, secret);
-    const { config, first, read: readAgain } = configReader(file);
+    const { config, initialSource, read: readAgain } = configReader(file);
     strictEqual(config.dbUri, "postgres://h/db");
     Deno.removeSync(`${folder}/uri`);
     write(`${folder}/secret`, secret.toUpperCase());
-    strictEqual(read(first.configure(noValues).jwtSecret), secret);
+    strictEqual(read(initialSource.configure(noValues).jwtSecret), secret);
     const later = readAgain().configure(noValues);
     strictEqual(later.dbUri, "postgres://h/db");
     strictEqual(read(later.jwtSecret), secret.toUpperCase());
     throws(() => configReader(file), /db-uri: cannot read the file "uri": No such file/);
   }));
 
-Deno.test("configReader reads a pipe once", () =>
+Deno.test("configReader() reads a pipe once", () =>
   withFolder(async (folder) => {
     const [file, pipe] = [`${folder}/svc.conf`, `${folder}/pipe`];
     const made = await new Deno.Command("mkfifo", { args: [pipe] }).output();
     strictEqual(made.success, true);
     write(file, 'db-uri = "postgres://h"\ndb-schemas = "api"\njwt-secret = "@pipe"\n');
-    // A process of its own: opening a pipe waits for the other side.
+    // A separate process writes, since opening a pipe waits for the reader.
     const writer = new Deno.Command("sh", {
       args: ["-c", `printf %s ${secret} > ${pipe}`],
     }).spawn();
     const reader = configReader(file);
     await writer.status;
-    for (const source of [reader.first, reader.read(), reader.read()]) {
+    for (const source of [reader.initialSource, reader.read(), reader.read()]) {
       strictEqual(read(source.configure(noValues).jwtSecret), secret);
     }
   }));
 
-Deno.test("configReader takes paths of values from the folder that the dialect says", () =>
+Deno.test("configReader() resolves paths in values against the folder of the dialect", () =>
   withFolder((folder) => {
     const names = ["svc", "pgrst"].map((dialect) => {
       const file = `${folder}/${dialect}.conf`;

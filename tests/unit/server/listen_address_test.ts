@@ -2,21 +2,21 @@ import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import {
   addressesOf,
   addressText,
-  adminBinding,
-  apiBinding,
+  adminListenAddress,
+  apiListenAddress,
 } from "../../../src/server/listen_address.ts";
 
 const tcp = { serverHost: "*4", serverPort: 3000, serverReuseport: true };
 const unix = { serverUnixSocket: "/run/api.sock", serverUnixSocketMode: 0o600 };
 
-Deno.test("apiBinding takes host and port, or the Unix socket in place of both", () => {
-  deepStrictEqual(apiBinding({ ...tcp, ...unix, serverUnixSocket: null }), {
+Deno.test("apiListenAddress() returns host and port, or the Unix socket if one is set", () => {
+  deepStrictEqual(apiListenAddress({ ...tcp, ...unix, serverUnixSocket: null }), {
     kind: "tcp",
     host: "*4",
     port: 3000,
     reusePort: true,
   });
-  deepStrictEqual(apiBinding({ ...tcp, ...unix }), {
+  deepStrictEqual(apiListenAddress({ ...tcp, ...unix }), {
     kind: "unix",
     path: "/run/api.sock",
     mode: 0o600,
@@ -25,16 +25,16 @@ Deno.test("apiBinding takes host and port, or the Unix socket in place of both",
 
 const admin = { adminServerHost: "::1", adminServerUnixSocketMode: 0o660 };
 
-Deno.test("adminBinding shares no port, and is nothing unless it is asked for", () => {
+Deno.test("adminListenAddress() returns an unshared port, or null by default", () => {
   const off = { ...admin, adminServerPort: null, adminServerUnixSocket: null };
-  strictEqual(adminBinding(off), null);
-  deepStrictEqual(adminBinding({ ...off, adminServerPort: 0 }), {
+  strictEqual(adminListenAddress(off), null);
+  deepStrictEqual(adminListenAddress({ ...off, adminServerPort: 0 }), {
     kind: "tcp",
     host: "::1",
     port: 0,
     reusePort: false,
   });
-  deepStrictEqual(adminBinding({ ...off, adminServerPort: 1, adminServerUnixSocket: "/a" }), {
+  deepStrictEqual(adminListenAddress({ ...off, adminServerPort: 1, adminServerUnixSocket: "/a" }), {
     kind: "unix",
     path: "/a",
     mode: 0o660,
@@ -53,13 +53,13 @@ const hosts: readonly (readonly [host: string, addresses: readonly string[]])[] 
 ];
 
 for (const [host, addresses] of hosts) {
-  Deno.test(`addressesOf makes ${addresses.join(", ")} of ${host}`, async () => {
+  Deno.test(`addressesOf() returns ${addresses.join(", ")} for ${host}`, async () => {
     const resolve = (name: string) => Promise.resolve([`of ${name}`]);
     deepStrictEqual(await addressesOf(host, resolve), addresses);
   });
 }
 
-Deno.test("addressText puts IPv6 addresses into brackets", () => {
+Deno.test("addressText() puts IPv6 addresses into brackets", () => {
   strictEqual(addressText({ hostname: "127.0.0.1", port: 1 }), "127.0.0.1:1");
   strictEqual(addressText({ hostname: "::1", port: 1 }), "[::1]:1");
 });
