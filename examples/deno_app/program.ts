@@ -19,6 +19,7 @@ export async function main(): Promise<number> {
 }
 
 const options: Deno.ServeTcpOptions = {
+  hostname: "127.0.0.1",
   port: Number(Deno.env.get("PORT") ?? 3000),
   onListen: ({ port }) => console.log(`Listening on http://localhost:${port}/`),
 };

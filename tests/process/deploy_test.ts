@@ -1,6 +1,8 @@
 import { deepStrictEqual, match, ok, strictEqual } from "node:assert/strict";
 import { configSource, noValues } from "../../src/config/source.ts";
 import { adminListenAddress, apiListenAddress } from "../../src/server/listen_address.ts";
+import { debuggerPort } from "../support/debugger_attack.ts";
+import { testSecret } from "../support/token.ts";
 
 const deploy = new URL("../../examples/deploy/", import.meta.url);
 
@@ -12,7 +14,10 @@ Deno.test("the compose file configures a service that can be asked whether it is
   const text = read("compose.yaml");
   ok(!text.includes("\t"));
   const given = text.matchAll(/^ {6}(SVC_\w+): "?([^"\n]*)"?$/gm);
-  const environment = Object.fromEntries(Array.from(given, ([, name, value]) => [name!, value!]));
+  const environment = Object.fromEntries(Array.from(given, ([, name, value]) => [
+    name!,
+    value!.replace(/^\$\{SVC_JWT_SECRET:\?[^}]+\}$/, testSecret),
+  ]));
   const source = configSource({
     file: null,
     environment,
@@ -33,6 +38,7 @@ Deno.test("the compose file configures a service that can be asked whether it is
     port: 3001,
     reusePort: false,
   });
+  deepStrictEqual(config.jwtSecret, new TextEncoder().encode(testSecret));
   const uri = new URL(config.dbUri);
   deepStrictEqual([uri.hostname, uri.username], ["db", "authenticator"]);
   const roles = read("init/roles.sql");
@@ -48,30 +54,88 @@ Deno.test("the image runs as a user of its own and names its port", () => {
   match(last, /^USER 1000:1000$/m);
   match(last, /^EXPOSE 3000\/tcp$/m);
   match(last, /^CMD \["\/bin\/svc"\]$/m);
+  match(last, /^ENV SVC_ADMIN_SERVER_PORT=3001$/m);
+  match(last, /^HEALTHCHECK .* CMD \["\/bin\/svc", "--ready"\]$/m);
   match(stages.at(-2)!, /^RUN deno task compile$/m);
 });
 
-Deno.test("the unit starts, reloads and limits the service as it should", () => {
-  const text = read("svc.service");
-  const sections: Record<string, Record<string, string>> = {};
-  let section: Record<string, string> = {};
-  for (const line of text.split("\n").filter((line) => !/^(#.*)?$/.test(line))) {
-    const head = /^\[(\w+)\]$/.exec(line)?.[1];
-    const pair = /^(\w+)=(.*)$/.exec(line);
-    ok(head !== undefined || pair !== null, line);
-    if (head !== undefined) sections[head] = section = {};
-    else section[pair![1]!] = pair![2]!;
+Deno.test("the image's build gets what it needs, and no configuration", async () => {
+  const root = new URL("../../", import.meta.url).pathname;
+  const [all, ...kept] = Deno.readTextFileSync(`${root}.dockerignore`).split("\n")
+    .filter((line) => !/^(#.*)?$/.test(line));
+  strictEqual(all, "*");
+  const folder = await Deno.makeTempDir({ prefix: "svc_context_" });
+  try {
+    for (const line of kept) {
+      match(line, /^![\w.]+$/);
+      await run("cp", ["-r", `${root}${line.slice(1)}`, folder]);
+    }
+    const args = ["run", "-A", "--frozen", `${folder}/main.ts`, "--version"];
+    const { success, stderr } = await new Deno.Command(Deno.execPath(), { args, cwd: folder })
+      .output();
+    ok(success, new TextDecoder().decode(stderr));
+  } finally {
+    await Deno.remove(folder, { recursive: true });
   }
-  deepStrictEqual(Object.keys(sections), ["Unit", "Service", "Install"]);
-  const { User, Group, ExecStart, ExecReload, LimitNOFILE } = sections["Service"]!;
-  deepStrictEqual({ User, Group, ExecStart, ExecReload, LimitNOFILE }, {
-    User: "svc",
-    Group: "svc",
-    ExecStart: "/bin/svc /etc/svc/config",
-    ExecReload: "/bin/kill -SIGUSR1 $MAINPID",
-    LimitNOFILE: "10000",
-  });
-  strictEqual(sections["Install"]!["WantedBy"], "multi-user.target");
+});
+
+/** The values of each key of a unit, by `Section.Key`. */
+function readUnit(name: string): ReadonlyMap<string, readonly string[]> {
+  const unit = new Map<string, string[]>();
+  let section = "";
+  for (const line of read(name).split("\n").filter((line) => !/^(#.*)?$/.test(line))) {
+    const head = /^\[(\w+)\]$/.exec(line)?.[1];
+    const [, key, value] = /^(\w+)=(.*)$/.exec(line) ?? [];
+    ok(head !== undefined || key !== undefined, line);
+    if (head !== undefined) section = head;
+    else unit.set(`${section}.${key}`, [...unit.get(`${section}.${key}`) ?? [], value!]);
+  }
+  return unit;
+}
+
+Deno.test("the unit starts, reloads and limits the service as it should", () => {
+  const expected: Readonly<Record<string, readonly string[]>> = {
+    "Unit.Wants": ["network-online.target"],
+    "Unit.After": ["network-online.target postgresql.service"],
+    "Unit.StartLimitIntervalSec": ["0"],
+    "Service.User": ["svc"],
+    "Service.Group": ["svc"],
+    "Service.ExecStart": ["/usr/bin/env --ignore-signal=USR1,USR2,HUP /bin/svc /etc/svc/config"],
+    "Service.ExecReload": ["/bin/kill -SIGUSR1 $MAINPID"],
+    "Service.Restart": ["on-failure"],
+    "Service.RestartSec": ["5"],
+    "Service.LimitNOFILE": ["10000"],
+    "Service.LoadCredential": ["db-uri:/etc/svc/db-uri", "jwt-secret:/etc/svc/jwt-secret"],
+    "Service.Environment": ["SVC_DB_URI=@%d/db-uri", "SVC_JWT_SECRET=@%d/jwt-secret"],
+    "Service.SocketBindDeny": [`tcp:${debuggerPort}`],
+    "Install.WantedBy": ["multi-user.target"],
+  };
+  const unit = readUnit("svc.service");
+  deepStrictEqual(
+    Object.fromEntries(Object.keys(expected).map((key) => [key, unit.get(key)])),
+    expected,
+  );
+});
+
+Deno.test({
+  name: "a process that the unit starts survives signals from its first instant",
+  ignore: Deno.build.os !== "linux",
+  fn: async () => {
+    const [start] = readUnit("svc.service").get("Service.ExecStart")!;
+    const [env, ignore] = start!.split(" ");
+    // `sleep` never listens for signals: what it survives is ignored from its start.
+    const child = new Deno.Command(env!, {
+      args: [ignore!, "sh", "-c", "echo; exec sleep 1000"],
+      stdout: "piped",
+    })
+      .spawn();
+    const output = child.stdout.getReader();
+    await output.read();
+    for (const signal of ["SIGUSR1", "SIGUSR2", "SIGHUP"] as const) child.kill(signal);
+    child.kill("SIGTERM");
+    strictEqual((await child.status).signal, "SIGTERM");
+    await output.cancel();
+  },
 });
 
 /** Where a program is; null when it is not installed. */
@@ -81,7 +145,34 @@ async function found(program: string): Promise<string | null> {
   return success ? new TextDecoder().decode(stdout).trim() : null;
 }
 
-const [nginx, openssl] = await Promise.all([found("nginx"), found("openssl")]);
+const [nginx, openssl, systemdAnalyze] = await Promise.all(
+  ["nginx", "openssl", "systemd-analyze"].map(found),
+);
+
+/** Tenths: systemd calls an exposure below 2.0 "OK". */
+const maxExposure = "20";
+
+Deno.test({
+  name: "systemd understands the unit and finds it confined",
+  ignore: systemdAnalyze === null,
+  fn: async () => {
+    const folder = await Deno.makeTempDir({ prefix: "svc_unit_" });
+    try {
+      const unit = `${folder}/svc.service`;
+      await Deno.writeTextFile(unit, read("svc.service"));
+      await run(systemdAnalyze!, ["verify", "--man=no", unit]);
+      await run(systemdAnalyze!, ["security", "--offline=yes", `--threshold=${maxExposure}`, unit]);
+    } finally {
+      await Deno.remove(folder, { recursive: true });
+    }
+  },
+});
+
+/** A whole configuration as Debian has it, which includes the site. */
+function nginxConfig(folder: string): string {
+  return `pid ${folder}/pid; error_log stderr; events {}
+    http { access_log ${folder}/log; gzip on; include /etc/nginx/mime.types; include ${folder}/site; }`;
+}
 
 Deno.test({
   name: "nginx understands its example",
@@ -93,12 +184,21 @@ Deno.test({
         ..."req -x509 -newkey rsa:2048 -nodes -days 1 -subj /CN=example.com".split(" "),
         ...["-keyout", `${folder}/key`, "-out", `${folder}/certificate`],
       ]);
-      const site = read("nginx.conf")
+      const site = read("nginx.conf");
+      // nginx makes the last folder of the path, and /var/cache exists everywhere.
+      match(site, /^proxy_cache_path \/var\/cache\/[\w-]+ /m);
+      for (
+        const directive of ["client_max_body_size", "gzip on", "proxy_set_header X-Request-Id"]
+      ) {
+        ok(site.includes(`  ${directive}`), directive);
+      }
+      const moved = site
         .replace("/etc/ssl/certs/example.com.pem", `${folder}/certificate`)
         .replace("/etc/ssl/private/example.com.key", `${folder}/key`)
-        .replace("/var/cache/nginx/svc", `${folder}/cache`);
-      const whole = `pid ${folder}/pid; error_log stderr; events {} http { ${site} }`;
-      await Deno.writeTextFile(`${folder}/nginx.conf`, whole);
+        .replace("/var/log/nginx/svc.log", `${folder}/site.log`)
+        .replace(/\/var\/cache\/[\w-]+/, `${folder}/cache`);
+      await Deno.writeTextFile(`${folder}/site`, moved);
+      await Deno.writeTextFile(`${folder}/nginx.conf`, nginxConfig(folder));
       await run(nginx!, ["-t", "-p", folder, "-c", `${folder}/nginx.conf`]);
     } finally {
       await Deno.remove(folder, { recursive: true });
