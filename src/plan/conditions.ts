@@ -5,7 +5,7 @@
  */
 import type { Filter, LogicGroup, LogicTree, SimpleOperator } from "../request/query_types.ts";
 import type { QualifiedName, Relation, SchemaCache } from "../schema_cache/schema_cache.ts";
-import { type FieldScope, planField, typesOf } from "./fields.ts";
+import { cachedColumn, type FieldScope, planField } from "./fields.ts";
 import type { Condition, FieldCondition } from "./read_node.ts";
 
 /** All of them have to hold. */
@@ -75,13 +75,13 @@ const patterns: ReadonlySet<SimpleOperator> = new Set(["like", "ilike"]);
 
 function inputFunction({ field }: Filter, scope: FieldScope): QualifiedName | null {
   if (field.path.length > 0) return null;
-  const type = typesOf(field.name, scope)?.declaredType;
+  const type = cachedColumn(field.name, scope)?.declaredType;
   return (type === undefined ? undefined : scope.cache.representation("text", type)) ?? null;
 }
 
 /** What is unknown is taken for a `tsvector`, as nothing else can be searched without a conversion. */
 function isDocument({ field }: Filter, scope: FieldScope): boolean {
   if (field.path.length > 0) return true;
-  const type = typesOf(field.name, scope)?.baseType;
+  const type = cachedColumn(field.name, scope)?.baseType;
   return type !== undefined && type !== "tsvector";
 }

@@ -6,7 +6,7 @@
 import type { Condition, Embed } from "./read_node.ts";
 
 /** A level's conditions with the embeds that they ask for. */
-export interface Presence {
+export interface ResolvedFilters {
   readonly conditions: readonly Condition[];
   readonly embeds: readonly Embed[];
 }
@@ -15,29 +15,29 @@ export interface Presence {
  * Makes `embed is not null` beside all other conditions an inner embed, says every `embed is null`
  * once, and gives an alias to tests that are still asked several times.
  */
-export function settlePresence(
+export function resolveNullFilters(
   conditions: readonly Condition[],
   embeds: readonly Embed[],
   nextAlias: () => string,
-): Presence {
+): ResolvedFilters {
   const required = new Set<number>();
   const absent = new Set<number>();
   const kept = conditions.filter((condition) => {
     if (condition.kind !== "embedded") return true;
     const { embed, present } = condition;
-    const known = (present ? required : absent).has(embed);
+    const isRepeated = (present ? required : absent).has(embed);
     (present ? required : absent).add(embed);
-    return !present && !known;
+    return !present && !isRepeated;
   });
-  const settled = embeds.map((embed, position) =>
+  const resolved = embeds.map((embed, position) =>
     required.has(position) ? { ...embed, inner: true } : embed
   );
   const uses = countUses(kept);
   return {
     conditions: kept,
-    embeds: settled.map((embed, position) => {
+    embeds: resolved.map((embed, position) => {
       const times = (uses.get(position) ?? 0) + (embed.inner ? 1 : 0);
-      return times > 1 ? { ...embed, presenceAlias: nextAlias() } : embed;
+      return times > 1 ? { ...embed, existsAlias: nextAlias() } : embed;
     }),
   };
 }

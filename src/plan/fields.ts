@@ -5,7 +5,7 @@
  */
 import type { Field, PathStep, SelectField } from "../request/query_types.ts";
 import type { QualifiedName, Relation, SchemaCache } from "../schema_cache/schema_cache.ts";
-import type { FieldItem } from "./levels.ts";
+import type { FieldItem } from "./select_tree.ts";
 import type { PlannedField, ReadItem, RowType } from "./read_node.ts";
 
 /** What a level's names are looked up in. */
@@ -19,7 +19,7 @@ export interface FieldScope {
 
 /** Plans a field. Unknown columns are left to the database, because functions of the row work. */
 export function planField({ name, path }: Field, scope: FieldScope): PlannedField {
-  const type = typesOf(name, scope)?.declaredType;
+  const type = cachedColumn(name, scope)?.declaredType;
   return {
     column: name,
     path,
@@ -39,26 +39,26 @@ function needsJsonb(path: readonly PathStep[], type: string | undefined): boolea
 }
 
 /** The cached column of a name. */
-export function typesOf(name: string, { relation, cache }: FieldScope) {
+export function cachedColumn(name: string, { relation, cache }: FieldScope) {
   return relation === null ? undefined : cache.column(relation, name);
 }
 
 /** How a level's select list is made. */
-export interface ItemNeeds {
+export interface SelectListOptions {
   /** `*` has to be said column by column. */
-  readonly expanded: boolean;
+  readonly expandAll: boolean;
 }
 
 /** Plans a level's select list. */
 export function planItems(
   fields: readonly FieldItem[],
   scope: FieldScope,
-  { expanded }: ItemNeeds,
+  { expandAll }: SelectListOptions,
 ): readonly ReadItem[] {
   return fields.flatMap((item) => {
     switch (item.kind) {
       case "all":
-        return planAll(scope, expanded);
+        return planAll(scope, expandAll);
       case "count":
         return [countItem(item.alias, item.cast)];
       case "field":
@@ -69,9 +69,9 @@ export function planItems(
   });
 }
 
-function planAll(scope: FieldScope, expanded: boolean): readonly ReadItem[] {
+function planAll(scope: FieldScope, expandAll: boolean): readonly ReadItem[] {
   const { relation, cache } = scope;
-  if (relation === null || !(expanded || hasRepresentation(relation, cache))) {
+  if (relation === null || !(expandAll || hasRepresentation(relation, cache))) {
     return [{ kind: "all" }];
   }
   return relation.columns.map(({ name }) => columnItem(plainField(name), scope));
@@ -107,7 +107,7 @@ function columnItem(item: SelectField, scope: FieldScope): ReadItem {
 }
 
 function outputFunction(column: string, scope: FieldScope): QualifiedName | null {
-  const type = typesOf(column, scope)?.declaredType;
+  const type = cachedColumn(column, scope)?.declaredType;
   return (type === undefined ? undefined : scope.cache.representation(type, "json")) ?? null;
 }
 

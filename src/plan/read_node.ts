@@ -111,11 +111,11 @@ export type PlannedOrder =
   );
 
 /** Which rows of a level's result are wanted; null is no clause. Texts of integers. */
-export interface RowWindow {
+export interface RowRange {
   readonly limit: string | null;
   readonly offset: string | null;
   /** The request set it, not only the configured maximum. */
-  readonly asked: boolean;
+  readonly isRequested: boolean;
 }
 
 /** How an embed's rows belong to a row of its parent. */
@@ -156,12 +156,12 @@ export interface Embed {
   /** One row is promised and nothing enforces it: a parent may be repeated. */
   readonly mayRepeat: boolean;
   /** It adds something to the output. */
-  readonly visible: boolean;
+  readonly hasOutput: boolean;
   /**
    * Alias of the test for its rows, where conditions ask several times: asking in place each time
    * would double the statement with every level.
    */
-  readonly presenceAlias: string | null;
+  readonly existsAlias: string | null;
 }
 
 /** The rows of a to-one embed that a level is ordered by. */
@@ -182,7 +182,7 @@ export interface ReadNode {
   readonly conditions: readonly Condition[];
   readonly order: readonly PlannedOrder[];
   readonly orderSources: readonly OrderSource[];
-  readonly window: RowWindow;
+  readonly range: RowRange;
   readonly embeds: readonly Embed[];
   /** There are aggregates: rows are grouped by everything else. */
   readonly grouped: boolean;

@@ -8,12 +8,12 @@ import type { TargetNameUse } from "../errors/target_name_warning.ts";
 import type { QueryParams, Window } from "../request/query_types.ts";
 import type { QualifiedName, Relation, SchemaCache } from "../schema_cache/schema_cache.ts";
 import { makeAliases } from "./aliases.ts";
-import { type AggregateConfig, checkLevels } from "./level_checks.ts";
-import { checkWidth } from "./level_width.ts";
-import { levelsOf, type TargetNameConfig } from "./levels.ts";
-import { planNode } from "./nodes.ts";
+import { type AggregateConfig, checkTree } from "./tree_checks.ts";
+import { checkColumnCount } from "./column_limit.ts";
+import { buildSelectTree, type TargetNameConfig } from "./select_tree.ts";
+import { planNode } from "./plan_node.ts";
 import type { Condition, ReadItem, ReadNode } from "./read_node.ts";
-import { relateLevels, type RootLevel } from "./related_levels.ts";
+import { type ResolvedRoot, resolveTree } from "./resolved_tree.ts";
 
 /** Options that reading depends on. */
 export interface ReadConfig extends AggregateConfig, TargetNameConfig {
@@ -54,7 +54,7 @@ export interface ReadInput {
 /** A plan of reading. */
 export interface ReadPlan {
   readonly root: ReadNode;
-  /** The relation whose rows the root has, if it is known. */
+  /** The relation whose rows the root has, if it is columns. */
   readonly relation: Relation | null;
   /** Aliased embeds that were addressed by their target's name, which is deprecated. */
   readonly targetNameUses: readonly TargetNameUse[];
@@ -67,28 +67,28 @@ export interface ReadPlan {
  */
 export function planRead(input: ReadInput, cache: SchemaCache, config: ReadConfig): ReadPlan {
   const { source, purpose, window } = input;
-  const { root, targetNameUses } = levelsOf(input.query, config);
+  const { root, targetNameUses } = buildSelectTree(input.query, config);
   const { relation } = source;
   const origin = source.kind === "relation" ? source.relation : source.origin;
-  const related = relateLevels(root, { relation, origin }, input.schema, cache);
-  const level = purpose === "representation" ? withoutRows(related) : related;
-  checkLevels(level, cache, config);
-  checkWidth(level);
+  const resolved = resolveTree(root, { relation, origin }, input.schema, cache);
+  const tree = purpose === "representation" ? withoutRowFilters(resolved) : resolved;
+  checkTree(tree, cache, config);
+  checkColumnCount(tree);
   const alias = source.kind === "relation" ? relation!.name : source.alias;
-  const node = planNode(level, {
+  const node = planNode(tree, {
     alias,
     depth: 0,
-    expanded: false,
+    expandAll: false,
     cache,
     aliases: makeAliases(alias),
     rows: source.kind === "rows" ? purpose : null,
-    windows: purpose === "representation" ? null : { root: window, maxRows: config.dbMaxRows },
+    ranges: purpose === "representation" ? null : { root: window, maxRows: config.dbMaxRows },
   });
   return { root: node, relation, targetNameUses };
 }
 
 /** Which rows there are was decided by the write. */
-function withoutRows(root: RootLevel): RootLevel {
+function withoutRowFilters(root: ResolvedRoot): ResolvedRoot {
   return { ...root, filters: [], logic: [] };
 }
 
@@ -97,30 +97,30 @@ function withoutRows(root: RootLevel): RootLevel {
  * has to supply. `all` where those are the relation's columns.
  */
 export function neededColumns({ root, relation }: ReadPlan): readonly string[] | "all" {
-  const known = new Set(relation?.columns.map(({ name }) => name));
+  const columns = new Set(relation?.columns.map(({ name }) => name));
   const names = new Set<string>();
   for (const item of root.items) {
-    for (const name of itemColumns(item, known)) names.add(name);
+    for (const name of itemColumns(item, columns)) names.add(name);
   }
   for (const condition of root.conditions) addConditionColumns(condition, names);
   for (const term of root.order) if (term.kind === "field") names.add(term.field.column);
   for (const { join } of root.embeds) {
-    if (join.kind === "function") known.forEach((name) => names.add(name));
+    if (join.kind === "function") columns.forEach((name) => names.add(name));
     else {(join.kind === "columns" ? join.pairs : join.parentPairs).forEach(([name]) =>
         names.add(name)
       );}
   }
   // Without such a column, `count` counts the rows that come back.
-  if (!known.has("count")) names.delete("count");
-  const extra = [...names].filter((name) => !known.has(name)).sort();
-  if (known.size === 0 || [...known].some((name) => !names.has(name))) return [...names].sort();
-  return extra.length === 0 ? "all" : [...known, ...extra];
+  if (!columns.has("count")) names.delete("count");
+  const extra = [...names].filter((name) => !columns.has(name)).sort();
+  if (columns.size === 0 || [...columns].some((name) => !names.has(name))) return [...names].sort();
+  return extra.length === 0 ? "all" : [...columns, ...extra];
 }
 
-function itemColumns(item: ReadItem, known: ReadonlySet<string>): Iterable<string> {
+function itemColumns(item: ReadItem, columns: ReadonlySet<string>): Iterable<string> {
   switch (item.kind) {
     case "all":
-      return known;
+      return columns;
     case "column":
       return [item.field.column];
     case "aggregate":

@@ -43,10 +43,10 @@ export function isRepeatableRead(plan: RepeatablePlan, cache: SchemaCache): bool
   const scope = { cache, volatile };
   switch (plan.kind) {
     case "read":
-      return isRepeatableLevel(plan.read.root, plan.read.relation, scope);
+      return isRepeatableNode(plan.read.root, plan.read.relation, scope);
     case "call":
       return isRepeatableRoutine(plan.call, volatile) &&
-        isRepeatableLevel(plan.call.read.root, plan.call.read.relation, scope);
+        isRepeatableNode(plan.call.read.root, plan.call.read.relation, scope);
     default:
       return plan satisfies never;
   }
@@ -86,14 +86,14 @@ interface Scope {
 }
 
 /** `origin` is the relation whose columns the rows have; null if it is not known. */
-function isRepeatableLevel(node: ReadNode, origin: QualifiedName | null, scope: Scope): boolean {
+function isRepeatableNode(node: ReadNode, origin: QualifiedName | null, scope: Scope): boolean {
   const { relation, items, conditions, order, orderSources, embeds } = node;
   const isRepeatable: FieldCheck = ({ column }) => isRepeatableField(column, origin, scope);
   return (relation === null || isRepeatableRelation(relation, scope)) &&
     items.every((item) => isRepeatableItem(item, isRepeatable, scope)) &&
     conditions.every((condition) => isRepeatableCondition(condition, isRepeatable, scope)) &&
     order.every((term) => isRepeatableOrder(term, isRepeatable, scope)) &&
-    orderSources.every((source) => isRepeatableLevel(source.node, source.node.relation, scope)) &&
+    orderSources.every((source) => isRepeatableNode(source.node, source.node.relation, scope)) &&
     embeds.every((embed) => isRepeatableEmbed(embed, scope));
 }
 
@@ -114,7 +114,7 @@ function isRepeatableField(
 }
 
 function isRepeatableEmbed({ node, join }: Embed, scope: Scope): boolean {
-  const isRepeatable = isRepeatableLevel(node, node.relation, scope);
+  const isRepeatable = isRepeatableNode(node, node.relation, scope);
   switch (join.kind) {
     case "columns":
       return isRepeatable;

@@ -24,22 +24,22 @@ export function suggest(
 
 /** Makes a search over a list; indexes are built when a query first needs them. */
 export function makeSuggester(candidates: readonly string[]): Suggester {
-  let entries: Entries | undefined;
+  let entries: CandidateIndex | undefined;
   const indexes = new Map<number, GramIndex>();
   return (query, minimum) => {
-    entries ??= makeEntries(candidates);
-    const wanted = query.toLowerCase();
-    const exact = entries.exact.get(wanted);
+    entries ??= indexCandidates(candidates);
+    const lowerQuery = query.toLowerCase();
+    const exact = entries.exact.get(lowerQuery);
     if (exact !== undefined) return exact;
-    if (entries.longest < wanted.length * minimum) return null;
+    if (entries.maxLength < lowerQuery.length * minimum) return null;
     for (const size of gramSizes) {
       const index = indexes.get(size) ?? indexGrams(entries.lower, size);
       indexes.set(size, index);
       const found = mostSimilar(
-        wanted,
+        lowerQuery,
         minimum,
         entries.lower,
-        nearest(gramsOf(wanted, size), index),
+        rankByGrams(gramsOf(lowerQuery, size), index),
       );
       if (found !== undefined) return candidates[found]!;
     }
@@ -82,17 +82,17 @@ function oncePerSchema(
 const gramSizes = [3, 2] as const;
 
 /** How many of the candidates with the most alike letter groups are compared by edit distance. */
-const compared = 50;
+const maxCompared = 50;
 
-interface Entries {
+interface CandidateIndex {
   readonly lower: readonly string[];
   /** Original spelling by lower case; the first of several. */
   readonly exact: ReadonlyMap<string, string>;
   /** Length of the longest candidate. */
-  readonly longest: number;
+  readonly maxLength: number;
 }
 
-function makeEntries(candidates: readonly string[]): Entries {
+function indexCandidates(candidates: readonly string[]): CandidateIndex {
   const lower = candidates.map((candidate) => candidate.toLowerCase());
   const exact = new Map<string, string>();
   lower.forEach((text, index) => {
@@ -101,7 +101,7 @@ function makeEntries(candidates: readonly string[]): Entries {
   return {
     lower,
     exact,
-    longest: lower.reduce((longest, { length }) => Math.max(longest, length), 0),
+    maxLength: lower.reduce((max, { length }) => Math.max(max, length), 0),
   };
 }
 
@@ -152,11 +152,11 @@ function magnitude(grams: ReadonlyMap<string, number>): number {
  * Ranks the candidates that share a group with the query by the cosine of the angle between their
  * vectors of counts, and returns the best. (The query's own magnitude divides all of them alike.)
  */
-function nearest(grams: ReadonlyMap<string, number>, index: GramIndex): readonly number[] {
+function rankByGrams(grams: ReadonlyMap<string, number>, index: GramIndex): readonly number[] {
   const products = new Map<number, number>();
-  for (const [gram, wanted] of grams) {
+  for (const [gram, queryCount] of grams) {
     for (const { candidate, count } of index.postings.get(gram) ?? []) {
-      products.set(candidate, (products.get(candidate) ?? 0) + wanted * count);
+      products.set(candidate, (products.get(candidate) ?? 0) + queryCount * count);
     }
   }
   return Array.from(
@@ -164,13 +164,13 @@ function nearest(grams: ReadonlyMap<string, number>, index: GramIndex): readonly
     ([candidate, product]) => ({ candidate, cosine: product / index.magnitudes[candidate]! }),
   )
     .sort((a, b) => b.cosine - a.cosine)
-    .slice(0, compared)
+    .slice(0, maxCompared)
     .map(({ candidate }) => candidate);
 }
 
 /** The candidate with the highest score, the earlier of equals; undefined if all are below. */
 function mostSimilar(
-  wanted: string,
+  lowerQuery: string,
   minimum: number,
   texts: readonly string[],
   candidates: readonly number[],
@@ -178,7 +178,7 @@ function mostSimilar(
   let best: number | undefined;
   let bestScore = -1;
   for (const candidate of candidates) {
-    const score = similarity(wanted, texts[candidate]!, minimum);
+    const score = similarity(lowerQuery, texts[candidate]!, minimum);
     if (score >= minimum && score > bestScore) [best, bestScore] = [candidate, score];
   }
   return best;

@@ -17,7 +17,7 @@ import { and, empty, join, or, param, type Sql, sql } from "../sql/fragment.ts";
 import { renderConversion, renderField } from "./field.ts";
 
 /** The test whether an embed of the level, by position, has a row. */
-export type PresenceTest = (embed: number) => Sql;
+export type ExistsTest = (embed: number) => Sql;
 
 /**
  * Renders conditions on a relation's columns, each for itself. `qualifier` is what columns are
@@ -26,7 +26,7 @@ export type PresenceTest = (embed: number) => Sql;
 export function renderConditions(
   conditions: Conditions,
   qualifier: Sql,
-  presence: PresenceTest = noEmbed,
+  presence: ExistsTest = noEmbed,
 ): readonly Sql[] {
   return conditions.map((condition) => renderCondition(condition, qualifier, presence));
 }
@@ -40,7 +40,7 @@ function noEmbed(): Sql {
   return sql`true`;
 }
 
-function renderCondition(condition: Condition, qualifier: Sql, presence: PresenceTest): Sql {
+function renderCondition(condition: Condition, qualifier: Sql, presence: ExistsTest): Sql {
   if (condition.kind === "embedded") {
     return negate(!condition.present, presence(condition.embed));
   }

@@ -7,7 +7,7 @@ import type { ReadItem, ReadNode } from "../plan/read_node.ts";
 import type { AggregateFunction } from "../request/query_types.ts";
 import { empty, ident, join, ordinal, type Sql, sql } from "../sql/fragment.ts";
 import { renderCast, renderConversion } from "./field.ts";
-import type { Reader } from "./reader.ts";
+import type { RowReader } from "./row_reader.ts";
 
 /** One output column. */
 export interface Output {
@@ -23,10 +23,10 @@ export interface Output {
 }
 
 /** How a level's columns are named: by their keys, or by position for the level they are spread into. */
-export type Naming = "keys" | "positions";
+export type ColumnNaming = "keys" | "positions";
 
 /** The output of an entry of the select list. */
-export function itemOutput(item: ReadItem, node: ReadNode, reader: Reader): Output {
+export function itemOutput(item: ReadItem, node: ReadNode, reader: RowReader): Output {
   switch (item.kind) {
     case "all":
       return output(null, sql`${ident(node.alias)}.*`);
@@ -61,7 +61,7 @@ export function spreadColumn(position: number): string {
  * The select list. Only a level named by keys aggregates: a spread hands on what to aggregate, and
  * the column `present` for rows that there are.
  */
-export function selectList(outputs: readonly Output[], naming: Naming): Sql {
+export function selectList(outputs: readonly Output[], naming: ColumnNaming): Sql {
   if (naming === "keys") {
     return join(
       outputs.map((column) =>

@@ -1,5 +1,5 @@
 /**
- * The statement that answers a request: one row whose first columns are facts about the result, as
+ * The statement that answers a request: one row whose first columns are metadata of the result, as
  * text, and whose last column is the body.
  *
  * @module
@@ -18,7 +18,7 @@ import { renderExplain } from "./explain.ts";
 import { renderMutation, updatedRowsSetting } from "./mutate.ts";
 import { renderRows } from "./read.ts";
 
-/** Positions of the facts in the answering row. */
+/** Positions of the metadata columns in the result row. */
 export const resultColumn = {
   /** Number of rows of the result. */
   rows: 0,
@@ -44,7 +44,7 @@ export interface Query {
 }
 
 /** What a statement is to give. */
-export interface Wanted {
+export interface ResultOptions {
   /** Null makes no body. */
   readonly format: BodyFormat | null;
   /** The plan of the statement in place of its answer; null for the answer. */
@@ -55,58 +55,58 @@ const tableRows: BodyRows = { scalarColumn: null, single: false };
 const source = ident("svc_source");
 
 /** Reading a relation. */
-export function readQuery(plan: ReadPlan, count: CountPlan, wanted: Wanted): Query {
-  const { format } = wanted;
-  const main = sql`select ${facts(totalOf(plan, count))}, ${bodyOf(format, tableRows)} from ${
-    sourceOf(format, renderRows(plan))
-  }`;
-  const estimate = wanted.explain === null ? estimateOf(plan, count) : null;
-  return { main: answering(main, wanted), estimate };
+export function readQuery(plan: ReadPlan, count: CountPlan, options: ResultOptions): Query {
+  const { format } = options;
+  const main = sql`select ${renderMetadataColumns(totalOf(plan, count))}, ${
+    bodyOf(format, tableRows)
+  } from ${sourceOf(format, renderRows(plan))}`;
+  const estimate = options.explain === null ? estimateOf(plan, count) : null;
+  return { main: toStatement(main, options), estimate };
 }
 
 /** Writing. */
-export function mutateQuery(plan: MutatePlan, wanted: Wanted): Query {
+export function mutateQuery(plan: MutatePlan, options: ResultOptions): Query {
   const from = sql`${source} as ${ident(plan.relation.name)}`;
   const rows = plan.read === null ? sql`select * from ${source}` : renderRows(plan.read, from);
-  const shown = plan.read === null ? null : wanted.format;
-  const main = sql`with ${source} as (${renderMutation(plan)}) select ${facts(nothing)}, ${
-    updatedRows(plan)
-  }, ${keyOf(plan)}, ${affectedRows(plan)}, ${bodyOf(shown, tableRows)} from ${
-    sourceOf(shown, rows)
-  }`;
-  return { main: answering(main, wanted), estimate: null };
+  const shown = plan.read === null ? null : options.format;
+  const main = sql`with ${source} as (${renderMutation(plan)}) select ${
+    renderMetadataColumns(nullText)
+  }, ${updatedRows(plan)}, ${keyOf(plan)}, ${affectedRows(plan)}, ${
+    bodyOf(shown, tableRows)
+  } from ${sourceOf(shown, rows)}`;
+  return { main: toStatement(main, options), estimate: null };
 }
 
 /** Calling a function. */
-export function callQuery(plan: CallPlan, count: CountPlan, wanted: Wanted): Query {
-  const { format } = wanted;
+export function callQuery(plan: CallPlan, count: CountPlan, options: ResultOptions): Query {
+  const { format } = options;
   const { read, routine, scalarColumn } = plan;
   const alias = read.root.alias;
   const call = renderCall(plan, alias);
   const isJson = format?.kind === "array" || format?.kind === "object";
   if (isJson && scalarColumn !== null && isOneValue(plan, count)) {
     // With an offset the function has run before it is looked at what it said of the response.
-    const main = sql`select '1'::text, ${nothing}, ${overrides}, ${
+    const main = sql`select '1'::text, ${nullText}, ${responseSettings}, ${
       valueExpression(format, scalarColumn)
     } from (${renderRows(read, call)} offset 0) as ${rowsAlias}`;
-    return { main: answering(main, wanted), estimate: null };
+    return { main: toStatement(main, options), estimate: null };
   }
   const rows = {
     scalarColumn,
     single: !routine.returns.set,
   };
-  // Counting needs the result a second time, and the function is to run once.
-  const once = count.kind === "exact";
-  const from = once ? sql`${source} as ${ident(alias)}` : call;
-  const common = once
+  // Counting needs the result a second time, and the function must run once.
+  const materialized = count.kind === "exact";
+  const from = materialized ? sql`${source} as ${ident(alias)}` : call;
+  const common = materialized
     ? sql`with ${source} as materialized (select ${ident(alias)}.* from ${call}) `
     : empty;
-  const total = once ? totalOf(read, count, from) : nothing;
+  const total = materialized ? totalOf(read, count, from) : nullText;
   const body = format === null ? calledOnly(rows) : bodyExpression(format, rows);
-  const main = sql`${common}select ${facts(total)}, ${body} from ${
+  const main = sql`${common}select ${renderMetadataColumns(total)}, ${body} from ${
     sourceOf(format, renderRows(read, from))
   }`;
-  return { main: answering(main, wanted), estimate: null };
+  return { main: toStatement(main, options), estimate: null };
 }
 
 /** Whether the result is exactly one value, which JSON shows as it shows it in an array. */
@@ -116,18 +116,18 @@ function isOneValue({ routine, arguments: given, read: { root } }: CallPlan, cou
   const isPlain = !returns.set && !returns.composite && returns.typeSchema === "pg_catalog" &&
     returns.typeName !== "json";
   const isWhole = root.conditions.length === 0 && root.order.length === 0 &&
-    root.window.limit === null && root.window.offset === null;
+    root.range.limit === null && root.range.offset === null;
   return isPlain && isCalled && isWhole && count.kind !== "exact";
 }
 
-const nothing = sql`null::text`;
+const nullText = sql`null::text`;
 
 /** What database code says of the response. */
-const overrides =
+const responseSettings =
   sql`current_setting('response.headers', true), current_setting('response.status', true)`;
 
-function facts(total: Sql): Sql {
-  return sql`count(*)::text, ${total}, ${overrides}`;
+function renderMetadataColumns(total: Sql): Sql {
+  return sql`count(*)::text, ${total}, ${responseSettings}`;
 }
 
 function totalOf(plan: ReadPlan, count: CountPlan, from?: Sql): Sql {
@@ -135,7 +135,7 @@ function totalOf(plan: ReadPlan, count: CountPlan, from?: Sql): Sql {
     case "none":
     case "page":
     case "planned":
-      return nothing;
+      return nullText;
     case "exact":
       return sql`(select count(*) from (${renderCount(plan, from)}) as svc_count)::text`;
     case "estimated": {
@@ -154,7 +154,7 @@ function estimateOf(plan: ReadPlan, count: CountPlan): Statement | null {
 }
 
 function bodyOf(format: BodyFormat | null, rows: BodyRows): Sql {
-  return format === null ? nothing : bodyExpression(format, rows);
+  return format === null ? nullText : bodyExpression(format, rows);
 }
 
 function sourceOf(format: BodyFormat | null, rows: Sql): Sql {
@@ -163,39 +163,41 @@ function sourceOf(format: BodyFormat | null, rows: Sql): Sql {
 
 function updatedRows(plan: MutatePlan): Sql {
   const counted = plan.kind === "insert" && plan.conflict?.resolution === "merge";
-  return counted ? sql`nullif(current_setting(${literal(updatedRowsSetting)}, true), '')` : nothing;
+  return counted
+    ? sql`nullif(current_setting(${literal(updatedRowsSetting)}, true), '')`
+    : nullText;
 }
 
 /** Embeds, conditions on them and aggregates make other rows than those that were written. */
 function affectedRows({ read }: MutatePlan): Sql {
-  if (read === null) return nothing;
+  if (read === null) return nullText;
   const { embeds, conditions, grouped } = read.root;
   const same = embeds.length === 0 && conditions.length === 0 && !grouped;
-  return same ? nothing : sql`(select count(*) from ${source})::text`;
+  return same ? nullText : sql`(select count(*) from ${source})::text`;
 }
 
 /** No body; a scalar is still asked for, as PostgreSQL leaves out calls that nobody looks at. */
 function calledOnly({ scalarColumn }: BodyRows): Sql {
-  if (scalarColumn === null) return nothing;
+  if (scalarColumn === null) return nullText;
   return sql`case when count(${rowsAlias}.${ident(scalarColumn)}) < 0 then '' end`;
 }
 
 /** The primary key of the only row, in the order of the returned columns. */
 function keyOf({ relation, returning, read, kind }: MutatePlan): Sql {
-  if (kind !== "insert" || returning === "none" || read !== null) return nothing;
+  if (kind !== "insert" || returning === "none" || read !== null) return nullText;
   const key = new Set(relation.primaryKey);
   const order = returning === "all" ? relation.columns.map(({ name }) => name) : returning;
   const members = order.filter((name) => key.has(name)).map((name) =>
     sql`${literal(name)}, ${rowsAlias}.${ident(name)}::text`
   );
   return members.length === 0
-    ? nothing
+    ? nullText
     : sql`case when count(*) = 1 then min(pg_catalog.json_build_object(${
       join(members)
     })::text) end`;
 }
 
-function answering(fragment: Sql, { explain }: Wanted): Statement {
+function toStatement(fragment: Sql, { explain }: ResultOptions): Statement {
   return explain === null
     ? { ...compile(fragment), use: "result", runsUserCode: true }
     : { ...compile(renderExplain(fragment, explain)), use: "rows", runsUserCode: true };

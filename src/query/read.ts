@@ -10,25 +10,25 @@ import { empty, ident, join, smallNumber, type Sql, sql } from "../sql/fragment.
 import { orderTerm } from "./condition.ts";
 import { renderPath } from "./field.ts";
 import {
-  embedTie,
+  embedSource,
   joinedColumn,
+  type JoinSource,
   ownRow,
-  renderLevel,
-  renderWindow,
-  rootTie,
-  type Tie,
-} from "./level.ts";
+  renderFromWhere,
+  renderRange,
+  rootSource,
+} from "./from_where.ts";
 import {
   arrayList,
+  type ColumnNaming,
   groupClause,
   itemOutput,
-  type Naming,
   type Output,
   output,
   selectList,
   spreadColumn,
 } from "./output.ts";
-import { directReader, fieldKey, pageReader, type Reader } from "./reader.ts";
+import { directReader, fieldKey, pageReader, type RowReader } from "./row_reader.ts";
 
 /**
  * Renders the whole query: `select … from … where … order by … limit …`, whose columns are named as
@@ -36,28 +36,28 @@ import { directReader, fieldKey, pageReader, type Reader } from "./reader.ts";
  * under the plan's alias.
  */
 export function renderRows({ root }: ReadPlan, from?: Sql): Sql {
-  return renderNode(root, rootTie(root, from), "keys").query;
+  return renderNode(root, rootSource(root, from), "keys").query;
 }
 
-interface LevelQuery {
+interface NodeQuery {
   readonly query: Sql;
   readonly outputs: readonly Output[];
 }
 
-function renderNode(node: ReadNode, tie: Tie, naming: Naming): LevelQuery {
-  return node.paged ? renderPaged(node, tie, naming) : renderFlat(node, tie, naming);
+function renderNode(node: ReadNode, source: JoinSource, naming: ColumnNaming): NodeQuery {
+  return node.paged ? renderPaged(node, source, naming) : renderFlat(node, source, naming);
 }
 
 /** Everything in one SELECT. */
-function renderFlat(node: ReadNode, tie: Tie, naming: Naming): LevelQuery {
+function renderFlat(node: ReadNode, source: JoinSource, naming: ColumnNaming): NodeQuery {
   const reader = directReader(node);
   const { outputs, joins } = renderOutputs(node, reader);
   const order = node.order.map((term) => orderTerm(orderValue(term, node, reader, outputs), term));
   const allJoins = sql`${orderJoins(node)}${joins}`;
-  const rows = renderLevel(node, tie, { windows: true, joined: node.joined }, allJoins);
+  const rows = renderFromWhere(node, source, { ranges: true, joined: node.joined }, allJoins);
   const groups = node.grouped ? groupClause(outputs) : empty;
   const query = sql`select ${selectList(outputs, naming)}${rows}${groups}${orderClause(order)}${
-    renderWindow(node.window)
+    renderRange(node.range)
   }`;
   return { query, outputs };
 }
@@ -66,7 +66,7 @@ function renderFlat(node: ReadNode, tie: Tie, naming: Naming): LevelQuery {
  * Rows in a subquery, with all that is needed of them; what is made of them around it. The order is
  * said again outside, where PostgreSQL sees that it is so already unless a join has mixed the rows.
  */
-function renderPaged(node: ReadNode, tie: Tie, naming: Naming): LevelQuery {
+function renderPaged(node: ReadNode, source: JoinSource, naming: ColumnNaming): NodeQuery {
   const alias = ident(node.alias);
   const own = directReader(node);
   const page = pageReader(node, own);
@@ -75,10 +75,10 @@ function renderPaged(node: ReadNode, tie: Tie, naming: Naming): LevelQuery {
     const name = ident(page.column(orderKey(term), () => orderValue(term, node, own, outputs)));
     return { inner: orderTerm(name, term), outer: orderTerm(sql`${alias}.${name}`, term) };
   });
-  const rows = renderLevel(node, tie, { windows: true, joined: false }, orderJoins(node));
+  const rows = renderFromWhere(node, source, { ranges: true, joined: false }, orderJoins(node));
   const subquery = sql`select ${page.columns()}${rows}${
     orderClause(order.map(({ inner }) => inner))
-  }${renderWindow(node.window)}`;
+  }${renderRange(node.range)}`;
   const query = sql`select ${selectList(outputs, naming)} from (${subquery}) as ${alias}${joins}${
     orderClause(order.map(({ outer }) => outer))
   }${repeatLimit(node)}`;
@@ -90,8 +90,8 @@ function orderClause(terms: readonly Sql[]): Sql {
 }
 
 /** Embeds that repeat their parents must not make more rows than were asked for. */
-function repeatLimit({ embeds, window: { limit } }: ReadNode): Sql {
-  const repeats = embeds.some(({ visible, mayRepeat }) => visible && mayRepeat);
+function repeatLimit({ embeds, range: { limit } }: ReadNode): Sql {
+  const repeats = embeds.some(({ hasOutput, mayRepeat }) => hasOutput && mayRepeat);
   return repeats && limit !== null ? sql` limit ${smallNumber(limit)}` : empty;
 }
 
@@ -101,9 +101,9 @@ interface Outputs {
   readonly joins: Sql;
 }
 
-function renderOutputs(node: ReadNode, reader: Reader): Outputs {
+function renderOutputs(node: ReadNode, reader: RowReader): Outputs {
   const embedded = node.embeds.flatMap((embed, position) =>
-    embed.visible ? [renderEmbed(embed, position, reader, node)] : []
+    embed.hasOutput ? [renderEmbed(embed, position, reader, node)] : []
   );
   return {
     outputs: [
@@ -117,15 +117,15 @@ function renderOutputs(node: ReadNode, reader: Reader): Outputs {
 function renderEmbed(
   embed: Embed,
   position: number,
-  reader: Reader,
+  reader: RowReader,
   { joined }: ReadNode,
 ): Outputs {
-  const tie = embedTie(embed, reader.parent);
+  const source = embedSource(embed, reader.parent);
   if (embed.shape === "spread" || embed.shape === "arrays") {
-    return renderSpread(embed, position, tie);
+    return renderSpread(embed, position, source);
   }
   const alias = ident(embed.node.alias);
-  const { query } = renderNode(embed.node, tie, "keys");
+  const { query } = renderNode(embed.node, source, "keys");
   const values = {
     object: sql`pg_catalog.to_jsonb(${alias}.*)`,
     array: sql`pg_catalog.jsonb_agg(${alias}.*)`,
@@ -139,18 +139,20 @@ function renderEmbed(
   return { outputs: [output(embed.key, shown)], joins: join ? lateral(single, alias) : empty };
 }
 
-function renderSpread(embed: Embed, position: number, tie: Tie): Outputs {
+function renderSpread(embed: Embed, position: number, source: JoinSource): Outputs {
   const alias = ident(embed.node.alias);
-  const { query, outputs } = renderNode(embed.node, tie, "positions");
-  const gathered = embed.shape === "arrays";
+  const { query, outputs } = renderNode(embed.node, source, "positions");
+  const arrayAggregated = embed.shape === "arrays";
   return {
     outputs: outputs.map((column, index) => {
       const found = sql`${alias}.${ident(spreadColumn(index))}`;
-      const value = gathered ? sql`coalesce(${found}, '[]')` : found;
+      const value = arrayAggregated ? sql`coalesce(${found}, '[]')` : found;
       return { ...column, value, groupBy: null, embed: position };
     }),
     joins: lateral(
-      gathered ? sql`select ${arrayList(outputs, alias)} from (${query}) as ${alias}` : query,
+      arrayAggregated
+        ? sql`select ${arrayList(outputs, alias)} from (${query}) as ${alias}`
+        : query,
       alias,
     ),
   };
@@ -164,7 +166,7 @@ function lateral(query: Sql, alias: Sql): Sql {
 function orderJoins(node: ReadNode): Sql {
   const joins = node.orderSources.map((source) => {
     const embed = { ...node.embeds[source.embed]!, node: source.node };
-    const { query } = renderNode(source.node, embedTie(embed, ownRow(node)), "keys");
+    const { query } = renderNode(source.node, embedSource(embed, ownRow(node)), "keys");
     return lateral(query, ident(source.alias));
   });
   return join(joins, empty);
@@ -179,7 +181,7 @@ function orderKey(term: PlannedOrder): string {
 function orderValue(
   term: PlannedOrder,
   node: ReadNode,
-  reader: Reader,
+  reader: RowReader,
   outputs: readonly Output[],
 ): Sql {
   if (term.kind === "field") return reader.field(term.field);

@@ -4,7 +4,7 @@
  * @module
  */
 import type { OpenApiVersion, RootPlan } from "../plan/root_plan.ts";
-import type { SchemaFacts } from "../query/root.ts";
+import type { SchemaMetadata } from "../query/schema_metadata.ts";
 import type { ApiRequest } from "../request/api_request.ts";
 import type { SchemaCache } from "../schema_cache/schema_cache.ts";
 import { configKey, type DocumentConfig } from "./openapi/about.ts";
@@ -17,7 +17,7 @@ import type { Reply } from "./reply.ts";
 
 /** What the description is made of. */
 export interface RootFacts {
-  /** JSON of {@linkcode SchemaFacts}; null when it was not asked for, or the schema is gone. */
+  /** JSON of {@linkcode SchemaMetadata}; null when it was not asked for, or the schema is gone. */
   readonly facts: string | null;
   readonly cache: SchemaCache;
   readonly config: DocumentConfig;
@@ -51,7 +51,7 @@ function documentOf({ schema, version }: RootPlan, { facts, cache, config }: Roo
   // Nothing but the facts is of any length, and no text of JSON holds NUL.
   const key = [version, configKey(config), JSON.stringify(schema), facts ?? ""].join("\0");
   return store.get(key, () => {
-    const parsed: SchemaFacts = facts === null ? { comment: null } : JSON.parse(facts);
+    const parsed: SchemaMetadata = facts === null ? { comment: null } : JSON.parse(facts);
     const document = writers[version](buildModel(schema, parsed, cache), config);
     return new TextEncoder().encode(JSON.stringify(document));
   });

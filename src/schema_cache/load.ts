@@ -1,12 +1,12 @@
 /**
- * Reads the schema cache: which queries to run, and what their answers say.
+ * Reads the schema cache: which queries to run, and what their results say.
  *
  * @module
  */
 import { quoteIdent } from "../sql/fragment.ts";
-import { type KeysAnswer, keysQuery } from "./queries/keys.ts";
+import { keysQuery, type KeysResult } from "./queries/keys.ts";
 import { type MediaHandlerRow, mediaHandlersQuery } from "./queries/media_handlers.ts";
-import { type RelationsAnswer, relationsQuery } from "./queries/relations.ts";
+import { relationsQuery, type RelationsResult } from "./queries/relations.ts";
 import { type RepresentationRow, representationsQuery } from "./queries/representations.ts";
 import {
   computedRelationshipsQuery,
@@ -16,7 +16,7 @@ import {
 } from "./queries/routines.ts";
 import { typeCatalogueQuery } from "./queries/type_catalogue.ts";
 import { viewRulesQuery } from "./queries/view_rules.ts";
-import { type VolatileAnswer, volatileRelationsQuery } from "./queries/volatile_relations.ts";
+import { volatileRelationsQuery, type VolatileResult } from "./queries/volatile_relations.ts";
 import { readViewRules } from "./pg_node_tree.ts";
 import { buildRelations, columnNames, relationshipEnds } from "./relations.ts";
 import {
@@ -24,13 +24,13 @@ import {
   type ForeignKey,
   hiddenJunctions,
   type RelationshipEnd,
-  type RelationshipFacts,
+  type RelationshipInput,
 } from "./relationships.ts";
 import { buildRoutines } from "./routines.ts";
 import type {
   ComputedRelationship,
+  DataRepresentation,
   MediaHandler,
-  Representation,
   SchemaCacheData,
 } from "./schema_cache.ts";
 import { type KeyColumns, trackViewColumns } from "./view_columns.ts";
@@ -66,7 +66,7 @@ export type QueryName =
 /**
  * Lists the queries that read the schema cache. They are to be run in this order in one read-only
  * transaction, and can be sent at once. The first one empties the `search_path` for the transaction,
- * so that the names of types and functions in the answers are qualified. A schema that does not exist
+ * so that the names of types and functions in the results are qualified. A schema that does not exist
  * makes PostgreSQL raise 3F000 `schema "x" does not exist`.
  */
 export function schemaCacheQueries(config: SchemaCacheConfig): readonly SchemaCacheQuery[] {
@@ -87,7 +87,7 @@ export function schemaCacheQueries(config: SchemaCacheConfig): readonly SchemaCa
 
 /**
  * Lists the queries that read a {@linkcode TypeCatalogue}, to be run in this order in one transaction;
- * the second one answers with its JSON.
+ * the second one results with its JSON.
  */
 export function typeCatalogueQueries(
   { dbSchemas }: Pick<SchemaCacheConfig, "dbSchemas">,
@@ -103,34 +103,34 @@ const settingsQuery = "select pg_catalog.concat(pg_catalog.set_config('search_pa
   "pg_catalog.set_config('jit', 'off', true))";
 
 /**
- * Builds the schema cache of the answers to {@linkcode schemaCacheQueries}, which are the single
+ * Builds the schema cache of the results to {@linkcode schemaCacheQueries}, which are the single
  * values of the queries, in their order.
  */
 export function buildSchemaCache(
-  answers: readonly string[],
+  results: readonly string[],
   config: SchemaCacheConfig,
 ): SchemaCacheData {
-  const texts = new Map(schemaCacheQueries(config).map(({ name }, i) => [name, answers[i]!]));
+  const texts = new Map(schemaCacheQueries(config).map(({ name }, i) => [name, results[i]!]));
   const parse = (name: QueryName) => JSON.parse(texts.get(name)!);
-  const relations: RelationsAnswer = parse("relations");
-  const volatile: VolatileAnswer = parse("volatile relations");
-  const keys: KeysAnswer = parse("keys");
+  const relations: RelationsResult = parse("relations");
+  const volatile: VolatileResult = parse("volatile relations");
+  const keys: KeysResult = parse("keys");
   const computed: readonly ComputedRow[] = parse("computed relationships");
   const routines: readonly RoutineRow[] = parse("routines");
   const representations: readonly RepresentationRow[] = parse("representations");
   const handlers: readonly MediaHandlerRow[] = parse("media handlers");
-  const shown = trackViewColumns({
+  const viewColumns = trackViewColumns({
     views: relations.relations.filter(([, , , , isView]) => isView)
       .map((row) => ({ oid: row[0], columnNames: columnNames(row) })),
     rules: readViewRules(texts.get("view rules")!),
     keyColumns: keyColumns(keys),
   });
   const primaryKeys = new Map(keys.primary);
-  const ends = relationshipEnds(relations.relations, primaryKeys, shown);
-  const facts: RelationshipFacts = {
+  const ends = relationshipEnds(relations.relations, primaryKeys, viewColumns);
+  const facts: RelationshipInput = {
     ends,
     foreignKeys: buildForeignKeys(keys),
-    shown,
+    viewColumns,
     computed: buildComputed(computed, ends),
   };
   return {
@@ -152,12 +152,12 @@ function schemaArray(schemas: readonly string[]): string {
   return `{${items.join(",")}}`;
 }
 
-function keyColumns(keys: KeysAnswer): KeyColumns {
+function keyColumns(keys: KeysResult): KeyColumns {
   const columns = new Map<number, Set<number>>();
   const add = (table: number, numbers: readonly number[]) => {
-    const known = columns.get(table);
-    if (known === undefined) columns.set(table, new Set(numbers));
-    else numbers.forEach((number) => known.add(number));
+    const numbersOfTable = columns.get(table);
+    if (numbersOfTable === undefined) columns.set(table, new Set(numbers));
+    else numbers.forEach((number) => numbersOfTable.add(number));
   };
   for (const [table, numbers] of keys.primary) add(table, numbers);
   for (const [, table, numbers, foreignTable, foreignNumbers] of keys.foreign) {
@@ -167,7 +167,7 @@ function keyColumns(keys: KeysAnswer): KeyColumns {
   return columns;
 }
 
-function buildForeignKeys(keys: KeysAnswer): readonly ForeignKey[] {
+function buildForeignKeys(keys: KeysResult): readonly ForeignKey[] {
   const keyText = (table: number, columns: readonly number[]) =>
     `${table}:${columns.toSorted((a, b) => a - b)}`;
   const unique = new Set(
@@ -202,7 +202,9 @@ function buildComputed(
   });
 }
 
-function buildRepresentation([source, target, schema, name]: RepresentationRow): Representation {
+function buildRepresentation(
+  [source, target, schema, name]: RepresentationRow,
+): DataRepresentation {
   return { source, target, function: { schema, name } };
 }
 

@@ -4,9 +4,9 @@
  * @module
  */
 import type { Column, Relation } from "./schema_cache.ts";
-import type { ColumnRow, RelationRow, RelationsAnswer } from "./queries/relations.ts";
+import type { ColumnRow, RelationRow, RelationsResult } from "./queries/relations.ts";
 import type { RelationshipEnd } from "./relationships.ts";
-import type { ShownColumns } from "./view_columns.ts";
+import type { ViewColumns } from "./view_columns.ts";
 
 /** Attribute numbers of primary keys by the table's oid. */
 export type PrimaryKeys = ReadonlyMap<number, readonly number[]>;
@@ -20,12 +20,12 @@ export interface RelationTraits {
 
 /** Builds the relations; `ends` holds them in the same order, with their keys. */
 export function buildRelations(
-  answer: RelationsAnswer,
+  result: RelationsResult,
   ends: readonly RelationshipEnd[],
   { volatile, hiddenJunctions }: RelationTraits,
 ): readonly Relation[] {
-  const enums = new Map(Object.entries(answer.enums));
-  return answer.relations.map((row, index) => ({
+  const enums = new Map(Object.entries(result.enums));
+  return result.relations.map((row, index) => ({
     ...buildRelation(row, ends[index]!, enums),
     volatile: volatile.has(row[0]),
     ...hiddenJunctionsOf(hiddenJunctions.get(row[0])),
@@ -42,7 +42,7 @@ function hiddenJunctionsOf(
 export function relationshipEnds(
   rows: readonly RelationRow[],
   primaryKeys: PrimaryKeys,
-  shown: ReadonlyMap<number, ShownColumns>,
+  viewColumns: ReadonlyMap<number, ViewColumns>,
 ): readonly RelationshipEnd[] {
   return rows.map((row) => {
     const [oid, schema, name, , isView] = row;
@@ -53,7 +53,7 @@ export function relationshipEnds(
       isView,
       columnNames: names,
       primaryKey: isView
-        ? viewPrimaryKey(shown.get(oid) ?? new Map(), primaryKeys, names)
+        ? viewPrimaryKey(viewColumns.get(oid) ?? new Map(), primaryKeys, names)
         : (primaryKeys.get(oid) ?? []).map((column) => names[column]!).sort(),
     };
   });
@@ -71,20 +71,20 @@ export function columnNames(row: RelationRow): readonly (string | undefined)[] {
 
 /**
  * Adds up the keys of all tables that the view shows completely, in key order, by the place of their
- * first column in the view. Of a column shown repeatedly the first one counts. Whether the rows are
+ * first column in the view. Of a column viewColumns repeatedly the first one counts. Whether the rows are
  * unique by it is not asked.
  */
 function viewPrimaryKey(
-  shown: ShownColumns,
+  viewColumns: ViewColumns,
   primaryKeys: PrimaryKeys,
-  viewColumns: readonly (string | undefined)[],
+  columnOrder: readonly (string | undefined)[],
 ): readonly string[] {
-  const keys = Array.from(shown, ([table, columns]) => {
+  const keys = Array.from(viewColumns, ([table, columns]) => {
     const key = primaryKeys.get(table) ?? [];
     const names = key.flatMap((column) => columns.get(column)?.[0] ?? []);
     return names.length === key.length ? names : [];
   }).filter((names) => names.length > 0);
-  const place = (names: readonly string[]) => viewColumns.indexOf(names[0]!);
+  const place = (names: readonly string[]) => columnOrder.indexOf(names[0]!);
   return [...new Set(keys.sort((a, b) => place(a) - place(b)).flat())];
 }
 

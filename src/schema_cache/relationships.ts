@@ -13,7 +13,7 @@ import type {
   QualifiedName,
   Relationship,
 } from "./schema_cache.ts";
-import type { ShownColumns, TrackedView } from "./view_columns.ts";
+import type { TrackedView, ViewColumns } from "./view_columns.ts";
 import { sortRelationships } from "./relationship_order.ts";
 
 /** What relationships need to know of an exposed relation. */
@@ -35,12 +35,12 @@ export interface ForeignKey {
 }
 
 /** Everything that relationships are derived from. */
-export interface RelationshipFacts {
+export interface RelationshipInput {
   /** Exposed relations. */
   readonly ends: readonly RelationshipEnd[];
   readonly foreignKeys: readonly ForeignKey[];
   /** Which table columns each exposed view shows. */
-  readonly shown: ReadonlyMap<number, ShownColumns>;
+  readonly viewColumns: ReadonlyMap<number, ViewColumns>;
   readonly computed: readonly ComputedRelationship[];
 }
 
@@ -49,15 +49,15 @@ export interface RelationshipFacts {
  * The effort is linear in what comes out: relations of other schemas only pass on their keys to the
  * views that show them.
  */
-export function deriveRelationships(facts: RelationshipFacts): readonly Relationship[] {
-  const links = foreignKeyLinks(facts);
+export function deriveRelationships(input: RelationshipInput): readonly Relationship[] {
+  const links = foreignKeyLinks(input);
   const detected: Relationship[] = [];
   for (const link of links) detected.push(toParent(link), toChild(link));
   for (const link of junctionRelationships(links)) detected.push(link);
-  const overridden = new Set(facts.computed.map((c) => overrideKey(c.origin, c.function)));
+  const overridden = new Set(input.computed.map((c) => overrideKey(c.origin, c.function)));
   return sortRelationships([
     ...detected.filter((r) => !overridden.has(overrideKey(r.origin, r.foreign))),
-    ...facts.computed,
+    ...input.computed,
   ]);
 }
 
@@ -66,18 +66,20 @@ export function deriveRelationships(facts: RelationshipFacts): readonly Relation
  * the origin's oid. `primaryKeys` are attribute numbers by the table's oid.
  */
 export function hiddenJunctions(
-  facts: RelationshipFacts,
+  input: RelationshipInput,
   primaryKeys: ReadonlyMap<number, readonly number[]>,
 ): ReadonlyMap<number, ReadonlySet<string>> {
-  const exposed = new Set(facts.ends.map(({ oid }) => oid));
-  const showing = sidesByTable(facts);
-  const candidates = facts.foreignKeys.filter(({ table, columns, unique }) =>
+  const exposed = new Set(input.ends.map(({ oid }) => oid));
+  const exposures = exposuresByTable(input);
+  const candidates = input.foreignKeys.filter(({ table, columns, unique }) =>
     !exposed.has(table) && !unique &&
     columns.every((column) => primaryKeys.get(table)?.includes(column))
   );
   const found = new Map<number, Set<string>>();
   for (const keys of groupBy(candidates, ({ table }) => table).values()) {
-    const parents = keys.map((key) => keySides(showing.get(key.foreignTable), key.foreignColumns));
+    const parents = keys.map((key) =>
+      keyExposures(exposures.get(key.foreignTable), key.foreignColumns)
+    );
     parents.forEach((origins, from) =>
       parents.forEach((foreigns, to) => {
         if (from === to) return;
@@ -103,48 +105,51 @@ interface Link {
   readonly withinPrimaryKey: boolean;
 }
 
-function foreignKeyLinks(facts: RelationshipFacts): readonly Link[] {
-  const showing = sidesByTable(facts);
-  return facts.foreignKeys.flatMap((key) => {
-    const children = keySides(showing.get(key.table), key.columns);
+function foreignKeyLinks(input: RelationshipInput): readonly Link[] {
+  const exposures = exposuresByTable(input);
+  return input.foreignKeys.flatMap((key) => {
+    const children = keyExposures(exposures.get(key.table), key.columns);
     if (children.length === 0) return [];
-    const parents = keySides(showing.get(key.foreignTable), key.foreignColumns);
+    const parents = keyExposures(exposures.get(key.foreignTable), key.foreignColumns);
     return children.flatMap((child) => parents.map((parent) => link(key, child, parent)));
   });
 }
 
 /** A relation that shows columns of a table, its own or as a view: the names of a column in it. */
-interface Side {
+interface TableExposure {
   readonly end: RelationshipEnd;
   readonly names: (column: number) => readonly string[];
 }
 
 /** For each table the exposed relations that show some of its columns: itself and its views. */
-function sidesByTable(facts: RelationshipFacts): ReadonlyMap<number, readonly Side[]> {
-  const sides = new Map<number, Side[]>();
-  const add = (table: number, side: Side) => {
-    const list = sides.get(table);
-    if (list === undefined) sides.set(table, [side]);
-    else list.push(side);
+function exposuresByTable(input: RelationshipInput): ReadonlyMap<number, readonly TableExposure[]> {
+  const exposures = new Map<number, TableExposure[]>();
+  const add = (table: number, exposure: TableExposure) => {
+    const list = exposures.get(table);
+    if (list === undefined) exposures.set(table, [exposure]);
+    else list.push(exposure);
   };
-  for (const end of facts.ends) {
+  for (const end of input.ends) {
     if (!end.isView) add(end.oid, { end, names: (column) => [end.columnNames[column]!] });
-    for (const [table, shown] of facts.shown.get(end.oid) ?? []) {
-      add(table, { end, names: (column) => shown.get(column) ?? [] });
+    for (const [table, columnNames] of input.viewColumns.get(end.oid) ?? []) {
+      add(table, { end, names: (column) => columnNames.get(column) ?? [] });
     }
   }
-  return sides;
+  return exposures;
 }
 
 /** A relation with the names under which it shows all columns of a key. */
-interface KeySide {
+interface KeyExposure {
   readonly end: RelationshipEnd;
   readonly columns: readonly string[];
 }
 
 /** One per relation that shows the whole key, and per combination where it shows columns repeatedly. */
-function keySides(sides: readonly Side[] = [], key: readonly number[]): readonly KeySide[] {
-  return sides.flatMap(({ end, names }) =>
+function keyExposures(
+  exposures: readonly TableExposure[] = [],
+  key: readonly number[],
+): readonly KeyExposure[] {
+  return exposures.flatMap(({ end, names }) =>
     combinations(key.map(names)).map((columns) => ({ end, columns }))
   );
 }
@@ -156,7 +161,7 @@ function combinations(choices: readonly (readonly string[])[]): readonly (readon
   );
 }
 
-function link(key: ForeignKey, child: KeySide, parent: KeySide): Link {
+function link(key: ForeignKey, child: KeyExposure, parent: KeyExposure): Link {
   const upwards = child.columns.map((column, index) => [column, parent.columns[index]!] as const);
   return {
     child: child.end,

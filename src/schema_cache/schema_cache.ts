@@ -139,7 +139,7 @@ export interface Routine extends QualifiedName {
 }
 
 /** An implicit cast between a domain and json or text that the service applies itself. */
-export interface Representation {
+export interface DataRepresentation {
   /** Types as `format_type` text: `api.color`, `json`, `text`. */
   readonly source: string;
   readonly target: string;
@@ -164,7 +164,7 @@ export interface SchemaCacheData {
   readonly relations: readonly Relation[];
   readonly relationships: readonly Relationship[];
   readonly routines: readonly Routine[];
-  readonly representations: readonly Representation[];
+  readonly representations: readonly DataRepresentation[];
   readonly mediaHandlers: readonly MediaHandler[];
   /**
    * Names of functions that run a function declared `VOLATILE`: they are declared so, or the defaults

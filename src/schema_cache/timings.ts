@@ -34,14 +34,14 @@ export function loadStatements(
 }
 
 /** Tells the answers of the queries from those of the clock; no timings where it was not asked. */
-export function loadAnswers(
+export function splitLoadResults(
   values: readonly string[],
   queries: readonly SchemaCacheQuery[],
 ): { readonly answers: readonly string[]; readonly timings: readonly QueryTiming[] | null } {
   if (values.length === queries.length) return { answers: values, timings: null };
   const times = values.filter((_, at) => at % 2 === 0).map(Number);
-  const timings = names.map(([name, wanted]) => {
-    const at = queries.findIndex((query) => query.name === wanted);
+  const timings = names.map(([name, queryName]) => {
+    const at = queries.findIndex((query) => query.name === queryName);
     return { name, ms: Math.max(0, times[at + 1]! - times[at]!) };
   });
   return { answers: values.filter((_, at) => at % 2 === 1), timings };

@@ -6,7 +6,7 @@
 import type { TargetColumn } from "./pg_node_tree.ts";
 
 /** Table columns that a view shows: by table oid and attribute number, the names of view columns. */
-export type ShownColumns = ReadonlyMap<number, ReadonlyMap<number, readonly string[]>>;
+export type ViewColumns = ReadonlyMap<number, ReadonlyMap<number, readonly string[]>>;
 
 /** A view whose columns are to be followed. */
 export interface TrackedView {
@@ -19,7 +19,7 @@ export interface TrackedView {
 export type KeyColumns = ReadonlyMap<number, ReadonlySet<number>>;
 
 /** What the catalogue says about views. */
-export interface ViewFacts {
+export interface ViewInput {
   /** The views to follow. */
   readonly views: readonly TrackedView[];
   /** What each view, of these and others, shows. Relations that are not among them end the chain. */
@@ -32,20 +32,20 @@ export interface ViewFacts {
  * column order).
  */
 export function trackViewColumns(
-  { views, rules, keyColumns }: ViewFacts,
-): ReadonlyMap<number, ShownColumns> {
+  { views, rules, keyColumns }: ViewInput,
+): ReadonlyMap<number, ViewColumns> {
   const target = targetFinder(rules);
   return new Map(views.map((view) => {
-    const shown = new Map<number, Map<number, string[]>>();
+    const byTable = new Map<number, Map<number, string[]>>();
     for (const entry of rules.get(view.oid) ?? []) {
       const name = view.columnNames[entry.position];
       const source = follow(view.oid, entry, target);
       if (name === undefined || source === undefined) continue;
       if (!keyColumns.get(source.relation)?.has(source.column)) continue;
-      const columns = getOrMake(shown, source.relation, () => new Map<number, string[]>());
+      const columns = getOrMake(byTable, source.relation, () => new Map<number, string[]>());
       getOrMake(columns, source.column, () => []).push(name);
     }
-    return [view.oid, shown];
+    return [view.oid, byTable];
   }));
 }
 

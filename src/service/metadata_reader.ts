@@ -19,7 +19,7 @@ import { errorFacts } from "../errors/error_response.ts";
 import type { Observation, QueryTiming } from "../observe/observation.ts";
 import { buildSchemaCache, schemaCacheQueries } from "../schema_cache/load.ts";
 import type { SchemaCacheData } from "../schema_cache/schema_cache.ts";
-import { loadAnswers, loadStatements } from "../schema_cache/timings.ts";
+import { loadStatements, splitLoadResults } from "../schema_cache/timings.ts";
 
 /** What reading the catalogue gave. */
 export interface QueriedSchema {
@@ -80,7 +80,7 @@ export class Questions {
     const statements = loadStatements(queries, { timed: config.logLevel === "debug" });
     const { rows } = await this.#database.transaction(metadataBatch(statements));
     const values = rows.slice(-statements.length).map((answer) => answer[0]?.[0] ?? "");
-    const { answers, timings } = loadAnswers(values, queries);
+    const { answers, timings } = splitLoadResults(values, queries);
     const data = buildSchemaCache(answers, config);
     return { data, ms: performance.now() - began, timings };
   }

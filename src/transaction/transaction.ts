@@ -19,7 +19,7 @@ import { errors } from "../errors/catalogue.ts";
 import { DatabaseError } from "../errors/service_error.ts";
 import type { RootPlan } from "../plan/root_plan.ts";
 import type { Query } from "../query/query.ts";
-import { schemaFactsQuery } from "../query/root.ts";
+import { schemaMetadataQuery } from "../query/schema_metadata.ts";
 import type { ApiRequest } from "../request/api_request.ts";
 import { compile, ident, sql } from "../sql/fragment.ts";
 import { accessOf, type DataPlan, isExplained, isolationOf } from "./data_plan.ts";
@@ -148,7 +148,7 @@ export function buildRootTransaction(
   return {
     access: "read only",
     transaction,
-    statements: plan.headersOnly ? before : [...before, schemaFactsQuery(plan)],
+    statements: plan.headersOnly ? before : [...before, schemaMetadataQuery(plan)],
     body: "hold",
     retry: "never",
     role: owner.identity.role,

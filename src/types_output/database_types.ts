@@ -10,10 +10,10 @@ import { indexSchemaCache } from "../schema_cache/lookups.ts";
 import type { TypeCatalogue } from "../schema_cache/queries/type_catalogue.ts";
 import type { Relation, SchemaCacheData } from "../schema_cache/schema_cache.ts";
 import { enumConstants, helperTypes } from "./helper_types.ts";
-import { type RelationContext, relationType } from "./relation_types.ts";
-import { resultLookup, type RoutineContext, routineType } from "./routine_types.ts";
+import { relationType, type RelationTypeContext } from "./relation_types.ts";
+import { resultLookup, routineType, type RoutineTypeContext } from "./routine_types.ts";
 import { rowFunctions } from "./row_functions.ts";
-import { type Member, objectType, textType, union } from "./type_text.ts";
+import { objectType, textType, type TypeMember, union } from "./type_text.ts";
 import { typeNames } from "./type_names.ts";
 
 /** Reads what the types need beside the schema cache. */
@@ -38,7 +38,7 @@ export function databaseTypes(
 ): string {
   const cache = indexSchemaCache(data);
   const ofRows = rowFunctions(catalogue, cache);
-  const context: Context = {
+  const context: DatabaseTypeContext = {
     cache,
     catalogue,
     rowFunctions: ofRows,
@@ -46,7 +46,7 @@ export function databaseTypes(
     resultOf: resultLookup(catalogue),
     readOnlyColumns: readOnlyLookup(catalogue),
   };
-  const schemas = dbSchemas.map((name): Member => ({ name, type: schemaType(name, context) }));
+  const schemas = dbSchemas.map((name): TypeMember => ({ name, type: schemaType(name, context) }));
   return [
     jsonType,
     `export type Database = ${objectType([clientOptions, ...schemas])};\n`,
@@ -55,7 +55,9 @@ export function databaseTypes(
   ].join("\n");
 }
 
-function readOnlyLookup({ readOnlyColumns }: TypeCatalogue): RelationContext["readOnlyColumns"] {
+function readOnlyLookup(
+  { readOnlyColumns }: TypeCatalogue,
+): RelationTypeContext["readOnlyColumns"] {
   const byName = new Map(
     readOnlyColumns.map(([schema, view, columns]) => [
       JSON.stringify([schema, view]),
@@ -77,16 +79,16 @@ const jsonType = `export type Json =
 `;
 
 /** What of the interface a client can rely on. */
-const clientOptions: Member = {
+const clientOptions: TypeMember = {
   name: "__InternalSupabase",
   type: objectType([{ name: "PostgrestVersion", type: textType("13") }]),
 };
 
-interface Context extends RelationContext, RoutineContext {
+interface DatabaseTypeContext extends RelationTypeContext, RoutineTypeContext {
   readonly catalogue: TypeCatalogue;
 }
 
-function schemaType(schema: string, context: Context): string {
+function schemaType(schema: string, context: DatabaseTypeContext): string {
   const { cache, catalogue, names } = context;
   const relations = cache.relationNames(schema).map((name) => cache.relation({ schema, name })!);
   const members = (views: boolean) =>
@@ -98,10 +100,10 @@ function schemaType(schema: string, context: Context): string {
       })),
     );
   const enums = catalogue.enums.filter(([of]) => of === schema)
-    .map(([, name, , labels]): Member => ({ name, type: union(labels.map(textType)) }));
+    .map(([, name, , labels]): TypeMember => ({ name, type: union(labels.map(textType)) }));
   const composites = catalogue.composites
     .filter(([of, , , isRelation]) => of === schema && !isRelation)
-    .map(([, name, , , attributes]): Member => ({
+    .map(([, name, , , attributes]): TypeMember => ({
       name,
       type: objectType(
         attributes.map(([attribute, type]) => ({
@@ -119,7 +121,7 @@ function schemaType(schema: string, context: Context): string {
   ]);
 }
 
-function routineMembers(schema: string, context: Context): readonly Member[] {
+function routineMembers(schema: string, context: DatabaseTypeContext): readonly TypeMember[] {
   const uncallable = context.rowFunctions.uncallable(schema);
   const names = [...context.cache.routineNames(schema), ...uncallable.map(({ name }) => name)];
   return [...new Set(names)].sort().map((name) => {

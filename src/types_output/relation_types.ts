@@ -11,10 +11,10 @@ import type {
 } from "../schema_cache/schema_cache.ts";
 import type { RowFunctions } from "./row_functions.ts";
 import type { TypeNames } from "./type_names.ts";
-import { type Member, objectType, textType, union } from "./type_text.ts";
+import { objectType, textType, type TypeMember, union } from "./type_text.ts";
 
 /** What types of relations depend on. */
-export interface RelationContext {
+export interface RelationTypeContext {
   readonly cache: SchemaCache;
   readonly names: TypeNames;
   readonly rowFunctions: RowFunctions;
@@ -23,11 +23,11 @@ export interface RelationContext {
 }
 
 /** `Row`, `Insert`, `Update`, `Relationships` and `ComputedFields` of a relation. */
-export function relationType(relation: Relation, context: RelationContext): string {
+export function relationType(relation: Relation, context: RelationTypeContext): string {
   const { insertable, updatable, isView } = relation;
   const insert = insertMembers(relation, context);
-  const update = insert.map((each): Member => ({ ...each, optional: true }));
-  const members: readonly (Member | null)[] = [
+  const update = insert.map((each): TypeMember => ({ ...each, optional: true }));
+  const members: readonly (TypeMember | null)[] = [
     { name: "Row", type: objectType(rowMembers(relation, context)) },
     !isView || insertable ? { name: "Insert", type: objectType(insert) } : null,
     !isView || insertable || updatable ? { name: "Update", type: objectType(update) } : null,
@@ -39,10 +39,10 @@ export function relationType(relation: Relation, context: RelationContext): stri
 }
 
 /** Clients know views that can be written and views that cannot, and nothing between. */
-const noInsert: Member = { name: "Insert", type: "Record<string, never>" };
+const noInsert: TypeMember = { name: "Insert", type: "Record<string, never>" };
 
-function rowMembers(relation: Relation, context: RelationContext): readonly Member[] {
-  const columns = relation.columns.map((column): Member => ({
+function rowMembers(relation: Relation, context: RelationTypeContext): readonly TypeMember[] {
+  const columns = relation.columns.map((column): TypeMember => ({
     name: column.name,
     type: columnType(column, context),
     comment: column.comment,
@@ -53,25 +53,30 @@ function rowMembers(relation: Relation, context: RelationContext): readonly Memb
 /** The function decides whether it returns NULL, so that it may. */
 function computedMembers(
   relation: Relation,
-  { rowFunctions, names }: RelationContext,
-): readonly Member[] {
-  return rowFunctions.columnsOf(relation).map(({ name, result: [, , , type, columns] }): Member => {
-    const known = columns.length > 1
-      ? objectType(columns.map(([key, of]) => ({ name: key, type: names.of(of) })))
-      : names.of(type);
-    return { name, type: known === "unknown" ? known : `${known} | null` };
-  });
+  { rowFunctions, names }: RelationTypeContext,
+): readonly TypeMember[] {
+  return rowFunctions.columnsOf(relation).map(
+    ({ name, result: [, , , type, columns] }): TypeMember => {
+      const tsType = columns.length > 1
+        ? objectType(columns.map(([key, of]) => ({ name: key, type: names.of(of) })))
+        : names.of(type);
+      return { name, type: tsType === "unknown" ? tsType : `${tsType} | null` };
+    },
+  );
 }
 
 /** Names the members of `Row` that `*` leaves out. */
-function computedFields(relation: Relation, { rowFunctions }: RelationContext): Member | null {
+function computedFields(
+  relation: Relation,
+  { rowFunctions }: RelationTypeContext,
+): TypeMember | null {
   const names = rowFunctions.columnsOf(relation).map(({ name }) => textType(name));
   return names.length === 0 ? null : { name: "ComputedFields", type: union(names) };
 }
 
-function insertMembers(relation: Relation, context: RelationContext): readonly Member[] {
+function insertMembers(relation: Relation, context: RelationTypeContext): readonly TypeMember[] {
   const readOnly = context.readOnlyColumns(relation);
-  return relation.columns.map((column): Member => {
+  return relation.columns.map((column): TypeMember => {
     const { name, generated, nullable } = column;
     if (generated || readOnly.has(name)) return { name, type: "never", optional: true };
     const optional = nullable || column.default !== null;
@@ -79,14 +84,14 @@ function insertMembers(relation: Relation, context: RelationContext): readonly M
   });
 }
 
-function columnType(column: Column, { cache, names }: RelationContext): string {
+function columnType(column: Column, { cache, names }: RelationTypeContext): string {
   const { declaredType, baseType, enumLabels, nullable } = column;
   const converted = cache.representation(declaredType, "json") !== undefined;
   const type = converted ? "Json" : names.of(baseType);
-  const known = type === "unknown" && enumLabels.length > 0
+  const tsType = type === "unknown" && enumLabels.length > 0
     ? union(enumLabels.map((label) => textType(label)))
     : type;
-  return nullable && known !== "unknown" ? `${known} | null` : known;
+  return nullable && tsType !== "unknown" ? `${tsType} | null` : tsType;
 }
 
 /** Foreign keys that begin here, of this schema; clients find the other direction themselves. */

@@ -5,12 +5,12 @@
  */
 import type { TypeCatalogue } from "../schema_cache/queries/type_catalogue.ts";
 import type { QualifiedName, Routine, SchemaCache } from "../schema_cache/schema_cache.ts";
-import type { ResultFacts, RowFunction, RowFunctions } from "./row_functions.ts";
+import type { RoutineResult, RowFunction, RowFunctions } from "./row_functions.ts";
 import type { TypeNames } from "./type_names.ts";
-import { arrayType, type Member, objectType, textType, union } from "./type_text.ts";
+import { arrayType, objectType, textType, type TypeMember, union } from "./type_text.ts";
 
 /** Gives the text of a function's result type and the columns of its OUT and TABLE parameters. */
-export type ResultLookup = (routine: Routine) => ResultFacts | undefined;
+export type ResultLookup = (routine: Routine) => RoutineResult | undefined;
 
 /** Makes the look-up. */
 export function resultLookup({ results }: TypeCatalogue): ResultLookup {
@@ -22,7 +22,7 @@ export function resultLookup({ results }: TypeCatalogue): ResultLookup {
 }
 
 /** What types of functions depend on. */
-export interface RoutineContext {
+export interface RoutineTypeContext {
   readonly cache: SchemaCache;
   readonly names: TypeNames;
   readonly resultOf: ResultLookup;
@@ -36,7 +36,7 @@ export interface RoutineContext {
 export function routineType(
   overloads: readonly Routine[],
   uncallable: readonly RowFunction[],
-  context: RoutineContext,
+  context: RoutineTypeContext,
 ): string {
   return union([
     ...overloads.map((routine) => callableType(routine, context)),
@@ -44,7 +44,7 @@ export function routineType(
   ]);
 }
 
-function callableType(routine: Routine, context: RoutineContext): string {
+function callableType(routine: Routine, context: RoutineTypeContext): string {
   const { names, resultOf, rowFunctions } = context;
   const result = resultOf(routine);
   const row = result === undefined ? undefined : rowFunctions.of(result);
@@ -60,7 +60,7 @@ function callableType(routine: Routine, context: RoutineContext): string {
  * A function that a call does not find, as its parameter has no name. Clients look it up to embed
  * what it returns, and to leave it out of `*`.
  */
-function uncallableType(row: RowFunction, { names }: RoutineContext): string {
+function uncallableType(row: RowFunction, { names }: RoutineTypeContext): string {
   const { schema, name, origin, relationship, result: [, , , , , isSet] } = row;
   const isEmbeddable = relationship !== null && relationship.foreign.schema === schema;
   const what = relationship === null ? "column" : "relationship";
@@ -76,9 +76,9 @@ function uncallableType(row: RowFunction, { names }: RoutineContext): string {
 
 /** PostgreSQL takes NULL for any argument. */
 function argumentsType({ parameters }: Routine, names: TypeNames): string {
-  const members = parameters.map(({ name, type, required }): Member => {
-    const known = names.of(type);
-    return { name, type: known === "unknown" ? known : `${known} | null`, optional: !required };
+  const members = parameters.map(({ name, type, required }): TypeMember => {
+    const tsType = names.of(type);
+    return { name, type: tsType === "unknown" ? tsType : `${tsType} | null`, optional: !required };
   });
   return objectType(members, "never");
 }
@@ -86,7 +86,7 @@ function argumentsType({ parameters }: Routine, names: TypeNames): string {
 /** Clients make a list themselves of a set that `SetofOptions` says has one row. */
 function returnedType(
   { returns }: Routine,
-  result: ResultFacts | undefined,
+  result: RoutineResult | undefined,
   hasOptions: boolean,
   names: TypeNames,
 ): string {
@@ -100,10 +100,10 @@ function returnedType(
 /** What clients need to embed a function, or to embed in its result, when it returns a relation's rows. */
 function setofOptions(
   { schema, returns: { relation, set } }: Routine,
-  result: ResultFacts | undefined,
+  result: RoutineResult | undefined,
   row: RowFunction | undefined,
-  { cache }: RoutineContext,
-): Member | null {
+  { cache }: RoutineTypeContext,
+): TypeMember | null {
   if (relation === null || relation.schema !== schema || cache.relation(relation) === undefined) {
     return null;
   }
@@ -115,7 +115,7 @@ function setofMember(
   from: string,
   { name }: QualifiedName,
   { isToOne, isSet }: { readonly isToOne: boolean; readonly isSet: boolean },
-): Member {
+): TypeMember {
   const type = objectType([
     { name: "from", type: textType(from) },
     { name: "to", type: textType(name) },

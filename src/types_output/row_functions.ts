@@ -13,13 +13,13 @@ import type {
 } from "../schema_cache/schema_cache.ts";
 
 /** What the catalogue tells of a function's result. */
-export type ResultFacts = TypeCatalogue["results"][number];
+export type RoutineResult = TypeCatalogue["results"][number];
 
 /** A function of a row. */
 export interface RowFunction extends QualifiedName {
   /** The relation whose rows it takes. */
   readonly origin: QualifiedName;
-  readonly result: ResultFacts;
+  readonly result: RoutineResult;
   /** The rows that it leads to; null for a computed column. */
   readonly relationship: ComputedRelationship | null;
 }
@@ -29,7 +29,7 @@ export interface RowFunctions {
   /** Columns of a relation that are computed, by name. */
   readonly columnsOf: (relation: QualifiedName) => readonly RowFunction[];
   /** The function of a result, if it is one of a row. */
-  readonly of: (result: ResultFacts) => RowFunction | undefined;
+  readonly of: (result: RoutineResult) => RowFunction | undefined;
   /** Functions of a schema that calls cannot reach, as their parameter has no name. */
   readonly uncallable: (schema: string) => readonly RowFunction[];
 }
@@ -60,7 +60,7 @@ function relationsByType(
 
 /** Requests see functions of the relation's own schema. */
 function rowFunction(
-  result: ResultFacts,
+  result: RoutineResult,
   relations: ReadonlyMap<string, QualifiedName>,
   cache: SchemaCache,
 ): RowFunction | null {

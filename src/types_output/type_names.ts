@@ -17,7 +17,7 @@ export interface TypeNames {
 }
 
 /** Types that JSON does not show as strings. */
-const known: ReadonlyMap<string, string> = new Map([
+const builtInTypes: ReadonlyMap<string, string> = new Map([
   ["boolean", "boolean"],
   ["smallint", "number"],
   ["integer", "number"],
@@ -44,7 +44,7 @@ export function typeNames(
   },
 ): TypeNames {
   const exposed = new Set(schemas);
-  const types = new Map(known);
+  const types = new Map(builtInTypes);
   for (const [schema, name, text, labels] of enums) {
     const type = exposed.has(schema)
       ? member(schema, "Enums", name)

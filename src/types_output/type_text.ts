@@ -25,7 +25,7 @@ export function arrayType(element: string): string {
 }
 
 /** A member of an object type. */
-export interface Member {
+export interface TypeMember {
   readonly name: string;
   readonly type: string;
   readonly optional?: boolean;
@@ -34,12 +34,15 @@ export interface Member {
 }
 
 /** An object type; one that has no members takes none. */
-export function objectType(members: readonly Member[], none = "Record<never, never>"): string {
-  if (members.length === 0) return none;
+export function objectType(
+  members: readonly TypeMember[],
+  emptyType = "Record<never, never>",
+): string {
+  if (members.length === 0) return emptyType;
   return `{\n${indent(members.map(memberText).join("\n"))}\n}`;
 }
 
-function memberText({ name, type, optional = false, comment = null }: Member): string {
+function memberText({ name, type, optional = false, comment = null }: TypeMember): string {
   return `${docComment(comment)}${memberName(name)}${optional ? "?" : ""}: ${type};`;
 }
 

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { SchemaFacts } from "../../query/root.ts";
+import type { SchemaMetadata } from "../../query/schema_metadata.ts";
 import type {
   Column,
   KeyRelationship,
@@ -43,7 +43,7 @@ export interface DescribedColumn {
 }
 
 /** Puts together what is described. Without privileges in the facts it is everything. */
-export function buildModel(schema: string, facts: SchemaFacts, cache: SchemaCache): ApiModel {
+export function buildModel(schema: string, facts: SchemaMetadata, cache: SchemaCache): ApiModel {
   const relations = facts.relations && new Set(facts.relations);
   const names = cache.relationNames(schema).filter((name) => relations?.has(name) ?? true);
   const parameterType = typeShortener(facts.visibleTypes ?? []);
@@ -72,7 +72,7 @@ function typeShortener(visibleTypes: readonly string[]): (type: string) => strin
 const schemaPrefix = /^(?:"(?:[^"]|"")*"|[^".]*)\./;
 
 function permission(
-  { functions, overloads }: SchemaFacts,
+  { functions, overloads }: SchemaMetadata,
   parameterType: (type: string) => string,
 ): (routine: Routine) => boolean {
   if (functions === undefined || overloads === undefined) return () => true;

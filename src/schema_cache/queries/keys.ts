@@ -18,7 +18,7 @@ export type ForeignKeyRow = readonly [
 ];
 
 /** What {@linkcode keysQuery} answers. */
-export interface KeysAnswer {
+export interface KeysResult {
   readonly primary: readonly KeyRow[];
   readonly unique: readonly KeyRow[];
   readonly foreign: readonly ForeignKeyRow[];

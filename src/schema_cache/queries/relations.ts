@@ -17,7 +17,7 @@ export type ColumnRow = readonly [
   baseType: string | null,
   maxLength: number | null,
   defaultExpression: string | null,
-  /** Key of {@linkcode RelationsAnswer} `.enums`, when the base type is an enum. */
+  /** Key of {@linkcode RelationsResult} `.enums`, when the base type is an enum. */
   enumType: number | null,
   /** Takes no values: a generated column, or an identity column that always makes its own. */
   generated: boolean,
@@ -37,7 +37,7 @@ export type RelationRow = readonly [
 ];
 
 /** What {@linkcode relationsQuery} answers. */
-export interface RelationsAnswer {
+export interface RelationsResult {
   /** By schema and name. */
   readonly relations: readonly RelationRow[];
   /** Labels of all enum types in sort order, by the type's oid. */

@@ -6,7 +6,7 @@
  */
 
 /** What {@linkcode volatileRelationsQuery} answers. */
-export interface VolatileAnswer {
+export interface VolatileResult {
   /** Oids of exposed relations. */
   readonly relations: readonly number[];
   /** `SchemaCacheData.volatileFunctions` */

@@ -2,7 +2,7 @@ import { deepStrictEqual } from "node:assert/strict";
 import { pgrstDialect } from "../../../src/dialect.ts";
 import { makeAliases } from "../../../src/plan/aliases.ts";
 import { neededColumns } from "../../../src/plan/read_plan.ts";
-import { rootWindow, windowOf } from "../../../src/plan/windows.ts";
+import { embedRange, rootRange } from "../../../src/plan/row_range.ts";
 import type { QueryParams } from "../../../src/request/query_types.ts";
 import {
   all,
@@ -80,8 +80,8 @@ Deno.test("planRead leaves rows and windows to the write", () => {
     order: [at("", [by("name")])],
     limits: [at("tools", { limit: 1n, offset: 1n })],
   }, 1);
-  const none = { limit: null, offset: null, asked: false };
-  deepStrictEqual([root.conditions, root.window, root.embeds[0]!.node.window], [[], none, none]);
+  const none = { limit: null, offset: null, isRequested: false };
+  deepStrictEqual([root.conditions, root.range, root.embeds[0]!.node.range], [[], none, none]);
   deepStrictEqual([root.order.length, root.embeds[0]!.node.conditions.length], [1, 1]);
 });
 
@@ -104,11 +104,11 @@ Deno.test("planRead applies the maximum of rows to the root and to embeds of man
     { window: { first: 5n, last: 99n } },
     { dbMaxRows: 7 },
   );
-  deepStrictEqual(root.window, { limit: "7", offset: "5", asked: true });
-  deepStrictEqual(root.embeds.map(({ node }) => node.window), [
-    { limit: null, offset: null, asked: false },
-    { limit: "2", offset: null, asked: true },
-    { limit: "7", offset: "1", asked: true },
+  deepStrictEqual(root.range, { limit: "7", offset: "5", isRequested: true });
+  deepStrictEqual(root.embeds.map(({ node }) => node.range), [
+    { limit: null, offset: null, isRequested: false },
+    { limit: "2", offset: null, isRequested: true },
+    { limit: "7", offset: "1", isRequested: true },
   ]);
 });
 
@@ -125,28 +125,28 @@ Deno.test("planRead says every column of all levels in a spread of many rows", (
   deepStrictEqual(kinds([all, embed("tools", below)]), ["all", "all", "all"]);
 });
 
-Deno.test("rootWindow counts the maximum from the first row", () => {
+Deno.test("rootRange counts the maximum from the first row", () => {
   deepStrictEqual(
     [
-      rootWindow({ first: 0n, last: null }, null),
-      rootWindow({ first: 3n, last: null }, 10),
-      rootWindow({ first: 3n, last: 4n }, 10),
-      rootWindow({ first: 0n, last: -1n }, 10),
+      rootRange({ first: 0n, last: null }, null),
+      rootRange({ first: 3n, last: null }, 10),
+      rootRange({ first: 3n, last: 4n }, 10),
+      rootRange({ first: 0n, last: -1n }, 10),
     ].map(({ limit, offset }) => [limit, offset]),
     [[null, null], ["10", "3"], ["2", "3"], ["0", null]],
   );
 });
 
-Deno.test("windowOf writes any integer, which PostgreSQL may refuse", () => {
+Deno.test("embedRange writes any integer, which PostgreSQL may refuse", () => {
   const texts = [-1n, 0n, 9007199254740993n, 10n ** 21n].map((limit) =>
-    windowOf({ limit, offset: null }, null).limit
+    embedRange({ limit, offset: null }, null).limit
   );
   deepStrictEqual(texts, ["-1", "0", "9007199254740993", "1000000000000000000000"]);
-  deepStrictEqual(windowOf({ limit: 10n ** 21n, offset: null }, 5).limit, "5");
-  deepStrictEqual(windowOf({ limit: -1n, offset: -1n }, 5), {
+  deepStrictEqual(embedRange({ limit: 10n ** 21n, offset: null }, 5).limit, "5");
+  deepStrictEqual(embedRange({ limit: -1n, offset: -1n }, 5), {
     limit: "-1",
     offset: "-1",
-    asked: true,
+    isRequested: true,
   });
 });
 

@@ -7,7 +7,7 @@ import {
 import type { ComputedRelationship, Relationship } from "../../../src/schema_cache/schema_cache.ts";
 import { assertLinearTime } from "../../support/linear_time.ts";
 import { relationshipLine } from "../../support/relationship_line.ts";
-import type { ShownColumns } from "../../../src/schema_cache/view_columns.ts";
+import type { ViewColumns } from "../../../src/schema_cache/view_columns.ts";
 
 /** Columns of a table are numbered from 1; the key is what stands in `primaryKey`. */
 interface Made {
@@ -31,7 +31,7 @@ function derive({ relations, keys, computed = [] }: Case): readonly Relationship
   return deriveRelationships({
     ends: relations.map(madeEnd),
     foreignKeys: keys.map(parseKey),
-    shown: new Map(relations.map(({ oid, shows = [] }) => [oid, shownBy(shows)])),
+    viewColumns: new Map(relations.map(({ oid, shows = [] }) => [oid, shownBy(shows)])),
     computed,
   });
 }
@@ -46,7 +46,7 @@ function madeEnd({ oid, name, schema = "api", columns, primaryKey, shows }: Made
   };
 }
 
-function shownBy(shows: readonly (readonly [number, number, string])[]): ShownColumns {
+function shownBy(shows: readonly (readonly [number, number, string])[]): ViewColumns {
   const shown = new Map<number, Map<number, string[]>>();
   for (const [table, column, name] of shows) {
     const columns = shown.get(table) ?? new Map<number, string[]>();

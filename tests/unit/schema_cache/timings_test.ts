@@ -1,6 +1,6 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import { type QueryName, type SchemaCacheQuery } from "../../../src/schema_cache/load.ts";
-import { loadAnswers, loadStatements } from "../../../src/schema_cache/timings.ts";
+import { loadStatements, splitLoadResults } from "../../../src/schema_cache/timings.ts";
 
 const names: readonly QueryName[] = [
   "settings",
@@ -21,10 +21,10 @@ const queries: readonly SchemaCacheQuery[] = names.map((name) => ({
 Deno.test("loadStatements asks for nothing else unless the load is timed", () => {
   const statements = loadStatements(queries, { timed: false });
   deepStrictEqual(statements.map(({ text }) => text), queries.map(({ text }) => text));
-  deepStrictEqual(loadAnswers(names, queries), { answers: names, timings: null });
+  deepStrictEqual(splitLoadResults(names, queries), { answers: names, timings: null });
 });
 
-Deno.test("loadAnswers gives what passed between two looks at the clock", () => {
+Deno.test("splitLoadResults gives what passed between two looks at the clock", () => {
   const statements = loadStatements(queries, { timed: true });
   strictEqual(statements.length, 2 * queries.length + 1);
   let time = 1000;
@@ -34,7 +34,7 @@ Deno.test("loadAnswers gives what passed between two looks at the clock", () => 
     time += Math.max(0, at / 2 - 1);
     return String(time);
   });
-  const { answers, timings } = loadAnswers(values, queries);
+  const { answers, timings } = splitLoadResults(values, queries);
   deepStrictEqual(answers, names);
   deepStrictEqual(timings?.map(({ name, ms }) => [name, ms]), [
     ["tables", 2],

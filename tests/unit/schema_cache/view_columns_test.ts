@@ -1,5 +1,5 @@
 import { deepStrictEqual } from "node:assert/strict";
-import { type ShownColumns, trackViewColumns } from "../../../src/schema_cache/view_columns.ts";
+import { trackViewColumns, type ViewColumns } from "../../../src/schema_cache/view_columns.ts";
 
 /** View columns as [position, relation, column]. */
 type Rule = readonly (readonly [number, number, number])[];
@@ -18,7 +18,7 @@ function track(columns: readonly string[], rules: Record<number, Rule>) {
   return plain(shown.get(1)!);
 }
 
-function plain(shown: ShownColumns) {
+function plain(shown: ViewColumns) {
   return Array.from(shown, ([table, columns]) => [table, [...columns]]);
 }
 

@@ -3,13 +3,13 @@
  *
  * @module
  */
-import { type Embed, isSpread, type ReadItem, type ReadNode, type RowWindow } from "./read_node.ts";
+import { type Embed, isSpread, type ReadItem, type ReadNode, type RowRange } from "./read_node.ts";
 
 /**
  * Reduces an embed to the output keys that an order names. Keys that it does not select are left
  * out, so that the database misses them.
  */
-export function orderRows(embed: Embed, keys: ReadonlySet<string>): ReadNode {
+export function orderSourceNode(embed: Embed, keys: ReadonlySet<string>): ReadNode {
   const { node } = embed;
   return {
     ...node,
@@ -17,7 +17,7 @@ export function orderRows(embed: Embed, keys: ReadonlySet<string>): ReadNode {
     embeds: node.embeds.map((child) => orderEmbed(child, keys)),
     order: [],
     orderSources: [],
-    window: embed.mayRepeat ? singleRow(node.window) : node.window,
+    range: embed.mayRepeat ? singleRow(node.range) : node.range,
     paged: false,
     joined: false,
   };
@@ -29,12 +29,12 @@ function sortable(item: ReadItem): ReadItem {
 }
 
 function orderEmbed(child: Embed, keys: ReadonlySet<string>): Embed {
-  if (!isSpread(child)) return { ...child, visible: keys.has(child.key) };
-  const node = orderRows(child, keys);
-  const visible = node.items.length > 0 || node.embeds.some((embed) => embed.visible);
-  return { ...child, node, visible };
+  if (!isSpread(child)) return { ...child, hasOutput: keys.has(child.key) };
+  const node = orderSourceNode(child, keys);
+  const hasOutput = node.items.length > 0 || node.embeds.some((embed) => embed.hasOutput);
+  return { ...child, node, hasOutput };
 }
 
-function singleRow(window: RowWindow): RowWindow {
-  return window.limit === "0" ? window : { ...window, limit: "1" };
+function singleRow(range: RowRange): RowRange {
+  return range.limit === "0" ? range : { ...range, limit: "1" };
 }

@@ -3,14 +3,14 @@
  *
  * @module
  */
-import type { Embed, EmbedJoin, ReadNode, RowWindow } from "../plan/read_node.ts";
+import type { Embed, EmbedJoin, ReadNode, RowRange } from "../plan/read_node.ts";
 import type { ColumnPair } from "../schema_cache/schema_cache.ts";
 import { empty, ident, join, param, smallNumber, type Sql, sql } from "../sql/fragment.ts";
 import { renderConditions, whereClause } from "./condition.ts";
 import { nameOf, renderRow } from "./field.ts";
 
 /** How a level's rows are reached, before its own conditions. */
-export interface Tie {
+export interface JoinSource {
   readonly from: Sql;
   readonly conditions: readonly Sql[];
 }
@@ -22,38 +22,38 @@ export interface ParentRow {
 }
 
 /** The rows of the root: of its relation, or of the item of FROM that is given for it. */
-export function rootTie(root: ReadNode, from?: Sql): Tie {
+export function rootSource(root: ReadNode, from?: Sql): JoinSource {
   return { from: from ?? relationItem(root), conditions: [] };
 }
 
 /** The rows of an embed that belong to a row of its parent. */
-export function embedTie({ node, join: tie }: Embed, parent: ParentRow): Tie {
+export function embedSource({ node, join: source }: Embed, parent: ParentRow): JoinSource {
   const alias = ident(node.alias);
-  switch (tie.kind) {
+  switch (source.kind) {
     case "columns":
       return {
         from: relationItem(node),
-        conditions: tie.pairs.map(([own, foreign]) =>
+        conditions: source.pairs.map(([own, foreign]) =>
           sql`${alias}.${ident(foreign)} = ${parent.column(own)}`
         ),
       };
     case "junction": {
-      const junction = ident(tie.alias);
-      const on = equalColumns(tie.embedPairs, junction, alias);
+      const junction = ident(source.alias);
+      const on = equalColumns(source.embedPairs, junction, alias);
       return {
-        from: sql`${relationItem(node)} join ${nameOf(tie.junction)} as ${junction} on ${on}`,
-        conditions: tie.parentPairs.map(([own, foreign]) =>
+        from: sql`${relationItem(node)} join ${nameOf(source.junction)} as ${junction} on ${on}`,
+        conditions: source.parentPairs.map(([own, foreign]) =>
           sql`${junction}.${ident(foreign)} = ${parent.column(own)}`
         ),
       };
     }
     case "function":
       return {
-        from: sql`${nameOf(tie.function)}(${parent.row(tie)}) as ${alias}`,
+        from: sql`${nameOf(source.function)}(${parent.row(source)}) as ${alias}`,
         conditions: [],
       };
     default:
-      return tie satisfies never;
+      return source satisfies never;
   }
 }
 
@@ -79,9 +79,9 @@ export function ownRow(node: ReadNode): ParentRow {
 }
 
 /** How a level's embeds are tested for rows. */
-export interface PresenceOptions {
+export interface ExistsOptions {
   /** Windows that the request set for embeds count. */
-  readonly windows: boolean;
+  readonly ranges: boolean;
   /** What the level joins is tested in place of what it would join. */
   readonly joined: boolean;
 }
@@ -95,10 +95,10 @@ export const joinedColumn = {
 } as const;
 
 /** A level's rows as ` from … where …`; `joins` are further items of FROM. */
-export function renderLevel(
+export function renderFromWhere(
   node: ReadNode,
-  tie: Tie,
-  options: PresenceOptions,
+  source: JoinSource,
+  options: ExistsOptions,
   joins: Sql = empty,
 ): Sql {
   const inPlace = (embed: Embed) => existsTest(embed, ownRow(node), options);
@@ -107,41 +107,39 @@ export function renderLevel(
     if (options.joined && isTestable(embed)) {
       return sql`${ident(embed.node.alias)}.${joinedColumn[embed.shape]} is not null`;
     }
-    return embed.presenceAlias === null
-      ? inPlace(embed)
-      : sql`${ident(embed.presenceAlias)}.present`;
+    return embed.existsAlias === null ? inPlace(embed) : sql`${ident(embed.existsAlias)}.present`;
   };
   const shared = node.embeds.filter((embed) =>
-    embed.presenceAlias !== null && !(options.joined && isTestable(embed))
+    embed.existsAlias !== null && !(options.joined && isTestable(embed))
   );
   // OFFSET keeps the planner from putting the test back into every place that asks.
   const presence = shared.map((embed) =>
     sql` cross join lateral (select ${inPlace(embed)} as present offset 0) as ${
-      ident(embed.presenceAlias!)
+      ident(embed.existsAlias!)
     }`
   );
   const where = [
-    ...tie.conditions,
+    ...source.conditions,
     ...renderConditions(node.conditions, ident(node.alias), test),
     ...node.embeds.flatMap(({ inner }, position) => inner ? [test(position)] : []),
   ];
-  return sql` from ${tie.from}${joins}${join(presence, empty)}${whereClause(where)}`;
+  return sql` from ${source.from}${joins}${join(presence, empty)}${whereClause(where)}`;
 }
 
 /** Aggregates give a row also where there are none. */
-function isTestable({ visible, node }: Embed): boolean {
-  return visible && !node.grouped;
+function isTestable({ hasOutput, node }: Embed): boolean {
+  return hasOutput && !node.grouped;
 }
 
-function existsTest(embed: Embed, parent: ParentRow, { windows }: PresenceOptions): Sql {
+function existsTest(embed: Embed, parent: ParentRow, { ranges }: ExistsOptions): Sql {
   const { node } = embed;
-  const rows = renderLevel(node, embedTie(embed, parent), { windows, joined: false });
-  const window = windows && node.window.asked ? renderWindow(node.window) : empty;
-  return sql`exists (select 1${rows}${window})`;
+  const rows = renderFromWhere(node, embedSource(embed, parent), { ranges, joined: false });
+  const range = ranges && node.range.isRequested ? renderRange(node.range) : empty;
+  return sql`exists (select 1${rows}${range})`;
 }
 
 /** ` limit … offset …`; nothing for all rows. */
-export function renderWindow({ limit, offset }: RowWindow): Sql {
+export function renderRange({ limit, offset }: RowRange): Sql {
   return sql`${limit === null ? empty : sql` limit ${smallNumber(limit)}`}${
     offset === null ? empty : sql` offset ${param(offset)}`
   }`;

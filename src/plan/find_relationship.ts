@@ -17,7 +17,7 @@ import type {
 import { nameSuggesters, suggest } from "./suggest.ts";
 
 /** What an embed asks for. */
-export interface Wanted {
+export interface EmbedTarget {
   /** Relation, or function without one, of the enclosing level. */
   readonly origin: QualifiedName;
   /** The origin is a relation; a function without one has no relationships. */
@@ -29,18 +29,16 @@ export interface Wanted {
 }
 
 /** Finds the relationship. Raises `200` when there is none and `201` when there are several. */
-export function findRelationship(wanted: Wanted, cache: SchemaCache): Relationship {
-  const candidates = wanted.originIsRelation
-    ? cache.relationships(wanted.origin, wanted.schema)
-    : [];
-  const found = candidates.filter((relationship) => matches(relationship, wanted));
+export function findRelationship(embed: EmbedTarget, cache: SchemaCache): Relationship {
+  const candidates = embed.originIsRelation ? cache.relationships(embed.origin, embed.schema) : [];
+  const found = candidates.filter((relationship) => matches(relationship, embed));
   const [first] = found;
-  if (first === undefined) throw noRelationship(wanted, candidates, cache);
+  if (first === undefined) throw noRelationship(embed, candidates, cache);
   const computed = found.find(({ kind }) => kind === "computed");
   if (computed !== undefined || found.length === 1) return computed ?? first;
   throw errors.ambiguousRelationship({
-    parent: wanted.origin.name,
-    child: wanted.target,
+    parent: embed.origin.name,
+    child: embed.target,
     candidates: found.filter((relationship) => relationship.kind !== "computed").map(describe),
   });
 }
@@ -52,7 +50,7 @@ export function isToOne(relationship: Relationship): boolean {
     : relationship.kind === "many-to-one" || relationship.kind === "one-to-one";
 }
 
-function matches(relationship: Relationship, { target, hint }: Wanted): boolean {
+function matches(relationship: Relationship, { target, hint }: EmbedTarget): boolean {
   if (relationship.kind === "computed") return relationship.function.name === target;
   if (relationship.self) return matchesSelf(relationship, target, hint);
   if (hint !== null) {
@@ -125,7 +123,7 @@ function columns(pairs: readonly ColumnPair[], side: 0 | 1): string {
 }
 
 function noRelationship(
-  { origin, target, hint, schema }: Wanted,
+  { origin, target, hint, schema }: EmbedTarget,
   candidates: readonly Relationship[],
   cache: SchemaCache,
 ): Error {
@@ -138,17 +136,17 @@ function noRelationship(
     schema,
     requestHint: hint,
     suggestion: isRelated
-      ? instead(names.includes(target) ? null : suggest(target, names, leastSimilarity), target)
+      ? instead(names.includes(target) ? null : suggest(target, names, minSimilarity), target)
       : instead(similarOrigin(origin.name, schema, cache), origin.name),
   });
 }
 
-const leastSimilarity = 0.33;
+const minSimilarity = 0.33;
 
 function similarOrigin(name: string, schema: string, cache: SchemaCache): string | null {
-  return cache.derived(nameSuggesters).relatedOrigins(schema)(name, leastSimilarity);
+  return cache.derived(nameSuggesters).relatedOrigins(schema)(name, minSimilarity);
 }
 
-function instead(found: string | null, given: string): string | null {
-  return found && `Perhaps you meant '${found}' instead of '${quotable(given)}'.`;
+function instead(found: string | null, target: string): string | null {
+  return found && `Perhaps you meant '${found}' instead of '${quotable(target)}'.`;
 }

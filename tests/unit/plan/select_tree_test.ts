@@ -1,6 +1,6 @@
 import { deepStrictEqual, strictEqual, throws } from "node:assert/strict";
 import type { ServiceError } from "../../../src/errors/service_error.ts";
-import { type Level, levelsOf } from "../../../src/plan/levels.ts";
+import { buildSelectTree, type SelectNode } from "../../../src/plan/select_tree.ts";
 import type { QueryParams } from "../../../src/request/query_types.ts";
 import {
   at,
@@ -23,7 +23,7 @@ const legacy = { urlUseLegacyTargetNames: true };
 const strict = { urlUseLegacyTargetNames: false };
 
 /** What a tree holds, by level. */
-function outline({ item, filters, logic, order, limit, offset, children }: Level): unknown {
+function outline({ item, filters, logic, order, limit, offset, children }: SelectNode): unknown {
   return {
     name: item?.target ?? "",
     filters: filters.map(({ field }) => field.name),
@@ -36,8 +36,8 @@ function outline({ item, filters, logic, order, limit, offset, children }: Level
 
 const bare = { filters: [], logic: 0, order: [], window: [null, null], children: [] };
 
-Deno.test("levelsOf attaches what addresses a level by names and aliases", () => {
-  const { root, targetNameUses } = levelsOf(
+Deno.test("buildSelectTree attaches what addresses a level by names and aliases", () => {
+  const { root, targetNameUses } = buildSelectTree(
     query({
       select,
       filters: [
@@ -73,20 +73,20 @@ Deno.test("levelsOf attaches what addresses a level by names and aliases", () =>
   deepStrictEqual(targetNameUses, []);
 });
 
-Deno.test("levelsOf reads an empty select as all columns, an empty embed as none", () => {
-  deepStrictEqual(levelsOf(query(), strict).root.fields, [{ kind: "all" }]);
-  const { root } = levelsOf(query({ select: [embed("tools")] }), strict);
+Deno.test("buildSelectTree reads an empty select as all columns, an empty embed as none", () => {
+  deepStrictEqual(buildSelectTree(query(), strict).root.fields, [{ kind: "all" }]);
+  const { root } = buildSelectTree(query({ select: [embed("tools")] }), strict);
   deepStrictEqual([root.fields, root.children[0]!.fields], [[], []]);
 });
 
-Deno.test("levelsOf takes the first order of a level, however it is addressed", () => {
+Deno.test("buildSelectTree takes the first order of a level, however it is addressed", () => {
   const order = [at("tools", [by("a")]), at("t", [by("b")])];
-  const { root } = levelsOf(query({ select, order }), legacy);
+  const { root } = buildSelectTree(query({ select, order }), legacy);
   deepStrictEqual(root.children[0]!.order, [by("a")]);
 });
 
-Deno.test("levelsOf tells which aliased embeds were addressed by their target", () => {
-  const { targetNameUses } = levelsOf(
+Deno.test("buildSelectTree tells which aliased embeds were addressed by their target", () => {
+  const { targetNameUses } = buildSelectTree(
     query({
       select,
       filters: [at("tools", isNull("a")), at("tools.manuals", isNull("b"))],
@@ -102,16 +102,17 @@ Deno.test("levelsOf tells which aliased embeds were addressed by their target", 
     at("b", [by("id")]),
     at("y", [by("id")]),
   ];
-  deepStrictEqual(levelsOf(query({ select: several, order }), legacy).targetNameUses, [
+  deepStrictEqual(buildSelectTree(query({ select: several, order }), legacy).targetNameUses, [
     ["b", "y"],
     ["a", "x"],
   ]);
 });
 
-Deno.test("levelsOf gives the first embed that a name may mean", () => {
+Deno.test("buildSelectTree gives the first embed that a name may mean", () => {
   const twice = [embed("visits", []), embed("visits", [], { alias: "work" })];
   const counts = (config: typeof legacy, path: string, items = twice) =>
-    levelsOf(query({ select: items, filters: [at(path, isNull("a"))] }), config).root.children
+    buildSelectTree(query({ select: items, filters: [at(path, isNull("a"))] }), config).root
+      .children
       .map(({ filters }) => filters.length);
   deepStrictEqual(counts(legacy, "visits"), [1, 0]);
   deepStrictEqual(counts(legacy, "work"), [0, 1]);
@@ -173,8 +174,8 @@ const refusals: readonly [
 ];
 
 for (const [name, parts, config, texts] of refusals) {
-  Deno.test(`levelsOf refuses ${name}`, () => {
-    throws(() => levelsOf(query({ select, ...parts }), config), (error: ServiceError) => {
+  Deno.test(`buildSelectTree refuses ${name}`, () => {
+    throws(() => buildSelectTree(query({ select, ...parts }), config), (error: ServiceError) => {
       const { code, status, message, details, hint } = error.facts;
       strictEqual(`${code} ${status}`, "108 400");
       deepStrictEqual({ message, details, hint }, texts);

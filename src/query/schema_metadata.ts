@@ -8,14 +8,14 @@ import type { Statement } from "../database/database.ts";
 import { compile, param, type Sql, sql } from "../sql/fragment.ts";
 
 /** What is asked. */
-export interface DescribedSchema {
+export interface SchemaMetadataRequest {
   readonly schema: string;
   /** Whether to ask what the role may use. */
   readonly followPrivileges: boolean;
 }
 
 /** The statement's only value, parsed. Without privileges there is nothing but the comment. */
-export interface SchemaFacts {
+export interface SchemaMetadata {
   readonly comment: string | null;
   /** Names of relations of which the role may use anything. */
   readonly relations?: readonly string[];
@@ -27,8 +27,10 @@ export interface SchemaFacts {
   readonly visibleTypes?: readonly string[];
 }
 
-/** One row with one text column, the JSON of {@linkcode SchemaFacts}; no row without the schema. */
-export function schemaFactsQuery({ schema, followPrivileges }: DescribedSchema): Statement {
+/** One row with one text column, the JSON of {@linkcode SchemaMetadata}; no row without the schema. */
+export function schemaMetadataQuery(
+  { schema, followPrivileges }: SchemaMetadataRequest,
+): Statement {
   const facts = followPrivileges ? sql`${comment}, ${permitted}` : comment;
   const statement =
     sql`select pg_catalog.json_build_object(${facts})::text from pg_catalog.pg_namespace n where n.nspname = ${

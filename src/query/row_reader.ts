@@ -6,17 +6,17 @@
 import type { PlannedField, ReadNode } from "../plan/read_node.ts";
 import { ident, join, type Sql, sql } from "../sql/fragment.ts";
 import { renderField } from "./field.ts";
-import { ownRow, type ParentRow } from "./level.ts";
+import { ownRow, type ParentRow } from "./from_where.ts";
 
 /** Reads values of a level's row. */
-export interface Reader {
+export interface RowReader {
   readonly field: (field: PlannedField) => Sql;
   /** The row as that which embeds are tied to. */
   readonly parent: ParentRow;
 }
 
 /** Reads at the relation itself. The same field is the same fragment, so that groups recognise it. */
-export function directReader(node: ReadNode): Reader {
+export function directReader(node: ReadNode): RowReader {
   const alias = ident(node.alias);
   const rendered = new Map<string, Sql>();
   const field = (field: PlannedField) => {
@@ -29,7 +29,7 @@ export function directReader(node: ReadNode): Reader {
 }
 
 /** Reads in a subquery under the level's alias that supplies what was asked for. */
-export interface PageReader extends Reader {
+export interface PageReader extends RowReader {
   /** Name of the subquery's column for a value; equal keys are one column. */
   readonly column: (key: string, value: () => Sql) => string;
   /** The subquery's select list: to be called last. */
@@ -37,13 +37,13 @@ export interface PageReader extends Reader {
 }
 
 /** Makes a page over what a reader gives. */
-export function pageReader(node: ReadNode, own: Reader): PageReader {
+export function pageReader(node: ReadNode, own: RowReader): PageReader {
   const alias = ident(node.alias);
   const names = new Map<string, string>();
   const values: Sql[] = [];
   const column = (key: string, value: () => Sql) => {
-    const known = names.get(key);
-    if (known !== undefined) return known;
+    const existing = names.get(key);
+    if (existing !== undefined) return existing;
     const name = `c${names.size + 1}`;
     names.set(key, name);
     values.push(sql`${value()} as ${ident(name)}`);

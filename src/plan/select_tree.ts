@@ -1,5 +1,5 @@
 /**
- * First pass: the select list as a tree of levels, each with the filters, groups, orders and limits
+ * First pass: the select list as a tree of nodes, each with the filters, groups, orders and limits
  * that address it.
  *
  * @module
@@ -26,12 +26,12 @@ export type FieldItem = SelectField | SelectAll | SelectCount;
 /** An entry of a select list that embeds. */
 export type EmbedItem = SelectRelation | SelectSpread;
 
-/** What a request says about one level. */
-export interface Level {
+/** What a request says about one node. */
+export interface SelectNode {
   /** What embeds it; null for the root. */
   readonly item: EmbedItem | null;
   readonly fields: readonly FieldItem[];
-  readonly children: readonly Level[];
+  readonly children: readonly SelectNode[];
   readonly filters: readonly Filter[];
   readonly logic: readonly LogicGroup[];
   readonly order: readonly OrderTerm[];
@@ -40,8 +40,8 @@ export interface Level {
 }
 
 /** The tree, and how it was addressed. */
-export interface Levels {
-  readonly root: Level;
+export interface SelectTree {
+  readonly root: SelectNode;
   /** One per embed that was addressed so, parents before children, in the order of `select`. */
   readonly targetNameUses: readonly TargetNameUse[];
 }
@@ -55,12 +55,12 @@ export interface TargetNameConfig {
  * Makes the tree. Raises `108` for a path that is not embedded: of filters first, then of orders,
  * limits and groups, and among those of a kind for the last one.
  */
-export function levelsOf(query: QueryParams, config: TargetNameConfig): Levels {
+export function buildSelectTree(query: QueryParams, config: TargetNameConfig): SelectTree {
   const root = draftOf(null, query.select.length === 0 ? [{ kind: "all" }] : query.select);
   const attach = <T>(entries: readonly AtLevel<T>[], to: (draft: Draft, value: T) => void) => {
     const drafts = new Array<Draft>(entries.length);
     for (let index = entries.length - 1; index >= 0; index--) {
-      drafts[index] = findLevel(root, entries[index]!.path, config);
+      drafts[index] = findNode(root, entries[index]!.path, config);
     }
     entries.forEach(({ value }, index) => to(drafts[index]!, value));
   };
@@ -81,8 +81,8 @@ export function addressOf(item: EmbedItem): string {
   return aliasOf(item) ?? item.target;
 }
 
-/** A {@linkcode Level} while this module fills it. */
-interface Draft extends Level {
+/** A {@linkcode SelectNode} while this module fills it. */
+interface Draft extends SelectNode {
   readonly children: Draft[];
   readonly filters: Filter[];
   readonly logic: LogicGroup[];
@@ -112,7 +112,7 @@ function aliasOf(item: EmbedItem): string | null {
   return item.kind === "relation" ? item.alias : null;
 }
 
-function findLevel(
+function findNode(
   root: Draft,
   path: readonly string[],
   config: TargetNameConfig,

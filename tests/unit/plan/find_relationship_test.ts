@@ -1,6 +1,6 @@
 import { deepStrictEqual, throws } from "node:assert/strict";
 import type { ServiceError } from "../../../src/errors/service_error.ts";
-import { findRelationship, isToOne } from "../../../src/plan/relationship.ts";
+import { findRelationship, isToOne } from "../../../src/plan/find_relationship.ts";
 import { api, cache } from "../../support/reading.ts";
 
 function find(origin: string, wanted: string) {

@@ -1,0 +1,82 @@
+/**
+ * Second pass: the tree of nodes with the relation behind each, and how each is related to its
+ * parent.
+ *
+ * @module
+ */
+import type {
+  QualifiedName,
+  Relation,
+  Relationship,
+  SchemaCache,
+} from "../schema_cache/schema_cache.ts";
+import type { EmbedItem, SelectNode } from "./select_tree.ts";
+import { findRelationship } from "./find_relationship.ts";
+
+/** Where a node's rows come from. */
+export interface RowOrigin {
+  /** The relation whose rows these are, if it is known. */
+  readonly relation: Relation | null;
+  /** Its name, or that of the function that gives the rows. */
+  readonly origin: QualifiedName;
+}
+
+interface ResolvedSource extends RowOrigin, Omit<SelectNode, "item" | "children"> {
+  readonly children: readonly ResolvedEmbed[];
+}
+
+/** The root of the tree. */
+export interface ResolvedRoot extends ResolvedSource {
+  readonly item: null;
+}
+
+/** A node below the root. */
+export interface ResolvedEmbed extends ResolvedSource {
+  readonly item: EmbedItem;
+  readonly relationship: Relationship;
+}
+
+export type ResolvedNode = ResolvedRoot | ResolvedEmbed;
+
+/** Resolves every embed, parents first. Raises `200` and `201`. */
+export function resolveTree(
+  root: SelectNode,
+  origin: RowOrigin,
+  schema: string,
+  cache: SchemaCache,
+): ResolvedRoot {
+  const children = resolveChildren(root.children, origin, schema, cache);
+  return { ...root, ...origin, item: null, children };
+}
+
+function resolveChildren(
+  nodes: readonly SelectNode[],
+  { origin, relation }: RowOrigin,
+  schema: string,
+  cache: SchemaCache,
+): readonly ResolvedEmbed[] {
+  return nodes.map((node) => {
+    const item = node.item!;
+    const { target, hint } = item;
+    const relationship = findRelationship(
+      { origin, originIsRelation: relation !== null, target, hint, schema },
+      cache,
+    );
+    const { foreign } = relationship;
+    const own: RowOrigin = { relation: cache.relation(foreign) ?? null, origin: foreign };
+    const children = resolveChildren(node.children, own, schema, cache);
+    return { ...node, ...own, item, relationship, children };
+  });
+}
+
+/** All nodes of a tree, parents before children. */
+export function* allNodes(node: ResolvedNode): Generator<ResolvedNode> {
+  const stack: ResolvedNode[] = [node];
+  while (stack.length > 0) {
+    const next = stack.pop()!;
+    yield next;
+    for (let index = next.children.length - 1; index >= 0; index--) {
+      stack.push(next.children[index]!);
+    }
+  }
+}
