@@ -1,5 +1,5 @@
 /**
- * The admin server: whether the service lives and is ready, its figures, and a page about the API.
+ * The admin server: whether the service lives and is ready, its metrics, and a page about the API.
  *
  * @module
  */
@@ -51,7 +51,7 @@ export function adminHandler(
   };
 }
 
-type AdminService = Pick<Service, "isReady" | "dialect" | "figures" | "snapshot">;
+type AdminService = Pick<Service, "isReady" | "dialect" | "metrics" | "snapshot">;
 
 type Route = () => Promise<Response>;
 
@@ -67,7 +67,7 @@ function openRoutesOf(service: AdminService, isLive: () => boolean): Routes {
     ["/ready", async () => empty(await service.isReady() ? serving() : 503)],
     [
       "/metrics",
-      () => Promise.resolve(textResponse(prometheusText(service.figures(), dialect.settingPrefix))),
+      () => Promise.resolve(textResponse(prometheusText(service.metrics(), dialect.settingPrefix))),
     ],
     ...(dialect.schemaCachePage === "open" ? [schemaCacheRoute(service)] : []),
   ]);

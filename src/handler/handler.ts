@@ -64,7 +64,7 @@ export function serviceHandler(
       ? none
       : actualHeaders(request, serverCorsAllowedOrigins);
     report(service, request, { outcome, time, info });
-    const refreshing = service.refresh(outcome.error);
+    const refreshing = service.reloadIfStale(outcome.error);
     if (refreshing !== null && info.waitUntil !== undefined) info.waitUntil(refreshing);
     else if (refreshing !== null && loading === "unshared") await refreshing;
     return respond(request, outcome, {
@@ -166,7 +166,7 @@ function report(
   },
 ): void {
   const { reply, thrown, error, targetNameUses } = outcome;
-  if (error !== null) service.failed(thrown);
+  if (error !== null) service.handleFailure(thrown);
   if (targetNameUses.length > 0) {
     const target = targetOf(request.url);
     const { method } = request;

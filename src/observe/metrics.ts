@@ -1,13 +1,13 @@
 /**
- * Figures of the service in the text format of Prometheus.
+ * Metrics of the service in the text format of Prometheus.
  *
  * Source: Prometheus documentation, "Exposition formats", text-based format.
  *
  * @module
  */
 
-/** What is measured. Times in seconds; counters since the start. */
-export interface Figures {
+/** Values of the metrics. Times are in seconds; counters begin at 0 when the service starts. */
+export interface Metrics {
   readonly schemaCacheQuerySeconds: number | null;
   readonly schemaCacheLoads: { readonly success: number; readonly fail: number };
   readonly pool: {
@@ -24,22 +24,22 @@ export interface Figures {
   };
 }
 
-interface Metric {
+interface MetricDefinition {
   readonly name: string;
   readonly type: "counter" | "gauge";
   readonly help: string;
-  /** Values by their labels; none leaves the metric out. */
-  readonly values: (figures: Figures) => readonly (readonly [labels: string, value: number])[];
+  /** Returns the values with their labels. An empty list omits the samples. */
+  readonly values: (metrics: Metrics) => readonly (readonly [labels: string, value: number])[];
 }
 
-const plain = (value: number) => [["", value]] as const;
+const unlabelled = (value: number) => [["", value]] as const;
 
-const metrics: readonly Metric[] = [
+const metricDefinitions: readonly MetricDefinition[] = [
   {
     name: "schema_cache_query_time_seconds",
     type: "gauge",
     help: "The query time in seconds of the last schema cache load",
-    values: ({ schemaCacheQuerySeconds: seconds }) => seconds === null ? [] : plain(seconds),
+    values: ({ schemaCacheQuerySeconds: seconds }) => seconds === null ? [] : unlabelled(seconds),
   },
   {
     name: "schema_cache_loads_total",
@@ -53,56 +53,56 @@ const metrics: readonly Metric[] = [
     name: "db_pool_timeouts_total",
     type: "counter",
     help: "The total number of pool connection timeouts",
-    values: ({ pool }) => plain(pool.timeouts),
+    values: ({ pool }) => unlabelled(pool.timeouts),
   },
   {
     name: "db_pool_available",
     type: "gauge",
     help: "Available connections in the pool",
-    values: ({ pool }) => plain(Math.max(0, pool.open - pool.inUse)),
+    values: ({ pool }) => unlabelled(Math.max(0, pool.open - pool.inUse)),
   },
   {
     name: "db_pool_waiting",
     type: "gauge",
     help: "Requests waiting to acquire a pool connection",
-    values: ({ pool }) => plain(pool.waiting),
+    values: ({ pool }) => unlabelled(pool.waiting),
   },
   {
     name: "db_pool_max",
     type: "gauge",
     help: "Max pool connections",
-    values: ({ pool }) => plain(pool.max),
+    values: ({ pool }) => unlabelled(pool.max),
   },
   {
     name: "jwt_cache_requests_total",
     type: "counter",
     help: "The total number of JWT cache lookups",
-    values: ({ jwtCache }) => plain(jwtCache.lookups),
+    values: ({ jwtCache }) => unlabelled(jwtCache.lookups),
   },
   {
     name: "jwt_cache_hits_total",
     type: "counter",
     help: "The total number of JWT cache hits",
-    values: ({ jwtCache }) => plain(jwtCache.hits),
+    values: ({ jwtCache }) => unlabelled(jwtCache.hits),
   },
   {
     name: "jwt_cache_evictions_total",
     type: "counter",
     help: "The total number of JWT cache evictions",
-    values: ({ jwtCache }) => plain(jwtCache.evictions),
+    values: ({ jwtCache }) => unlabelled(jwtCache.evictions),
   },
 ];
 
-/** Writes the figures; names begin with `prefix` and an underscore. */
-export function prometheusText(figures: Figures, prefix: string): string {
-  return metrics.map(({ name, type, help, values }) => {
+/** Formats the metrics. Names begin with `prefix` and an underscore. */
+export function prometheusText(metrics: Metrics, prefix: string): string {
+  return metricDefinitions.map(({ name, type, help, values }) => {
     const full = `${prefix}_${name}`;
-    const lines = values(figures).map(([labels, value]) => `${full}${labels} ${decimal(value)}\n`);
+    const lines = values(metrics).map(([labels, value]) => `${full}${labels} ${decimal(value)}\n`);
     return `# HELP ${full} ${help}\n# TYPE ${full} ${type}\n${lines.join("")}`;
   }).join("");
 }
 
-/** A number with a decimal point: `1.0`. */
+/** Formats a number with a decimal point: `1.0`. */
 function decimal(value: number): string {
   return Number.isInteger(value) ? value.toFixed(1) : String(value);
 }

@@ -1,5 +1,5 @@
 /**
- * What failures mean for the service as a whole: most are lived with, some end it.
+ * Decides which failures end the service. All others affect single requests or loads.
  *
  * @module
  */
@@ -10,94 +10,96 @@ import { errorFacts } from "../errors/error_response.ts";
 import { DatabaseError } from "../errors/service_error.ts";
 import type { Observation } from "../observe/observation.ts";
 
-/** What {@linkcode Failures} work with. */
-export interface FailuresOptions {
+/** Options of a {@linkcode FailurePolicy}. */
+export interface FailurePolicyOptions {
   readonly dialect: Dialect;
   readonly observe: (event: Observation) => void;
-  /** Whether a connection that was lost is to be got back. */
+  /** Whether the service reconnects after it has lost a connection. */
   readonly recovers: () => boolean;
-  /** Ends the process; null where the service has none of its own, and always goes on. */
+  /** Ends the process; null if the service does not own its process and never ends it. */
   readonly onFatal: (() => void) | null;
 }
 
-/** Judges failures. Reports those that end the service, and ends it, once. */
-export class Failures {
-  readonly #options: FailuresOptions;
+/** Classifies failures. After the first fatal one it reports the failure and ends the process. */
+export class FailurePolicy {
+  readonly #options: FailurePolicyOptions;
   #isEnding = false;
 
-  constructor(options: FailuresOptions) {
+  constructor(options: FailurePolicyOptions) {
     this.#options = options;
   }
 
-  /** Whether the process is about to end. */
+  /** True after a fatal failure: the process is about to end. */
   get isEnding(): boolean {
     return this.#isEnding;
   }
 
-  /** Whether there will be another attempt after a failure. */
-  get mayGoOn(): boolean {
+  /** Whether a failed attempt is followed by another one. */
+  get willRetry(): boolean {
     return !this.#isEnding && this.#options.recovers();
   }
 
-  /** Judges what a use of the database threw: whether the service is at its end. */
-  isEnd(thrown: unknown): boolean {
-    const { dialect, onFatal } = this.#options;
+  /** Returns whether a failure of the database ends the service. */
+  isFatal(thrown: unknown): boolean {
+    const { onFatal, recovers } = this.#options;
     if (onFatal === null) return false;
+    if (fatalFailure(thrown) !== null) return true;
+    return isLoss(thrown) && (this.#isEnding || !recovers());
+  }
+
+  /** Ends the process if the failure is fatal. Returns whether it is. */
+  exitOnFatal(thrown: unknown): boolean {
+    if (!this.isFatal(thrown)) return false;
     const fatal = fatalFailure(thrown);
-    const error = errorFacts(thrown, dialect);
+    const error = errorFacts(thrown, this.#options.dialect);
     switch (fatal?.kind) {
       case "login":
-        return this.#end({ kind: "connect-failed", error });
+        return this.#exit({ kind: "connect-failed", error });
       case "pooler":
-        return this.#end({ kind: "pooler-found", mode: fatal.mode, error });
+        return this.#exit({ kind: "pooler-found", mode: fatal.mode, error });
       default:
-        return isLoss(thrown) && this.isEndByLoss();
+        return this.#exit({ kind: "recovery-disabled" });
     }
   }
 
-  /** Whether the login was refused, and that is the end; nothing else is judged. */
-  isRefusal(thrown: unknown): boolean {
-    return fatalFailure(thrown)?.kind === "login" && this.isEnd(thrown);
+  /** Ends the process if the server has refused the login. Ignores other failures. */
+  exitOnLoginRefused(thrown: unknown): boolean {
+    return fatalFailure(thrown)?.kind === "login" && this.exitOnFatal(thrown);
   }
 
-  /** The listener's connection failed, for this reason: whether the service is at its end. */
-  isListenerEnd(reason: string): boolean {
-    return (isLoginRefused(reason) && this.isEnd(errors.cannotConnect(reason))) ||
-      this.isEndByLoss();
+  /** Ends the process if the reason why the listener's connection failed is fatal. */
+  exitOnListenerFailure(reason: string): boolean {
+    const isEnding = isLoginRefused(reason) && this.exitOnFatal(errors.cannotConnect(reason));
+    if (isEnding || this.#options.recovers()) return this.#isEnding;
+    return this.#exit({ kind: "recovery-disabled" });
   }
 
-  /** The connection was lost: whether that is the end, because it is not to be got back. */
-  isEndByLoss(): boolean {
-    if (this.#options.recovers()) return this.#isEnding;
-    return this.#end({ kind: "recovery-disabled" });
-  }
-
-  /** A statement of the service's own was refused: whether it is one that can never run. */
-  isOwnMistake(thrown: unknown): boolean {
+  /** Ends the process if PostgreSQL cannot parse one of the service's own statements. */
+  exitOnSyntaxError(thrown: unknown): boolean {
     if (!(thrown instanceof DatabaseError) || thrown.failure.sqlstate !== syntaxError) return false;
     const { dialect } = this.#options;
     const error = errorFacts(thrown, dialect);
-    return this.#end({ kind: "statement-refused", error, name: dialect.displayName });
+    return this.#exit({ kind: "statement-refused", error, name: dialect.displayName });
   }
 
-  /** There is a pooler between the service and the server that takes prepared statements away. */
-  poolerFound(): void {
+  /** Ends the process because a pooler in transaction mode loses prepared statements. */
+  exitOnPooler(): void {
     const error = {
       code: "26000",
       message: "prepared statements are not found on the connection that prepared them",
       details: null,
       hint: null,
     };
-    this.#end({ kind: "pooler-found", mode: "transaction", error });
+    this.#exit({ kind: "pooler-found", mode: "transaction", error });
   }
 
-  /** The server is too old. */
-  versionUnsupported(version: string): void {
-    this.#end({ kind: "version-unsupported", version, name: this.#options.dialect.displayName });
+  /** Ends the process because the server's version is too old. */
+  exitOnOldVersion(version: string): void {
+    this.#exit({ kind: "version-unsupported", version, name: this.#options.dialect.displayName });
   }
 
-  /** Reports an end and brings it about; false where there is none. */
-  #end(event: Observation): boolean {
+  /** Reports a fatal failure, once, and ends the process. Returns false if it may not be ended. */
+  #exit(event: Observation): boolean {
     const { observe, onFatal } = this.#options;
     if (this.#isEnding) return true;
     observe(event);

@@ -1,5 +1,5 @@
 /**
- * What the service itself asks the database: configuration, roles, the catalogue.
+ * Reads the service's own metadata from the database: configuration, role settings, the catalogue.
  *
  * @module
  */
@@ -21,83 +21,84 @@ import { buildSchemaCache, schemaCacheQueries } from "../schema_cache/load.ts";
 import type { SchemaCacheData } from "../schema_cache/schema_cache.ts";
 import { loadStatements, splitLoadResults } from "../schema_cache/timings.ts";
 
-/** What reading the catalogue gave. */
-export interface QueriedSchema {
+/** Result of {@linkcode MetadataReader.readSchema}. */
+export interface SchemaReading {
   readonly data: SchemaCacheData;
+  /** Duration in ms. */
   readonly ms: number;
-  /** How long each query took, if that was measured. */
+  /** Duration of each query; null unless measured. */
   readonly timings: readonly QueryTiming[] | null;
 }
 
-/** Asks one database. */
-export class Questions {
+/** Reads the metadata of one database. */
+export class MetadataReader {
   readonly #database: Database;
   readonly #dialect: Dialect;
   readonly #observe: (event: Observation) => void;
-  readonly #isEnd: (thrown: unknown) => boolean;
+  readonly #exitOnFatal: (thrown: unknown) => boolean;
 
-  /** What `isEnd` says yes to is not lived with: the question rejects. */
+  /** Reads of configuration and roles reject only if `exitOnFatal` returns true for the failure. */
   constructor(
     database: Database,
     dialect: Dialect,
     observe: (event: Observation) => void,
-    isEnd: (thrown: unknown) => boolean,
+    exitOnFatal: (thrown: unknown) => boolean,
   ) {
     this.#database = database;
     this.#dialect = dialect;
     this.#observe = observe;
-    this.#isEnd = isEnd;
+    this.#exitOnFatal = exitOnFatal;
   }
 
-  /** The configuration in the database; none when it cannot be asked for, which is reported. */
-  async values(config: Config): Promise<DatabaseValues> {
+  /** Reads the configuration in the database. Reports a failure and returns no values. */
+  async readConfig(config: Config): Promise<DatabaseValues> {
     try {
-      return readValues(await this.#ask(configStatements(config)));
+      return readValues(await this.#query(configStatements(config)));
     } catch (thrown) {
-      this.#failed("configuration", thrown);
+      this.#report("configuration", thrown);
       return noValues;
     }
   }
 
   /**
-   * What requests of each role begin with; nothing when it cannot be asked for, which is reported.
-   * `version` is that of the server, if it is known.
+   * Reads the settings of each role. Reports a failure and returns none. `version` is the server's
+   * version; null makes the reader query it.
    */
-  async roles(version: string | null): Promise<RoleDefaultsByRole> {
+  async readRoles(version: string | null): Promise<RoleDefaultsByRole> {
     try {
-      const known = version ?? await this.#database.version();
-      return readRoles(await this.#ask([roleStatement(known)]));
+      const serverVersion = version ?? await this.#database.version();
+      return readRoles(await this.#query([roleStatement(serverVersion)]));
     } catch (thrown) {
-      this.#failed("roles", thrown);
+      this.#report("roles", thrown);
       return new Map();
     }
   }
 
-  /** Reads the catalogue; the queries are timed one by one where the log wants to know. */
-  async schema(config: Config): Promise<QueriedSchema> {
+  /** Reads the catalogue. Times each query if the log level is `debug`. */
+  async readSchema(config: Config): Promise<SchemaReading> {
     const queries = schemaCacheQueries(config);
-    const began = performance.now();
+    const start = performance.now();
     const statements = loadStatements(queries, { timed: config.logLevel === "debug" });
     const { rows } = await this.#database.transaction(metadataBatch(statements));
     const values = rows.slice(-statements.length).map((answer) => answer[0]?.[0] ?? "");
     const { answers, timings } = splitLoadResults(values, queries);
     const data = buildSchemaCache(answers, config);
-    return { data, ms: performance.now() - began, timings };
+    return { data, ms: performance.now() - start, timings };
   }
 
-  /** Has the server go through its queue of notifications, which may repair it. */
-  readQueue(): void {
-    this.#ask([queueUsage]).catch(() => {});
+  /** Makes the server scan its queue of notifications, which may repair the queue. */
+  scanNotificationQueue(): void {
+    this.#query([queueUsage]).catch(() => {});
   }
 
-  /** Gives the only value of the last statement; what the statements set is forgotten. */
-  async #ask(statements: readonly Statement[]): Promise<string> {
+  /** Returns the single value of the last statement. Rolls back, so that no setting remains. */
+  async #query(statements: readonly Statement[]): Promise<string> {
     const { rows } = await this.#database.transaction(metadataBatch(statements, "rollback"));
     return rows.at(-1)?.[0]?.[0] ?? "";
   }
 
-  #failed(what: "configuration" | "roles", thrown: unknown): void {
-    if (this.#isEnd(thrown)) throw thrown;
+  #report(what: "configuration" | "roles", thrown: unknown): void {
+    if (this.#exitOnFatal(thrown)) throw thrown;
     const error = errorFacts(thrown, this.#dialect);
     this.#observe({ kind: "database-config-failed", what, error });
   }

@@ -1,45 +1,45 @@
 /**
- * When a thing that can fail is loaded again: requests for it are collapsed, failures are retried
- * with growing pauses.
+ * Schedules loads that may fail: merges requests for them and retries failures with exponential
+ * backoff.
  *
  * @module
  */
 import { nextPause, type Schedule } from "../lib/timers.ts";
 
-/** How a {@linkcode Reloader} works. */
+/** Options of a {@linkcode Reloader}. */
 export interface ReloaderOptions {
-  /** Loads; a rejection is a failure. */
+  /** Loads. A rejection is a failure. */
   readonly load: () => Promise<void>;
-  /** Whether a failure is followed by another attempt. */
+  /** Whether the reloader retries after a failure. */
   readonly isRetried: (error: unknown) => boolean;
-  /** Told before a pause, in seconds. */
+  /** Receives the seconds of a backoff before it begins. */
   readonly onRetry: (seconds: number) => void;
   /** Epoch milliseconds. */
   readonly now: () => number;
   readonly schedule: Schedule;
 }
 
-/** Loads a thing when asked. */
-export interface Loading {
+/** Loads on request. */
+export interface Loader {
   /** Whether the last attempt failed. */
-  readonly failing: boolean;
-  /** Whole seconds, at least 1, until the next attempt; null when none is planned. */
+  readonly isFailing: boolean;
+  /** Whole seconds, at least 1, until the next retry; null if none is scheduled. */
   secondsLeft(): number | null;
-  /** Asks for a load; resolves when one that began after the call has ended, well or not. */
+  /** Requests a load. Resolves when a load that began after the call has succeeded or failed. */
   request(): Promise<void>;
-  /** Asks for a load unless one is under way. */
+  /** Requests a load unless one runs or is scheduled. */
   recover(): void;
-  /** Ends everything that is planned. */
+  /** Cancels scheduled loads and ignores further requests. */
   stop(): void;
 }
 
 /**
- * Loads for whoever asks, once, and tries nothing again: for runtimes in which a timer or a socket
- * ends with the request that it began in.
+ * Makes a loader that loads once for each request and does not retry. It is for runtimes in which
+ * timers and sockets end with the request that opened them.
  */
-export function unsharedLoading(load: () => Promise<void>): Loading {
+export function unsharedLoader(load: () => Promise<void>): Loader {
   return {
-    failing: false,
+    isFailing: false,
     secondsLeft: () => null,
     request: () => load().catch(() => {}),
     recover: () => {},
@@ -47,113 +47,108 @@ export function unsharedLoading(load: () => Promise<void>): Loading {
   };
 }
 
-/** Milliseconds after a load in which requests for another one are collapsed into one. */
-const collapsedAfter = 100;
+/** Milliseconds after a load during which the reloader merges requests into one load. */
+const mergeWindowMs = 100;
 
-/** A load that will begin later. */
-interface Planned {
+/** A load that begins later. */
+interface ScheduledLoad {
   readonly cause: "request" | "retry";
   readonly at: number;
   readonly cancel: () => void;
-  /** Settles with the end of that load. */
+  /** Settles with the load. */
   readonly ended: Promise<void>;
   readonly settle: (end: void | Promise<void>) => void;
 }
 
 /**
- * Runs a load when asked: never two at once, and one more, a little later, for whatever was asked
- * during a load or soon after it.
+ * Runs one load at a time. Merges the requests that arrive during a load, or within 100 ms after it,
+ * into one further load.
  */
-export class Reloader implements Loading {
+export class Reloader implements Loader {
   readonly #options: ReloaderOptions;
   #running: Promise<void> | null = null;
-  #planned: Planned | null = null;
-  #again = false;
-  #pause = 1;
+  #scheduled: ScheduledLoad | null = null;
+  #isRequested = false;
+  #backoffSeconds = 1;
   #endedAt = -Infinity;
-  #failing = false;
-  #stopped = false;
+  #isFailing = false;
+  #isStopped = false;
 
   constructor(options: ReloaderOptions) {
     this.#options = options;
   }
 
-  get failing(): boolean {
-    return this.#failing;
+  get isFailing(): boolean {
+    return this.#isFailing;
   }
 
   secondsLeft(): number | null {
-    if (this.#planned?.cause !== "retry") return null;
-    return Math.max(1, Math.ceil((this.#planned.at - this.#options.now()) / 1000));
+    if (this.#scheduled?.cause !== "retry") return null;
+    return Math.max(1, Math.ceil((this.#scheduled.at - this.#options.now()) / 1000));
   }
 
-  /**
-   * Asks for a load. Resolves when one that began after the call has ended, well or not; failures are
-   * retried behind the scenes.
-   */
   request(): Promise<void> {
-    if (this.#stopped) return Promise.resolve();
+    if (this.#isStopped) return Promise.resolve();
     if (this.#running !== null) {
-      this.#again = true;
-      return this.#running.then(() => this.#planned?.ended);
+      this.#isRequested = true;
+      return this.#running.then(() => this.#scheduled?.ended);
     }
-    if (this.#planned?.cause === "request") return this.#planned.ended;
-    const wait = this.#endedAt + collapsedAfter - this.#options.now();
-    return wait > 0 ? this.#plan("request", wait) : this.#start();
+    if (this.#scheduled?.cause === "request") return this.#scheduled.ended;
+    const wait = this.#endedAt + mergeWindowMs - this.#options.now();
+    return wait > 0 ? this.#schedule("request", wait) : this.#start();
   }
 
-  /** Asks for a load unless one runs or is planned. */
   recover(): void {
-    if (this.#running === null && this.#planned === null) this.request();
+    if (this.#running === null && this.#scheduled === null) this.request();
   }
 
   stop(): void {
-    this.#stopped = true;
-    this.#forget()?.settle();
+    this.#isStopped = true;
+    this.#unschedule()?.settle();
   }
 
-  /** Begins now. Who waits for a load that was planned, waits for this one. */
+  /** Starts a load now. It settles the scheduled load, if there is one. */
   #start(): Promise<void> {
-    const planned = this.#forget();
-    this.#again = false;
+    const scheduled = this.#unschedule();
+    this.#isRequested = false;
     const running = this.#attempt().finally(() => {
       this.#running = null;
       this.#endedAt = this.#options.now();
-      if (this.#again && !this.#stopped) this.#plan("request", collapsedAfter);
+      if (this.#isRequested && !this.#isStopped) this.#schedule("request", mergeWindowMs);
     });
     this.#running = running;
-    planned?.settle(running);
+    scheduled?.settle(running);
     return running;
   }
 
   async #attempt(): Promise<void> {
     try {
       await this.#options.load();
-      this.#pause = 1;
-      this.#failing = false;
+      this.#backoffSeconds = 1;
+      this.#isFailing = false;
     } catch (error) {
-      this.#failing = true;
-      if (this.#stopped || !this.#options.isRetried(error) || this.#again) return;
-      const seconds = this.#pause;
-      this.#pause = nextPause(seconds);
+      this.#isFailing = true;
+      if (this.#isStopped || !this.#options.isRetried(error) || this.#isRequested) return;
+      const seconds = this.#backoffSeconds;
+      this.#backoffSeconds = nextPause(seconds);
       this.#options.onRetry(seconds);
-      this.#plan("retry", seconds * 1000);
+      this.#schedule("retry", seconds * 1000);
     }
   }
 
-  #plan(cause: Planned["cause"], milliseconds: number): Promise<void> {
-    this.#forget()?.settle();
-    let settle!: Planned["settle"];
+  #schedule(cause: ScheduledLoad["cause"], milliseconds: number): Promise<void> {
+    this.#unschedule()?.settle();
+    let settle!: ScheduledLoad["settle"];
     const ended = new Promise<void>((resolve) => settle = resolve);
     const cancel = this.#options.schedule(() => void this.#start(), milliseconds);
-    this.#planned = { cause, at: this.#options.now() + milliseconds, cancel, ended, settle };
+    this.#scheduled = { cause, at: this.#options.now() + milliseconds, cancel, ended, settle };
     return ended;
   }
 
-  #forget(): Planned | null {
-    const planned = this.#planned;
-    this.#planned = null;
-    planned?.cancel();
-    return planned;
+  #unschedule(): ScheduledLoad | null {
+    const scheduled = this.#scheduled;
+    this.#scheduled = null;
+    scheduled?.cancel();
+    return scheduled;
   }
 }

@@ -1,6 +1,6 @@
 /**
- * The live state of the service: configuration, schema cache, database, keys. State is replaced
- * whole; a request works on the snapshot that it began with.
+ * The live state of the service: configuration, schema cache, database, keys. A reload replaces the
+ * state as a whole; a request works on the snapshot that it began with.
  *
  * @module
  */
@@ -18,21 +18,21 @@ import type { Dialect } from "../dialect.ts";
 import { errorFacts } from "../errors/error_response.ts";
 import { errors } from "../errors/catalogue.ts";
 import { ServiceError } from "../errors/service_error.ts";
-import { Failures } from "./failure_policy.ts";
-import { Freshness } from "./staleness.ts";
-import type { Figures } from "../observe/metrics.ts";
+import { FailurePolicy } from "./failure_policy.ts";
+import { StalenessCheck } from "./staleness.ts";
+import type { Metrics } from "../observe/metrics.ts";
 import { isLogged, type Observation } from "../observe/observation.ts";
-import { Questions } from "./metadata_reader.ts";
-import { type Loading, Reloader, unsharedLoading } from "./reloader.ts";
+import { MetadataReader } from "./metadata_reader.ts";
+import { type Loader, Reloader, unsharedLoader } from "./reloader.ts";
 import { indexSchemaCache } from "../schema_cache/lookups.ts";
 import type { SchemaCache, SchemaCacheData } from "../schema_cache/schema_cache.ts";
 import { type AuthState, prepareAuth, type Snapshot } from "./snapshot.ts";
 import type { TraceStage } from "../observe/stopwatch.ts";
 import { schedule } from "../lib/timers.ts";
 
-/** What a service is made of. */
+/** Dependencies and options of a {@linkcode Service}. */
 export interface ServiceOptions {
-  /** Reads the configuration's sources anew. What it raises is told to people as it is. */
+  /** Reads the configuration's sources. The messages of its errors are shown to operators. */
   readonly source: () => ConfigSource;
   /** Sources that the caller has read already. Default: `source` is called. */
   readonly initialSource?: ConfigSource;
@@ -40,21 +40,21 @@ export interface ServiceOptions {
   /** Epoch milliseconds. */
   readonly now: () => number;
   readonly observe: (event: Observation) => void;
-  /** What requests are answered from before a schema cache was loaded. */
+  /** Schema cache that serves requests until the first load. Default: null. */
   readonly schemaCache?: SchemaCache | null;
-  /** Milliseconds after which a request makes the schema cache be loaded again; never unless told. */
+  /** Age in ms after which a request reloads the schema cache. Default: `Infinity`. */
   readonly schemaCacheMaxAge?: number;
   /**
-   * Whether all requests wait for the same load, which is tried again when it fails, or each for one
-   * of its own. Shared unless told.
+   * `shared`: all requests wait for one load, which is retried. `unshared`: each request waits for
+   * its own load. Default: `shared`.
    */
   readonly loading?: "shared" | "unshared";
   /**
-   * Told once, after it was reported why, when a service that may end its process would do so. Who
-   * gives none has a service that goes on.
+   * Ends the process. The service calls it once, after it has reported a fatal failure. Default: the
+   * service continues.
    */
   readonly onFatal?: () => void;
-  /** Is told how long the stages of requests take; nobody unless told. */
+  /** Receives the times of requests' stages. Default: null. */
   readonly traceStage?: TraceStage | null;
   /** Whether error responses give the reason while no schema cache is loaded. Default: `reason`. */
   readonly missingCacheDetail?: "reason" | "none";
@@ -68,34 +68,34 @@ export class Service {
   readonly observe: (event: Observation) => void;
   readonly traceStage: TraceStage | null;
   readonly #source: () => ConfigSource;
-  readonly #schema: Loading;
-  readonly #freshness: Freshness;
+  readonly #schema: Loader;
+  readonly #staleness: StalenessCheck;
   /** The configuration that the service was started with. */
-  readonly #first: Config;
+  readonly #initialConfig: Config;
   #snapshot: Snapshot;
-  /** What the database said of the configuration that is in force. */
-  #values: DatabaseValues = noValues;
-  #loads = 0;
-  /** Ended attempts to load the schema cache since the start. */
-  readonly #ended = { success: 0, fail: 0 };
+  /** Values in the database from which the current configuration was made. */
+  #databaseValues: DatabaseValues = noValues;
+  #attempts = 0;
+  /** Number of finished loads of the schema cache since the start. */
+  readonly #loadCounts = { success: 0, fail: 0 };
   #querySeconds: number | null = null;
   readonly #listener: Listener | null;
-  readonly #failures: Failures;
-  readonly #questions: Questions;
+  readonly #failurePolicy: FailurePolicy;
+  readonly #metadata: MetadataReader;
   readonly #missingCacheDetail: "reason" | "none";
   #isListening = false;
   /**
-   * The sources that the service was created with, which the first load uses; null when it has, when
-   * it failed, and when the configuration was read anew.
+   * Sources that the service was created with, for the first load. Null after that load, or after
+   * the configuration was reloaded.
    */
-  #unread: ConfigSource | null;
-  /** Counts readings of the configuration: of two at once the later one counts. */
-  #readings = 0;
+  #unusedSource: ConfigSource | null;
+  /** Number of reads of the configuration. Of two concurrent reads the later one is applied. */
+  #configReads = 0;
 
   private constructor(options: ServiceOptions, source: ConfigSource, snapshot: Snapshot) {
-    this.#unread = source;
+    this.#unusedSource = source;
     this.#source = options.source;
-    this.#first = snapshot.config;
+    this.#initialConfig = snapshot.config;
     this.database = options.database;
     this.dialect = snapshot.config.dialect;
     this.now = options.now;
@@ -103,120 +103,119 @@ export class Service {
     this.traceStage = options.traceStage ?? null;
     this.#snapshot = snapshot;
     this.#missingCacheDetail = options.missingCacheDetail ?? "reason";
-    this.#failures = new Failures({
+    this.#failurePolicy = new FailurePolicy({
       dialect: this.dialect,
       observe: this.observe,
       recovers: () => this.#snapshot.config.dbPoolAutomaticRecovery,
       onFatal: options.onFatal ?? null,
     });
-    const isEnd = (thrown: unknown) => this.#failures.isRefusal(thrown);
-    this.#questions = new Questions(this.database, this.dialect, this.observe, isEnd);
+    const exitOnFatal = (thrown: unknown) => this.#failurePolicy.exitOnLoginRefused(thrown);
+    this.#metadata = new MetadataReader(this.database, this.dialect, this.observe, exitOnFatal);
     const load = () => this.#loadSchema();
-    this.#schema = options.loading === "unshared" ? unsharedLoading(load) : new Reloader({
+    this.#schema = options.loading === "unshared" ? unsharedLoader(load) : new Reloader({
       load,
-      isRetried: () => this.#failures.mayGoOn,
+      isRetried: () => this.#failurePolicy.willRetry,
       onRetry: (seconds) => this.observe({ kind: "retrying", seconds }),
       now: options.now,
       schedule,
     });
     this.#listener = this.#makeListener();
-    this.#freshness = new Freshness({
-      given: snapshot.cache !== null,
-      maxAge: options.schemaCacheMaxAge ?? Infinity,
+    this.#staleness = new StalenessCheck({
+      isExternal: snapshot.cache !== null,
+      maxAgeMs: options.schemaCacheMaxAge ?? Infinity,
       now: options.now,
     });
   }
 
-  /** Prepares a service; nothing is loaded yet. Rejects when the configuration cannot be used. */
+  /** Creates a service without loading anything. Rejects if the configuration is invalid. */
   static async create(options: ServiceOptions): Promise<Service> {
     const source = options.initialSource ?? options.source();
     const config = source.configure(noValues);
-    const auth = await preparedAuth(config, null, { source, values: noValues });
+    const auth = await prepareAuthOf(config, null, { source, values: noValues });
     const roles: RoleDefaultsByRole = new Map();
     const cache = options.schemaCache ?? null;
     const service = new Service(options, source, { config, auth, roles, cache, cacheError: null });
-    service.#warn();
-    service.#watch();
+    service.#warnOfOldRolePath();
+    service.#updateTracing();
     return service;
   }
 
-  /** The state as it is now. */
+  /** The current state. */
   get snapshot(): Snapshot {
     return this.#snapshot;
   }
 
-  /** Whether a failure was met that ends the process. */
+  /** True after a fatal failure: the process is about to end. */
   get isEnding(): boolean {
-    return this.#failures.isEnding;
+    return this.#failurePolicy.isEnding;
   }
 
-  /** Whole seconds until the next attempt to reach the database; 1 when none is planned. */
+  /** Returns whole seconds until the next attempt to connect; 1 if none is scheduled. */
   retryAfter(): number {
-    const planned = [this.#schema.secondsLeft(), this.#listener?.secondsLeft() ?? null];
-    const waits = planned.filter((seconds) => seconds !== null);
+    const seconds = [this.#schema.secondsLeft(), this.#listener?.secondsLeft() ?? null];
+    const waits = seconds.filter((each) => each !== null);
     return waits.length === 0 ? 1 : Math.min(...waits);
   }
 
-  /** Listens for notifications from now on, as far as the configuration wants it. */
+  /** Listens for notifications from now on if `db-channel-enabled` is true. */
   listen(): void {
     this.#isListening = true;
     this.#configureListener();
   }
 
-  /** Loads the schema cache; resolves when the attempt has ended, well or not. */
+  /** Loads the schema cache. Resolves when the attempt has succeeded or failed. */
   reloadSchema(): Promise<void> {
     return this.#schema.request();
   }
 
   /**
-   * Loads the schema cache again when a request that ended with `error` shows that it is time; null
-   * when it is not.
+   * Reloads the schema cache if it is stale, which a request that ended with `error` may show.
+   * Returns null if it is not.
    */
-  refresh(error: ServiceError | null): Promise<void> | null {
-    return this.#freshness.isDue(error) ? this.reloadSchema() : null;
+  reloadIfStale(error: ServiceError | null): Promise<void> | null {
+    return this.#staleness.claimReload(error) ? this.reloadSchema() : null;
   }
 
-  /** A request failed: does what its failure means for the others. */
-  failed(thrown: unknown): void {
-    if (!this.#failures.isEnd(thrown) && isLoss(thrown)) this.#schema.recover();
+  /** Handles the failure of a request: ends the process, reloads the schema cache, or ignores it. */
+  handleFailure(thrown: unknown): void {
+    if (!this.#failurePolicy.exitOnFatal(thrown) && isLoss(thrown)) this.#schema.recover();
   }
 
   /**
-   * Reads the configuration again, that of the database included; resolves when it is in force. What
-   * cannot be used is reported, and the old one kept.
+   * Reads the configuration again, including the part in the database. Resolves when it is applied.
+   * Reports an invalid configuration and keeps the old one.
    */
   async reloadConfig(): Promise<void> {
-    this.#unread = null;
-    const read = await this.#tryReading();
-    if (read !== null) this.#configured(read);
+    this.#unusedSource = null;
+    const read = await this.#tryReadConfig();
+    if (read !== null) this.#applyConfig(read);
   }
 
   /**
-   * Reads the configuration once, without serving, with the role's path as it is shown; rejects when
-   * it cannot be used, and when the database refuses the login. That the database cannot be asked
-   * for other reasons is reported.
+   * Reads the configuration once, without serving. The role path has its normalized text. Rejects if
+   * the configuration is invalid or the server refuses the login. Reports other database failures.
    */
   async readConfig(): Promise<Config> {
     const { config, auth } = await this.#readConfig();
     return { ...config, jwtRoleClaimKey: auth.rolePath.text };
   }
 
-  /** Reads configuration and schema once, without serving; null for a failure, which is reported. */
+  /** Reads configuration and schema once, without serving. Reports a failure and returns null. */
   async readSchema(): Promise<SchemaCacheData | null> {
     const { config } = await this.#readConfig();
     try {
-      const { data, ms } = await this.#questions.schema(config);
+      const { data, ms } = await this.#metadata.readSchema(config);
       this.observe({ kind: "schema-cache-queried", ms });
       return data;
     } catch (thrown) {
-      this.#schemaFailed(thrown, config);
+      this.#reportSchemaFailure(thrown, config);
       return null;
     }
   }
 
-  /** Whether requests can be answered from the database at present. */
+  /** Resolves with whether the database is reachable and the schema cache is loaded. */
   async isReady(): Promise<boolean> {
-    if (this.#snapshot.cache === null || this.#schema.failing) return false;
+    if (this.#snapshot.cache === null || this.#schema.isFailing) return false;
     if (this.#listener?.isWanted) return this.#listener.isConnected;
     try {
       await this.database.version();
@@ -226,17 +225,17 @@ export class Service {
     }
   }
 
-  /** What is measured, as it stands. */
-  figures(): Figures {
+  /** Returns the current metrics. */
+  metrics(): Metrics {
     return {
       schemaCacheQuerySeconds: this.#querySeconds,
-      schemaCacheLoads: { ...this.#ended },
+      schemaCacheLoads: { ...this.#loadCounts },
       pool: this.database.counts(),
       jwtCache: this.#snapshot.auth.cache?.counts() ?? { lookups: 0, hits: 0, evictions: 0 },
     };
   }
 
-  /** Stops loading and closes the database. */
+  /** Stops loads and closes the database. */
   async close(): Promise<void> {
     this.#schema.stop();
     await this.#listener?.stop();
@@ -246,68 +245,68 @@ export class Service {
   async #loadSchema(): Promise<void> {
     const first = this.#snapshot.cache === null;
     let config = this.#snapshot.config;
-    let read: ReadConfiguration | null = null;
+    let read: LoadedConfig | null = null;
     try {
-      this.observe({ kind: "connecting", attempt: ++this.#loads });
-      const version = await this.#greet();
-      if (config.dbConfig) read = await this.#tryReading(version, this.#takeUnread());
+      this.observe({ kind: "connecting", attempt: ++this.#attempts });
+      const version = await this.#checkVersion();
+      if (config.dbConfig) read = await this.#tryReadConfig(version, this.#takeUnusedSource());
       config = read?.config ?? config;
-      const { data, ms: queryMs, timings } = await this.#questions.schema(config);
+      const { data, ms: queryMs, timings } = await this.#metadata.readSchema(config);
       this.#querySeconds = queryMs / 1000;
       const began = performance.now();
       const cache = indexSchemaCache(data);
-      // Both at once, so that no request sees the one without the other.
-      if (read !== null) this.#configured(read);
+      // Both change at once, so that no request combines a new configuration with an old cache.
+      if (read !== null) this.#applyConfig(read);
       this.#snapshot = { ...this.#snapshot, cache, cacheError: null };
-      this.#freshness.renewed();
+      this.#staleness.markLoaded();
       const ms = performance.now() - began;
       this.observe({ kind: "schema-cache-queried", ms: queryMs });
       if (timings !== null) this.observe({ kind: "schema-cache-timings", timings });
-      this.observe({ kind: "schema-cache-loaded", counts: countsOf(data), ms });
+      this.observe({ kind: "schema-cache-loaded", counts: cacheCounts(data), ms });
       if (!first || this.dialect.poolFlush === "every load") this.database.flush();
-      this.#loads = 0;
-      this.#ended.success++;
+      this.#attempts = 0;
+      this.#loadCounts.success++;
     } catch (thrown) {
-      this.#unread = null;
-      if (read !== null) this.#configured(read);
-      this.#ended.fail++;
-      this.#schemaFailed(thrown, config);
+      this.#unusedSource = null;
+      if (read !== null) this.#applyConfig(read);
+      this.#loadCounts.fail++;
+      this.#reportSchemaFailure(thrown, config);
       throw thrown;
     }
   }
 
-  #takeUnread(): ConfigSource | null {
-    const unread = this.#unread;
-    this.#unread = null;
-    return unread;
+  #takeUnusedSource(): ConfigSource | null {
+    const unused = this.#unusedSource;
+    this.#unusedSource = null;
+    return unused;
   }
 
-  /** Asks the server for its version; rejects when it does not answer, or is too old. */
-  async #greet(): Promise<string> {
+  /** Queries the server's version. Rejects if the server is unreachable or too old. */
+  async #checkVersion(): Promise<string> {
     let version;
     try {
       version = await this.database.version();
     } catch (thrown) {
-      const isTold = this.#failures.isRefusal(thrown) || this.#failures.isEnding;
-      if (!isTold) {
+      const isReported = this.#failurePolicy.exitOnLoginRefused(thrown) || this.isEnding;
+      if (!isReported) {
         this.observe({ kind: "version-failed", error: errorFacts(thrown, this.dialect) });
       }
-      this.#failures.isEnd(thrown);
+      this.#failurePolicy.exitOnFatal(thrown);
       throw thrown;
     }
     this.observe({ kind: "connected", version });
     this.observe({ kind: "pool-ready", max: this.database.counts().max });
     const tooOld = unsupportedVersion(version);
     if (tooOld === null) return version;
-    this.#failures.versionUnsupported(tooOld);
+    this.#failurePolicy.exitOnOldVersion(tooOld);
     throw errors.cannotConnect(`PostgreSQL ${tooOld} is too old`);
   }
 
-  /** Reads the configuration; null when it cannot be used, which is reported. */
-  async #tryReading(
+  /** Reads the configuration. Reports an invalid one and resolves with null. */
+  async #tryReadConfig(
     version: string | null = null,
     source: ConfigSource | null = null,
-  ): Promise<ReadConfiguration | null> {
+  ): Promise<LoadedConfig | null> {
     try {
       return await this.#readConfig(version, source);
     } catch (error) {
@@ -319,42 +318,48 @@ export class Service {
 
   async #readConfig(
     version: string | null = null,
-    given: ConfigSource | null = null,
-  ): Promise<ReadConfiguration> {
-    const reading = ++this.#readings;
-    const source = given ?? this.#source();
-    // Whether the database is asked, and by which function, is what it was told before.
-    const known = keepFixed(source.configure(this.#values), this.#first);
-    const { values, roles } = known.dbConfig
-      ? { values: await this.#questions.values(known), roles: await this.#questions.roles(version) }
+    initialSource: ConfigSource | null = null,
+  ): Promise<LoadedConfig> {
+    const read = ++this.#configReads;
+    const source = initialSource ?? this.#source();
+    // The options of the query itself come from the previous values in the database.
+    const queryConfig = keepFixed(source.configure(this.#databaseValues), this.#initialConfig);
+    const { values, roles } = queryConfig.dbConfig
+      ? {
+        values: await this.#metadata.readConfig(queryConfig),
+        roles: await this.#metadata.readRoles(version),
+      }
       : { values: noValues, roles: new Map() };
     const current = source.configure(values);
-    const config = keepFixed(current, this.#first);
-    const auth = await preparedAuth(config, this.#snapshot, { source, values });
-    const unapplied = changedFixed(current, this.#first);
-    return { reading, config, values, roles, auth, unapplied };
+    const config = keepFixed(current, this.#initialConfig);
+    const auth = await prepareAuthOf(config, this.#snapshot, { source, values });
+    const unapplied = changedFixed(current, this.#initialConfig);
+    return { read, config, values, roles, auth, unapplied };
   }
 
-  #configured({ reading, config, values, roles, auth, unapplied }: ReadConfiguration): void {
-    if (reading !== this.#readings) return;
-    this.#values = values;
+  #applyConfig({ read, config, values, roles, auth, unapplied }: LoadedConfig): void {
+    if (read !== this.#configReads) return;
+    this.#databaseValues = values;
     this.#snapshot = { ...this.#snapshot, config, auth, roles };
     this.observe({ kind: "config-reloaded" });
     for (const key of unapplied) this.#observeFinding({ kind: "restart-needed", key });
-    this.#warn();
-    this.#watch();
+    this.#warnOfOldRolePath();
+    this.#updateTracing();
     this.#configureListener();
   }
 
-  #warn(): void {
+  #warnOfOldRolePath(): void {
     const { rolePath } = this.#snapshot.auth;
     if (rolePath.deprecated) this.observe({ kind: "old-role-path", path: rolePath.text });
   }
 
-  #schemaFailed(thrown: unknown, config: Config): void {
+  #reportSchemaFailure(thrown: unknown, config: Config): void {
     const isSent = thrown instanceof ServiceError && this.#missingCacheDetail === "reason";
     this.#snapshot = { ...this.#snapshot, cacheError: isSent ? thrown : null };
-    if (this.isEnding || this.#failures.isRefusal(thrown) || this.#failures.isOwnMistake(thrown)) {
+    if (
+      this.isEnding || this.#failurePolicy.exitOnLoginRefused(thrown) ||
+      this.#failurePolicy.exitOnSyntaxError(thrown)
+    ) {
       return;
     }
     this.observe({
@@ -363,7 +368,7 @@ export class Service {
       extraSearchPath: config.dbExtraSearchPath,
       error: errorFacts(thrown, this.dialect),
     });
-    this.#failures.isEnd(thrown);
+    this.#failurePolicy.exitOnFatal(thrown);
   }
 
   #makeListener(): Listener | null {
@@ -377,15 +382,15 @@ export class Service {
       onAsked: (what) => void (what === "schema" ? this.reloadSchema() : this.reloadConfig()),
       onMissed: () => void this.reloadSchema(),
       onLost: (channel) => this.#observeFinding({ kind: "notifications-lost", channel }),
-      isRetried: (reason) => !this.#failures.isListenerEnd(reason),
-      onBrokenQueue: () => this.#questions.readQueue(),
+      isRetried: (reason) => !this.#failurePolicy.exitOnListenerFailure(reason),
+      onBrokenQueue: () => this.#metadata.scanNotificationQueue(),
       observe: this.observe,
       now: this.now,
       schedule,
     });
   }
 
-  /** Reports a finding as far as the dialect logs findings. */
+  /** Reports a finding if the log level includes the dialect's severity of findings. */
   #observeFinding(finding: Observation): void {
     const { logLevel } = this.#snapshot.config;
     if (isLogged(this.dialect.findingSeverity, logLevel)) this.observe(finding);
@@ -397,25 +402,26 @@ export class Service {
     this.#listener?.configure(dbChannelEnabled ? dbChannel : null);
   }
 
-  /** Has the database tell what it does, as far as anybody wants to know. */
-  #watch(): void {
+  /** Turns tracing of the pool and of the JWT cache on at log level `debug`, and off otherwise. */
+  #updateTracing(): void {
     const { config, auth } = this.#snapshot;
     const trace = config.logLevel === "debug" ? this.observe : null;
     auth.cache?.watch(trace);
-    this.database.watch({ trace, onPooler: () => this.#failures.poolerFound() });
+    this.database.watch({ trace, onPooler: () => this.#failurePolicy.exitOnPooler() });
   }
 }
 
-/** A configuration that was read and waits to be used. */
-interface ReadConfiguration extends Pick<Snapshot, "config" | "auth" | "roles"> {
-  readonly reading: number;
+/** A configuration that was read and not yet applied. */
+interface LoadedConfig extends Pick<Snapshot, "config" | "auth" | "roles"> {
+  /** Number of the read; see `#configReads`. */
+  readonly read: number;
   readonly values: DatabaseValues;
-  /** Changed options that only a restart applies. */
+  /** Changed options that take effect after a restart. */
   readonly unapplied: readonly OptionKey[];
 }
 
-/** Prepares what is said about tokens; what is unusable there is told with its place. */
-async function preparedAuth(
+/** Prepares keys and role path. An error names the place of the invalid option. */
+async function prepareAuthOf(
   config: Config,
   previous: Snapshot | null,
   { source, values }: { readonly source: ConfigSource; readonly values: DatabaseValues },
@@ -428,7 +434,7 @@ async function preparedAuth(
   }
 }
 
-function countsOf(data: SchemaCacheData) {
+function cacheCounts(data: SchemaCacheData) {
   return {
     relations: data.relations.length,
     relationships: data.relationships.length,

@@ -1,6 +1,6 @@
 /**
- * What one request sees of the service's state: configuration, keys and schema cache that belong
- * together, so that a reload is never seen half-way.
+ * The state that one request works on: configuration, keys and schema cache that belong together. A
+ * request never sees a part of a reload.
  *
  * @module
  */
@@ -12,34 +12,36 @@ import type { Config } from "../config/options.ts";
 import type { ServiceError } from "../errors/service_error.ts";
 import type { SchemaCache } from "../schema_cache/schema_cache.ts";
 
-/** Everything that verifying a token needs. */
+/** Keys and settings that verify tokens. */
 export interface AuthState {
   readonly keys: KeySet | null;
   readonly cache: JwtCache | null;
   readonly rolePath: RolePath;
 }
 
-/** State that is replaced whole. */
+/** State of the service. A reload replaces it as a whole. */
 export interface Snapshot {
   readonly config: Config;
   readonly auth: AuthState;
-  /** What requests of each role begin with. */
+  /** Settings that requests of each role begin with. */
   readonly roles: RoleDefaultsByRole;
-  /** Null until it was loaded for the first time. */
+  /** Null until the first load succeeds. */
   readonly cache: SchemaCache | null;
-  /** Why there is no schema cache; null when the reason is not for clients. */
+  /** Reason why no schema cache is loaded; null if clients must not see it. */
   readonly cacheError: ServiceError | null;
 }
 
-/** What was prepared for another configuration. */
-export type Prepared = Pick<Snapshot, "config" | "auth">;
+/** A configuration with the state that was prepared for it. */
+export type PreparedConfig = Pick<Snapshot, "config" | "auth">;
 
 /**
- * Prepares what the configuration says about tokens. Verified tokens are remembered as long as the
- * secret stays the same, however many of them the new configuration allows. Rejects when the secret or
- * the path is unusable.
+ * Prepares the keys, the role path and the cache of verified tokens. Keeps and resizes the previous
+ * cache if the secret is unchanged. Rejects if the secret or the role path is invalid.
  */
-export async function prepareAuth(config: Config, previous: Prepared | null): Promise<AuthState> {
+export async function prepareAuth(
+  config: Config,
+  previous: PreparedConfig | null,
+): Promise<AuthState> {
   const [keys, rolePath] = await Promise.all([
     loadKeys(config.jwtSecret),
     parseRolePath(config.jwtRoleClaimKey),
@@ -48,7 +50,7 @@ export async function prepareAuth(config: Config, previous: Prepared | null): Pr
   return {
     keys: kept?.keys ?? keys,
     rolePath: kept?.rolePath.text === rolePath.text ? kept.rolePath : rolePath,
-    cache: resized(kept?.cache ?? null, config.jwtCacheMaxEntries),
+    cache: resizeCache(kept?.cache ?? null, config.jwtCacheMaxEntries),
   };
 }
 
@@ -58,7 +60,7 @@ function hasSameSecret(one: Config, other: Config): boolean {
   return a.length === b.length && a.every((byte, position) => byte === b[position]);
 }
 
-function resized(cache: JwtCache | null, maxEntries: number): JwtCache | null {
+function resizeCache(cache: JwtCache | null, maxEntries: number): JwtCache | null {
   if (cache === null || maxEntries <= 0) return createJwtCache(maxEntries);
   cache.resize(maxEntries);
   return cache;

@@ -1,54 +1,56 @@
 /**
- * When a schema cache is loaded again although nobody asked for it: because it is old, or because it
- * was given from elsewhere and does not know a name.
+ * Detects a stale schema cache: one that is too old, or an external one that lacks a name in a request.
  *
  * @module
  */
 import type { ServiceError } from "../errors/service_error.ts";
 
-/** How long a cache is good. */
-export interface FreshnessOptions {
-  /** The cache did not come from the database, so that a request may know better. */
-  readonly given: boolean;
+/** Options of a {@linkcode StalenessCheck}. */
+export interface StalenessOptions {
+  /** True if the cache was not loaded from the database, so that it may lack names. */
+  readonly isExternal: boolean;
   /** Milliseconds; `Infinity` for caches that do not age. */
-  readonly maxAge: number;
+  readonly maxAgeMs: number;
   /** Epoch milliseconds. */
   readonly now: () => number;
 }
 
 /** Milliseconds between two loads that requests cause. */
-const shortestPause = 10_000;
+const minReloadIntervalMs = 10_000;
 
-/** Codes, without prefix, of errors that another schema might not have caused. */
+/** Codes, without prefix, of errors that a stale schema cache may cause. */
 const schemaErrors: ReadonlySet<string> = new Set([
   ...["200", "202", "204", "205"],
   ...["42703", "42883", "42P01"],
 ]);
 
-/** Tells when to load; the owner says when that was done. */
-export class Freshness {
-  readonly #options: FreshnessOptions;
-  #takenAt: number;
-  #dueAt = -Infinity;
+/** Decides when a request reloads the schema cache. */
+export class StalenessCheck {
+  readonly #options: StalenessOptions;
+  #loadedAt: number;
+  #nextReloadAt = -Infinity;
 
-  constructor(options: FreshnessOptions) {
+  constructor(options: StalenessOptions) {
     this.#options = options;
-    this.#takenAt = options.now();
+    this.#loadedAt = options.now();
   }
 
-  /** The cache was loaded just now. */
-  renewed(): void {
-    this.#takenAt = this.#options.now();
+  /** Restarts the cache's age after a load. */
+  markLoaded(): void {
+    this.#loadedAt = this.#options.now();
   }
 
-  /** Whether to load after a request that ended with `error`. Saying yes counts as an attempt. */
-  isDue(error: ServiceError | null): boolean {
-    const { given, maxAge, now } = this.#options;
-    const missed = given && error !== null && schemaErrors.has(error.facts.code);
-    if (!missed && maxAge === Infinity) return false;
+  /**
+   * Returns whether a request that ended with `error` must reload the cache. After true it returns
+   * false for 10 seconds.
+   */
+  claimReload(error: ServiceError | null): boolean {
+    const { isExternal, maxAgeMs, now } = this.#options;
+    const lacksName = isExternal && error !== null && schemaErrors.has(error.facts.code);
+    if (!lacksName && maxAgeMs === Infinity) return false;
     const time = now();
-    if (!missed && time - this.#takenAt <= maxAge || time < this.#dueAt) return false;
-    this.#dueAt = time + shortestPause;
+    if (!lacksName && time - this.#loadedAt <= maxAgeMs || time < this.#nextReloadAt) return false;
+    this.#nextReloadAt = time + minReloadIntervalMs;
     return true;
   }
 }

@@ -3,7 +3,7 @@ import { adminHandler } from "../../../src/admin/admin.ts";
 import type { Peer } from "../../../src/admin/admin_access.ts";
 import { configSource, noValues } from "../../../src/config/source.ts";
 import { type Dialect, pgrstDialect, svcDialect } from "../../../src/dialect.ts";
-import type { Figures } from "../../../src/observe/metrics.ts";
+import type { Metrics } from "../../../src/observe/metrics.ts";
 
 interface State {
   readonly live: boolean;
@@ -27,7 +27,7 @@ function admin(dialect: Dialect, { live, ready }: State): ReturnType<typeof admi
   const unasked = () => {
     throw new Error("the checks ask for nothing else");
   };
-  const service = { dialect, isReady: () => Promise.resolve(ready), figures: unasked };
+  const service = { dialect, isReady: () => Promise.resolve(ready), metrics: unasked };
   return adminHandler(service as unknown as Asked, { isLive: () => live, readAsset: unasked });
 }
 
@@ -84,7 +84,7 @@ const cache = {
   },
 };
 
-const noFigures: Figures = {
+const noMetrics: Metrics = {
   schemaCacheQuerySeconds: null,
   schemaCacheLoads: { success: 0, fail: 0 },
   pool: { max: 0, open: 0, inUse: 0, waiting: 0, timeouts: 0 },
@@ -96,7 +96,7 @@ function wholeAdmin(dialect: Dialect): ReturnType<typeof adminHandler> {
   const service = {
     dialect,
     isReady: () => Promise.resolve(true),
-    figures: () => noFigures,
+    metrics: () => noMetrics,
     snapshot: { config: { ...config, dialect, adminAllowedHosts: ["Admin.example"] }, cache },
   };
   return adminHandler(service as unknown as Asked, {

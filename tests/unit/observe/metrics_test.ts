@@ -1,7 +1,7 @@
 import { match, ok, strictEqual } from "node:assert/strict";
-import { type Figures, prometheusText } from "../../../src/observe/metrics.ts";
+import { type Metrics, prometheusText } from "../../../src/observe/metrics.ts";
 
-const figures: Figures = {
+const metrics: Metrics = {
   schemaCacheQuerySeconds: 0.0125,
   schemaCacheLoads: { success: 2, fail: 0 },
   pool: { max: 10, open: 3, inUse: 1, waiting: 4, timeouts: 5 },
@@ -20,8 +20,8 @@ const lines = [
   "svc_jwt_cache_evictions_total 8.0",
 ];
 
-Deno.test("prometheusText writes each figure with its help and type", () => {
-  const text = prometheusText(figures, "svc");
+Deno.test("prometheusText() writes each metric with its help and type", () => {
+  const text = prometheusText(metrics, "svc");
   for (const line of lines) ok(text.includes(`${line}\n`), line);
   match(
     text,
@@ -31,12 +31,12 @@ Deno.test("prometheusText writes each figure with its help and type", () => {
   ok(text.endsWith("\n"));
 });
 
-Deno.test("prometheusText leaves out what has not happened, and is never negative", () => {
+Deno.test("prometheusText() omits loads that have not happened and writes no negative value", () => {
   const text = prometheusText({
-    ...figures,
+    ...metrics,
     schemaCacheQuerySeconds: null,
     schemaCacheLoads: { success: 0, fail: 1 },
-    pool: { ...figures.pool, open: 0, inUse: 2 },
+    pool: { ...metrics.pool, open: 0, inUse: 2 },
   }, "svc");
   ok(!/^svc_schema_cache_query_time_seconds/m.test(text));
   ok(!text.includes("SUCCESS"));

@@ -2,23 +2,23 @@ import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import { pgrstDialect, svcDialect } from "../../../src/dialect.ts";
 import { errors } from "../../../src/errors/catalogue.ts";
 import { DatabaseError } from "../../../src/errors/service_error.ts";
-import { Failures } from "../../../src/service/failure_policy.ts";
+import { FailurePolicy } from "../../../src/service/failure_policy.ts";
 
-interface Given {
+interface PolicyRow {
   readonly recovers?: boolean;
   /** Whether the service may end its process. */
   readonly ends?: boolean;
 }
 
-function judging({ recovers = true, ends = true }: Given = {}) {
-  const told: string[] = [];
-  const failures = new Failures({
+function policyOf({ recovers = true, ends = true }: PolicyRow = {}) {
+  const events: string[] = [];
+  const policy = new FailurePolicy({
     dialect: svcDialect,
-    observe: (event) => void told.push(event.kind),
+    observe: (event) => void events.push(event.kind),
     recovers: () => recovers,
-    onFatal: ends ? () => void told.push("end") : null,
+    onFatal: ends ? () => void events.push("end") : null,
   });
-  return { failures, told };
+  return { policy, events };
 }
 
 function refused(sqlstate: string, message = "no"): DatabaseError {
@@ -34,104 +34,119 @@ const statementMode = refused(
 
 type Row = readonly [
   title: string,
-  given: Given,
-  judge: (failures: Failures) => boolean | void,
-  told: readonly string[],
+  options: PolicyRow,
+  judge: (policy: FailurePolicy) => boolean | void,
+  events: readonly string[],
 ];
 
 const rows: readonly Row[] = [
-  ["a refused login", {}, (f) => f.isEnd(login), ["connect-failed", "end"]],
-  ["a refused login, asked for alone", {}, (f) => f.isRefusal(login), ["connect-failed", "end"]],
-  ["a pooler, asked for refusal", {}, (f) => f.isRefusal(statementMode), []],
+  ["a refused login", {}, (f) => f.exitOnFatal(login), ["connect-failed", "end"]],
+  ["a refused login, by exitOnLoginRefused()", {}, (f) => f.exitOnLoginRefused(login), [
+    "connect-failed",
+    "end",
+  ]],
+  ["a pooler, by exitOnLoginRefused()", {}, (f) => f.exitOnLoginRefused(statementMode), []],
   [
-    "a server that is not there without recovery, asked for refusal",
+    "an unreachable server without recovery, by exitOnLoginRefused()",
     { recovers: false },
-    (f) => f.isRefusal(unreachable),
+    (f) => f.exitOnLoginRefused(unreachable),
     [],
   ],
-  ["a pooler in statement mode", {}, (f) => f.isEnd(statementMode), ["pooler-found", "end"]],
-  ["a pooler in transaction mode", {}, (f) => f.poolerFound(), ["pooler-found", "end"]],
-  ["an old version", {}, (f) => f.versionUnsupported("13.1"), ["version-unsupported", "end"]],
+  ["a pooler in statement mode", {}, (f) => f.exitOnFatal(statementMode), ["pooler-found", "end"]],
+  ["a pooler in transaction mode", {}, (f) => f.exitOnPooler(), ["pooler-found", "end"]],
+  ["an old version", {}, (f) => f.exitOnOldVersion("13.1"), ["version-unsupported", "end"]],
   [
-    "a query of ours that is no SQL",
+    "an own statement with a syntax error",
     {},
-    (f) => f.isOwnMistake(refused("42601")),
+    (f) => f.exitOnSyntaxError(refused("42601")),
     ["statement-refused", "end"],
   ],
-  ["a query of ours that fails otherwise", {}, (f) => f.isOwnMistake(refused("3F000")), []],
-  ["a request's syntax error", {}, (f) => f.isEnd(refused("42601")), []],
-  ["a server that is not there", {}, (f) => f.isEnd(unreachable), []],
-  ["a terminated connection", {}, (f) => f.isEnd(refused("57P01")), []],
-  ["a lost listener", {}, (f) => f.isListenerEnd("gone"), []],
+  ["an own statement with another error", {}, (f) => f.exitOnSyntaxError(refused("3F000")), []],
+  ["a request's syntax error", {}, (f) => f.exitOnFatal(refused("42601")), []],
+  ["an unreachable server", {}, (f) => f.exitOnFatal(unreachable), []],
+  ["a terminated connection", {}, (f) => f.exitOnFatal(refused("57P01")), []],
+  ["a lost listener", {}, (f) => f.exitOnListenerFailure("gone"), []],
   [
     "a listener's refused login",
     {},
-    (f) => f.isListenerEnd(String(login.facts.details)),
+    (f) => f.exitOnListenerFailure(String(login.facts.details)),
     ["connect-failed", "end"],
   ],
   [
-    "a server that is not there, without recovery",
+    "an unreachable server, without recovery",
     { recovers: false },
-    (f) => f.isEnd(unreachable),
+    (f) => f.exitOnFatal(unreachable),
     ["recovery-disabled", "end"],
   ],
   [
     "a terminated connection, without recovery",
     { recovers: false },
-    (f) => f.isEnd(refused("57P01")),
+    (f) => f.exitOnFatal(refused("57P01")),
     ["recovery-disabled", "end"],
   ],
   [
     "a lost listener, without recovery",
     { recovers: false },
-    (f) => f.isListenerEnd("gone"),
+    (f) => f.exitOnListenerFailure("gone"),
     ["recovery-disabled", "end"],
   ],
-  ["a missing schema, without recovery", { recovers: false }, (f) => f.isEnd(refused("3F000")), []],
-  ["a refused login of a handler", { ends: false }, (f) => f.isEnd(login), []],
   [
-    "a server that is not there, of a handler without recovery",
-    { ends: false, recovers: false },
-    (f) => f.isEnd(unreachable),
+    "a missing schema, without recovery",
+    { recovers: false },
+    (f) => f.exitOnFatal(refused("3F000")),
     [],
   ],
-  ["a pooler before a handler", { ends: false }, (f) => f.poolerFound(), ["pooler-found"]],
+  ["a refused login of a handler", { ends: false }, (f) => f.exitOnFatal(login), []],
+  [
+    "an unreachable server, of a handler without recovery",
+    { ends: false, recovers: false },
+    (f) => f.exitOnFatal(unreachable),
+    [],
+  ],
+  ["a pooler in front of a handler", { ends: false }, (f) => f.exitOnPooler(), ["pooler-found"]],
   [
     "an old version under a handler",
     { ends: false },
-    (f) => f.versionUnsupported("13.1"),
+    (f) => f.exitOnOldVersion("13.1"),
     ["version-unsupported"],
   ],
 ];
 
-for (const [title, given, judge, expected] of rows) {
+for (const [title, options, judge, expected] of rows) {
   const ends = expected.includes("end");
-  Deno.test(`${title} ${ends ? "ends the process" : "is lived with"}`, () => {
-    const { failures, told } = judging(given);
-    const judged = judge(failures);
+  Deno.test(`${title} ${ends ? "ends the process" : "does not end the process"}`, () => {
+    const { policy, events } = policyOf(options);
+    const judged = judge(policy);
     if (judged !== undefined) strictEqual(judged, ends);
-    deepStrictEqual(told, expected);
-    strictEqual(failures.isEnding, ends);
-    strictEqual(failures.mayGoOn, !ends && given.recovers !== false);
+    deepStrictEqual(events, expected);
+    strictEqual(policy.isEnding, ends);
+    strictEqual(policy.willRetry, !ends && options.recovers !== false);
   });
 }
 
-Deno.test("a process ends once", () => {
-  const { failures, told } = judging({ recovers: false });
-  strictEqual(failures.isEnd(login), true);
-  strictEqual(failures.isEnd(unreachable), true);
-  failures.poolerFound();
-  deepStrictEqual(told, ["connect-failed", "end"]);
+Deno.test("FailurePolicy.isFatal() reports nothing and ends nothing", () => {
+  const { policy, events } = policyOf();
+  strictEqual(policy.isFatal(login), true);
+  strictEqual(policy.isFatal(unreachable), false);
+  deepStrictEqual([events, policy.isEnding], [[], false]);
 });
 
-Deno.test("a service is called by its name in the dialect", () => {
+Deno.test("FailurePolicy ends the process once", () => {
+  const { policy, events } = policyOf({ recovers: false });
+  strictEqual(policy.exitOnFatal(login), true);
+  strictEqual(policy.exitOnFatal(unreachable), true);
+  policy.exitOnPooler();
+  deepStrictEqual(events, ["connect-failed", "end"]);
+});
+
+Deno.test("FailurePolicy names the service as the dialect does", () => {
   const names: unknown[] = [];
-  const failures = new Failures({
+  const policy = new FailurePolicy({
     dialect: pgrstDialect,
     observe: (event) => void names.push("name" in event ? event.name : null),
     recovers: () => true,
     onFatal: () => {},
   });
-  failures.versionUnsupported("13.1");
+  policy.exitOnOldVersion("13.1");
   deepStrictEqual(names, ["PostgREST"]);
 });

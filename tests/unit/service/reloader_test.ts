@@ -1,8 +1,8 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import { Reloader, unsharedLoading } from "../../../src/service/reloader.ts";
+import { Reloader, unsharedLoader } from "../../../src/service/reloader.ts";
 import { fakeClock, settled } from "../../support/fake_clock.ts";
 
-/** A load that ends when the test says so. */
+/** Makes a reloader whose loads end by `end`. */
 function controlled({ isRetried = () => true }: { readonly isRetried?: () => boolean } = {}) {
   const pending: { readonly succeed: () => void; readonly fail: () => void }[] = [];
   const retries: number[] = [];
@@ -24,28 +24,28 @@ function controlled({ isRetried = () => true }: { readonly isRetried?: () => boo
   return { reloader, retries, clock, end, loads: () => pending.length };
 }
 
-Deno.test("Reloader collapses what is asked during a load and soon after it into one more", async () => {
+Deno.test("Reloader.request() merges requests during a load and within 100 ms after it", async () => {
   const { reloader, clock, end, loads } = controlled();
   const ended: string[] = [];
-  const ask = (name: string) => void reloader.request().then(() => void ended.push(name));
-  ask("first");
-  ask("during");
-  ask("during, too");
+  const request = (name: string) => void reloader.request().then(() => void ended.push(name));
+  request("first");
+  request("during");
+  request("during, too");
   strictEqual(loads(), 1);
   await end("succeed");
   deepStrictEqual([loads(), ended], [1, ["first"]]);
   await clock.pass(99);
-  ask("soon after");
+  request("soon after");
   strictEqual(loads(), 1);
   await clock.pass(1);
   strictEqual(loads(), 2);
   await end("succeed");
   deepStrictEqual(ended.toSorted(), ["during", "during, too", "first", "soon after"]);
   await clock.pass(10_000);
-  deepStrictEqual([loads(), reloader.failing], [2, false]);
+  deepStrictEqual([loads(), reloader.isFailing], [2, false]);
 });
 
-Deno.test("Reloader loads at once what is asked later than 100 ms after a load", async () => {
+Deno.test("Reloader.request() loads at once later than 100 ms after a load", async () => {
   const { reloader, clock, end, loads } = controlled();
   reloader.request();
   await end("succeed");
@@ -61,7 +61,7 @@ Deno.test("Reloader loads at once what is asked later than 100 ms after a load",
   await end("succeed");
 });
 
-Deno.test("Reloader never loses what is asked last", async () => {
+Deno.test("Reloader.request() never loses the last request", async () => {
   const { reloader, clock, end, loads } = controlled();
   reloader.request();
   for (let burst = 2; burst < 5; burst++) {
@@ -75,14 +75,14 @@ Deno.test("Reloader never loses what is asked last", async () => {
   strictEqual(loads(), 4);
 });
 
-Deno.test("Reloader retries after 1, 2, 4, 8, 16, 32, 32 … seconds, and says how long is left", async () => {
+Deno.test("Reloader retries after 1, 2, 4, 8, 16, 32, 32 … seconds, and returns the seconds left", async () => {
   const { reloader, retries, clock, end, loads } = controlled();
   reloader.request();
   strictEqual(reloader.secondsLeft(), null);
   for (const seconds of [1, 2, 4, 8, 16, 32, 32, 32]) {
     await end("fail");
     deepStrictEqual([retries.at(-1), reloader.secondsLeft()], [seconds, seconds]);
-    strictEqual(reloader.failing, true);
+    strictEqual(reloader.isFailing, true);
     await clock.pass(seconds * 1000 - 500);
     strictEqual(reloader.secondsLeft(), 1);
     const before = loads();
@@ -90,14 +90,14 @@ Deno.test("Reloader retries after 1, 2, 4, 8, 16, 32, 32 … seconds, and says h
     strictEqual(loads(), before + 1);
   }
   await end("succeed");
-  deepStrictEqual([reloader.failing, reloader.secondsLeft()], [false, null]);
+  deepStrictEqual([reloader.isFailing, reloader.secondsLeft()], [false, null]);
   await clock.pass(1000);
   reloader.request();
   await end("fail");
   strictEqual(retries.at(-1), 1);
 });
 
-Deno.test("Reloader does not wait for a retry when it is asked", async () => {
+Deno.test("Reloader.request() does not wait for a retry", async () => {
   const { reloader, clock, end, loads } = controlled();
   reloader.request();
   await end("fail");
@@ -108,7 +108,7 @@ Deno.test("Reloader does not wait for a retry when it is asked", async () => {
   strictEqual(clock.next(), null);
 });
 
-Deno.test("Reloader.recover leaves a load or a retry that is under way alone", async () => {
+Deno.test("Reloader.recover() does nothing while a load runs or a retry is scheduled", async () => {
   const { reloader, clock, end, loads } = controlled();
   reloader.recover();
   reloader.recover();
@@ -124,17 +124,17 @@ Deno.test("Reloader.recover leaves a load or a retry that is under way alone", a
   strictEqual(loads(), 3);
 });
 
-Deno.test("Reloader tries nothing again where failures are not retried", async () => {
+Deno.test("Reloader schedules no retry if isRetried() returns false", async () => {
   const { reloader, retries, clock, end, loads } = controlled({ isRetried: () => false });
   reloader.request();
   await end("fail");
-  deepStrictEqual([reloader.failing, retries, clock.next()], [true, [], null]);
+  deepStrictEqual([reloader.isFailing, retries, clock.next()], [true, [], null]);
   await clock.pass(100);
   reloader.request();
   strictEqual(loads(), 2);
 });
 
-Deno.test("Reloader.stop ends what is planned and who waits for it", async () => {
+Deno.test("Reloader.stop() cancels scheduled loads and settles their requests", async () => {
   const { reloader, clock, end, loads } = controlled();
   reloader.request();
   await end("succeed");
@@ -146,13 +146,13 @@ Deno.test("Reloader.stop ends what is planned and who waits for it", async () =>
   strictEqual(loads(), 1);
 });
 
-Deno.test("unsharedLoading loads once for each who asks, and swallows failures", async () => {
+Deno.test("unsharedLoader() loads once for each request, and ignores failures", async () => {
   let loads = 0;
-  const loading = unsharedLoading(() => {
+  const loading = unsharedLoader(() => {
     loads++;
     return Promise.reject(new Error("no"));
   });
   await Promise.all([loading.request(), loading.request()]);
   loading.recover();
-  deepStrictEqual([loads, loading.failing, loading.secondsLeft()], [2, false, null]);
+  deepStrictEqual([loads, loading.isFailing, loading.secondsLeft()], [2, false, null]);
 });

@@ -19,7 +19,7 @@ function configOf(secret: string, entries: number, path = "$.a[0]"): Config {
 
 const [one, other] = ["x".repeat(32), "y".repeat(32)];
 
-/** A change of configuration, and whether verified tokens are remembered over it. */
+/** A change of configuration, and whether the cache of verified tokens is kept. */
 const changes: readonly (readonly [title: string, before: Config, after: Config, kept: boolean])[] =
   [
     ["nothing", configOf(one, 5), configOf(one, 5), true],
@@ -32,7 +32,7 @@ const changes: readonly (readonly [title: string, before: Config, after: Config,
   ];
 
 for (const [title, before, after, kept] of changes) {
-  Deno.test(`prepareAuth ${kept ? "keeps" : "gives up"} the cache over: ${title}`, async () => {
+  Deno.test(`prepareAuth() ${kept ? "keeps" : "drops"} the cache after a change of: ${title}`, async () => {
     const first = await prepareAuth(before, null);
     const next = await prepareAuth(after, { config: before, auth: first });
     strictEqual(next.cache !== null && next.cache === first.cache, kept);
@@ -40,7 +40,7 @@ for (const [title, before, after, kept] of changes) {
   });
 }
 
-Deno.test("prepareAuth shrinks a kept cache when the next token comes", async () => {
+Deno.test("prepareAuth() shrinks a kept cache when the next token arrives", async () => {
   const before = configOf(one, 3);
   const first = await prepareAuth(before, null);
   const entry = {
@@ -56,7 +56,7 @@ Deno.test("prepareAuth shrinks a kept cache when the next token comes", async ()
   deepStrictEqual([next.cache!.size, next.cache!.get("d")], [2, entry]);
 });
 
-Deno.test("prepareAuth keeps the same path as the same object, so that what is remembered fits", async () => {
+Deno.test("prepareAuth() keeps an unchanged path as the same object, which cached tokens refer to", async () => {
   const config = configOf(one, 3);
   const first = await prepareAuth(config, null);
   const same = await prepareAuth(config, { config, auth: first });
