@@ -18,8 +18,9 @@
  * @module
  */
 import { readSecret } from "./src/auth/keys.ts";
-import { checkGiven, refuseFile } from "./src/config/given.ts";
-import type { GivenFunction, HandlerConfig } from "./src/config/handler_config.ts";
+import { checkHandlerOptions, rejectFile } from "./src/config/handler_options.ts";
+import type { FunctionName } from "./src/config/codecs.ts";
+import type { HandlerConfig } from "./src/config/handler_config.ts";
 import type { Config } from "./src/config/options.ts";
 import { type ConfigSource, configSource } from "./src/config/source.ts";
 import { isEmbedded } from "./src/database/open.ts";
@@ -40,7 +41,7 @@ import { version } from "./src/version.ts";
 export type {
   Connections,
   FinishedRequest,
-  GivenFunction,
+  FunctionName,
   Handler,
   HandlerConfig,
   Observation,
@@ -114,15 +115,22 @@ export interface HandlerOptions extends HandlerConfig {
  * ```
  */
 export function createHandler(options: HandlerOptions): Handler {
-  const { embeddedInit, connections, schemaCache, schemaCacheMaxAge, now, observe, ...given } =
-    options;
-  const configured = configOf(given, schemaCache ? "given" : "loaded");
+  const {
+    embeddedInit,
+    connections,
+    schemaCache,
+    schemaCacheMaxAge,
+    now,
+    observe,
+    ...configOptions
+  } = options;
+  const configured = configOf(configOptions, schemaCache ? "provided" : "loaded");
   checkSurroundings(options);
   const source = configSource({
     file: null,
     environment: {},
-    readFile: refuseFile,
-    given: configured,
+    readFile: rejectFile,
+    programmatic: configured,
   });
   return lazyHandler(() => source, {
     embeddedInit: embeddedInit ?? null,
@@ -167,7 +175,7 @@ function environment(): Environment {
 }
 
 function environmentSource(): ConfigSource {
-  return configSource({ file: null, environment: environment(), readFile: refuseFile });
+  return configSource({ file: null, environment: environment(), readFile: rejectFile });
 }
 
 function environmentSurroundings(): Surroundings {
@@ -188,27 +196,27 @@ function usualConnections(uri: string): Connections {
   return isWorker && !isEmbedded(uri) ? "per-request" : "pooled";
 }
 
-type GivenConfig = Omit<
+type ConfigOptions = Omit<
   HandlerOptions,
   "embeddedInit" | "connections" | "schemaCache" | "schemaCacheMaxAge" | "now" | "observe"
 >;
 
 /** The options of the configuration, checked. */
-function configOf(given: GivenConfig, schemaCache: "given" | "loaded"): Partial<Config> {
-  const { dialect: dialectName = "svc", jwtSecret, ...others } = given;
+function configOf(options: ConfigOptions, schemaCache: "provided" | "loaded"): Partial<Config> {
+  const { dialect: dialectName = "svc", jwtSecret, ...others } = options;
   const dialect = dialects.get(dialectName);
   if (dialect === undefined) throw new Error(`dialect: expected "svc" or "pgrst"`);
-  if (typeof given.dbUri !== "string" || given.dbUri === "") {
+  if (typeof options.dbUri !== "string" || options.dbUri === "") {
     throw new Error("dbUri: expected a connection string");
   }
-  if (!Array.isArray(given.dbSchemas) || given.dbSchemas.length === 0) {
+  if (!Array.isArray(options.dbSchemas) || options.dbSchemas.length === 0) {
     throw new Error("dbSchemas: expected at least one schema");
   }
-  if (jwtSecret instanceof Uint8Array && given.jwtSecretIsBase64) {
+  if (jwtSecret instanceof Uint8Array && options.jwtSecretIsBase64) {
     throw new Error("jwtSecretIsBase64: goes with a jwtSecret that is text, not bytes");
   }
   const { dbConfig = schemaCache === "loaded" } = others;
-  const config = checkGiven({ ...others, dbConfig, jwtSecret }, dialect);
+  const config = checkHandlerOptions({ ...others, dbConfig, jwtSecret }, dialect);
   if (config.jwtSecret) readSecret(config.jwtSecret);
   return { ...config, jwtSecret: config.jwtSecret ?? null, dialect };
 }

@@ -49,11 +49,11 @@ export interface Dialect {
    * What becomes of keys that do not exist and of values that are not of their key's type: both are
    * refused, or the former are ignored and the latter are as if they were not set.
    */
-  readonly mistakes: "refused" | "ignored";
+  readonly invalidConfig: "rejected" | "ignored";
   /** Where a relative path of a value that stands in a file of its own (`@path`) begins. */
   readonly valueFiles: FileBase;
   /** The version is told to PostgreSQL for connection strings of keywords, too. */
-  readonly namesKeywordConnections: boolean;
+  readonly namesApplicationInKeywords: boolean;
 
   /** Statuses by SQLSTATE that go before the common ones. */
   readonly statuses: readonly StatusRule[];
@@ -70,7 +70,7 @@ export interface Dialect {
   /** What `Retry-After` says: the seconds until the next attempt, or always 0. */
   readonly retryAfter: "seconds" | "zero";
   /** What the trace header is answered with when the request has none. */
-  readonly missingTrace: "nothing" | "empty";
+  readonly missingTrace: "omitted" | "empty";
   /** Status of the admin server's checks while the API is not served. */
   readonly notServingStatus: 500 | 503;
   /** `--ready` where the admin server binds to all addresses: asks the loopback ones, or fails. */
@@ -87,9 +87,9 @@ export interface Dialect {
   /** `select=` of a write, where the relation has a primary key: all columns, or those of the key. */
   readonly emptySelect: "all columns" | "primary key";
   /** Another filter than a null test on an embed: refused, or taken for one on a column. */
-  readonly embedFilters: "refused" | "column";
+  readonly embedFilters: "rejected" | "column";
   /** `...rel()` of a relation with many rows: refused, or each of its columns is an array. */
-  readonly toManySpreads: "refused" | "arrays";
+  readonly toManySpreads: "rejected" | "arrays";
   /** `Range-Unit` beside `Content-Range`. */
   readonly rangeUnit: "sent" | "left out";
 }
@@ -114,16 +114,16 @@ export const svcDialect: Dialect = {
     "db-hoisted-tx-settings": "statement_timeout",
   },
   fileSyntax: "toml",
-  mistakes: "refused",
+  invalidConfig: "rejected",
   valueFiles: "configuration file",
-  namesKeywordConnections: false,
+  namesApplicationInKeywords: false,
   statuses: [],
   variants: {},
   serverDetails: "logged",
   ownFailures: "logged",
   poolFlush: "all but the first",
   retryAfter: "seconds",
-  missingTrace: "nothing",
+  missingTrace: "omitted",
   notServingStatus: 503,
   readyOnWildcard: "loopback",
   findingSeverity: "crit",
@@ -131,8 +131,8 @@ export const svcDialect: Dialect = {
   schemaCachePage: "guarded",
   limitedChanges: "limited",
   emptySelect: "all columns",
-  embedFilters: "refused",
-  toManySpreads: "refused",
+  embedFilters: "rejected",
+  toManySpreads: "rejected",
   rangeUnit: "sent",
 };
 
@@ -156,9 +156,9 @@ export const pgrstDialect: Dialect = {
     "db-uri": "postgresql://",
   },
   fileSyntax: "groups",
-  mistakes: "ignored",
+  invalidConfig: "ignored",
   valueFiles: "working directory",
-  namesKeywordConnections: true,
+  namesApplicationInKeywords: true,
   statuses: [
     { state: "21000", message: /requires a WHERE clause$/, status: 400 },
     { state: "21000", status: 500 },

@@ -5,8 +5,8 @@
  */
 import { type Peer, refusalOf } from "./admin_access.ts";
 import { apiPage } from "./api_page.ts";
-import { shownConfig } from "../config/print.ts";
-import { badHost, isHostHeader } from "../http/host.ts";
+import { redactedConfig } from "../config/print.ts";
+import { badHostResponse, isHostHeader } from "../http/host.ts";
 import { prometheusText } from "../observe/metrics.ts";
 import type { ReadAsset } from "./page_assets.ts";
 import { dumpSchemaCache } from "../schema_cache/dump.ts";
@@ -39,7 +39,7 @@ export function adminHandler(
     return refusal === null ? route() : Promise.resolve(textResponse(refusal, { status: 403 }));
   };
   return async function handleAdmin(request, peer) {
-    if (!isHostHeader(request.headers.get("host"))) return badHost(headers);
+    if (!isHostHeader(request.headers.get("host"))) return badHostResponse(headers);
     const { pathname } = new URL(request.url);
     const [open, inner] = [openRoutes.get(pathname), innerRoutes.get(pathname)];
     if (open === undefined && inner === undefined) {
@@ -80,7 +80,7 @@ function innerRoutesOf(service: AdminService, readAsset: ReadAsset): Routes {
   return new Map([
     ...apiPage({ config, readAsset }),
     ...(configPage === "shown"
-      ? [["/config", () => Promise.resolve(textResponse(shownConfig(config())))] as const]
+      ? [["/config", () => Promise.resolve(textResponse(redactedConfig(config())))] as const]
       : []),
     ...(schemaCachePage === "guarded" ? [schemaCacheRoute(service)] : []),
   ]);

@@ -35,13 +35,13 @@ export function authenticate(
   context: AuthContext,
 ): Identity | Promise<Identity> {
   const token = authorization === null ? null : bearerToken(authorization);
-  if (token === null) return anonymous(context);
+  if (token === null) return anonymousIdentity(context);
   if (context.keys === null) throw errors.noSecret();
   checkLength(token);
   const cached = context.cache?.get(token);
   return cached === undefined
-    ? verifyAndAdmit(token, context.keys, context)
-    : admitCached(token, cached, context);
+    ? identifyVerified(token, context.keys, context)
+    : identifyCached(token, cached, context);
 }
 
 /**
@@ -57,7 +57,7 @@ export function bearerToken(authorization: string): string | null {
   return rest === "" || rest[0] === " " || rest[0] === "\t" ? rest.trimStart() : null;
 }
 
-function anonymous({ dbAnonRole }: AuthContext): Identity {
+function anonymousIdentity({ dbAnonRole }: AuthContext): Identity {
   if (dbAnonRole === null) throw errors.noAnonymousRole();
   return {
     role: dbAnonRole,
@@ -66,7 +66,7 @@ function anonymous({ dbAnonRole }: AuthContext): Identity {
   };
 }
 
-async function verifyAndAdmit(
+async function identifyVerified(
   text: string,
   keys: KeySet,
   context: AuthContext,
@@ -77,7 +77,7 @@ async function verifyAndAdmit(
   return identifyAndRemember(text, token, context);
 }
 
-function admitCached(text: string, cached: CachedToken, context: AuthContext): Identity {
+function identifyCached(text: string, cached: CachedToken, context: AuthContext): Identity {
   checkClaims(cached.token.claims, context);
   const { identity, rolePath, dbAnonRole } = cached;
   const current = rolePath === context.rolePath && dbAnonRole === context.dbAnonRole;
@@ -115,14 +115,14 @@ function identify({ claims, json }: VerifiedToken, context: AuthContext): Identi
  * PostgreSQL is no role but the way back to the role that the service connected as.
  */
 function claimedRole(claims: VerifiedToken["claims"], path: RolePath): string | null {
-  const role = roleOrRefusal(claims, path);
+  const role = evaluateRole(claims, path);
   if (role === "none" || role?.includes("\0") || role?.isWellFormed() === false) {
     throw errors.invalidToken("The role in the JWT is not allowed");
   }
   return role;
 }
 
-function roleOrRefusal(claims: VerifiedToken["claims"], path: RolePath): string | null {
+function evaluateRole(claims: VerifiedToken["claims"], path: RolePath): string | null {
   try {
     return roleOf(claims, path);
   } catch {

@@ -7,19 +7,31 @@ import { errors } from "../errors/catalogue.ts";
 import type { Claims } from "./jwt.ts";
 
 /** By how many seconds clocks may differ. */
-const skew = 30;
+const clockSkewSeconds = 30;
 
 /** A claim that holds a time, and how it is refused at `now`. */
 interface TimeRule {
   readonly claim: "exp" | "nbf" | "iat";
-  readonly refuses: (time: number, now: number) => boolean;
+  readonly isViolated: (time: number, now: number) => boolean;
   readonly message: string;
 }
 
 const timeRules: readonly TimeRule[] = [
-  { claim: "exp", refuses: (time, now) => time < now - skew, message: "JWT expired" },
-  { claim: "nbf", refuses: (time, now) => time > now + skew, message: "JWT not yet valid" },
-  { claim: "iat", refuses: (time, now) => time > now + skew, message: "JWT issued at future" },
+  {
+    claim: "exp",
+    isViolated: (time, now) => time < now - clockSkewSeconds,
+    message: "JWT expired",
+  },
+  {
+    claim: "nbf",
+    isViolated: (time, now) => time > now + clockSkewSeconds,
+    message: "JWT not yet valid",
+  },
+  {
+    claim: "iat",
+    isViolated: (time, now) => time > now + clockSkewSeconds,
+    message: "JWT issued at future",
+  },
 ];
 
 export interface ClaimChecks {
@@ -36,24 +48,24 @@ export interface ClaimChecks {
  * strings in any case, and to name the audience if there is one; an empty array names every one.
  */
 export function checkClaims(claims: Claims, { now, jwtAud }: ClaimChecks): void {
-  for (const { claim, refuses, message } of timeRules) {
+  for (const { claim, isViolated, message } of timeRules) {
     const time = claims[claim] ?? null;
     if (time === null) continue;
     if (typeof time !== "number") {
       throw errors.invalidClaims(`The JWT '${claim}' claim must be a number`);
     }
-    if (refuses(Math.floor(time), now)) throw errors.invalidClaims(message);
+    if (isViolated(Math.floor(time), now)) throw errors.invalidClaims(message);
   }
   checkAudience(claims.aud ?? null, jwtAud);
 }
 
-function checkAudience(aud: unknown, wanted: string | null): void {
+function checkAudience(aud: unknown, audience: string | null): void {
   if (aud === null) return;
   const named = typeof aud === "string" ? [aud] : aud;
   if (!Array.isArray(named) || !named.every((name) => typeof name === "string")) {
     throw errors.invalidClaims("The JWT 'aud' claim must be a string or an array of strings");
   }
-  if (wanted !== null && named.length > 0 && !named.includes(wanted)) {
+  if (audience !== null && named.length > 0 && !named.includes(audience)) {
     throw errors.invalidClaims("JWT not in audience");
   }
 }
@@ -81,15 +93,15 @@ export function claimsWithRole(json: string, role: string): string {
 }
 
 /** A member of an object as it is written. */
-interface Member {
+interface JsonMember {
   readonly name: string;
   readonly value: string;
   readonly text: string;
 }
 
 /** Splits the text of a JSON object into its members. The text is known to be well-formed. */
-function topLevelMembers(json: string): readonly Member[] {
-  const members: Member[] = [];
+function topLevelMembers(json: string): readonly JsonMember[] {
+  const members: JsonMember[] = [];
   let at = json.indexOf("{") + 1;
   while (true) {
     const start = json.indexOf('"', at);

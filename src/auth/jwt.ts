@@ -5,7 +5,8 @@
  */
 import { base64url, errors as joseErrors, flattenedVerify } from "jose";
 import { errors } from "../errors/catalogue.ts";
-import { algorithms, fittingKeys, type KeySet } from "./keys.ts";
+import { parseJsonObject } from "../lib/json_object.ts";
+import { algorithms, type KeySet, selectKeys } from "./keys.ts";
 
 /** The claims of a token, as values and as they were written. */
 export type Claims = Readonly<Record<string, unknown>>;
@@ -45,7 +46,7 @@ export async function verifyToken(token: string, keys: KeySet): Promise<Verified
   checkLength(token);
   const parts = splitToken(token);
   const header = readHeader(parts.header);
-  const fitting = fittingKeys(keys, header);
+  const fitting = selectKeys(keys, header);
   if (fitting.length === 0) throw noSuitableKey("No suitable key was found to decode the JWT");
   return readPayload(await verifiedPayload(parts, fitting));
 }
@@ -76,7 +77,8 @@ function isBase64Url(text: string): boolean {
 }
 
 function readHeader(segment: string): TokenHeader {
-  const header = parseObject(decodeUtf8(base64url.decode(segment)));
+  const text = decodeUtf8(base64url.decode(segment));
+  const header = text === null ? null : parseJsonObject(text);
   if (header === null) throw undecodable();
   const { alg, kid, typ, cty } = header;
   if (typeof alg !== "string" || ![kid, typ, cty].every(isAbsentOrText)) throw undecodable();
@@ -109,7 +111,7 @@ async function verifiedPayload(
 
 function readPayload(payload: Uint8Array): VerifiedToken {
   const json = decodeUtf8(payload);
-  const claims = parseObject(json);
+  const claims = json === null ? null : parseJsonObject(json);
   if (json === null || claims === null) throw errors.invalidClaims("Parsing claims failed");
   return { claims, json };
 }
@@ -118,19 +120,6 @@ function readPayload(payload: Uint8Array): VerifiedToken {
 function decodeUtf8(bytes: Uint8Array): string | null {
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
-  } catch {
-    return null;
-  }
-}
-
-/** Of a key that is given twice, the last one counts, as in PostgreSQL. */
-function parseObject(text: string | null): Claims | null {
-  if (text === null) return null;
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null && !Array.isArray(value)
-      ? value as Claims
-      : null;
   } catch {
     return null;
   }

@@ -33,17 +33,17 @@ export interface JwtCacheCounts {
 }
 
 /** Is told what happens in the cache. */
-export type JwtCacheWatcher = (
-  event: { readonly kind: "jwt-cache-asked" } | { readonly kind: "jwt-cache-evicted" },
+export type JwtCacheListener = (
+  event: { readonly kind: "jwt-cache-lookup" } | { readonly kind: "jwt-cache-evicted" },
 ) => void;
 
 /** An entry in the order of insertion. */
-interface Node {
+interface CacheNode {
   readonly text: string;
   entry: CachedToken;
   visited: boolean;
-  older: Node | null;
-  newer: Node | null;
+  older: CacheNode | null;
+  newer: CacheNode | null;
 }
 
 /**
@@ -55,13 +55,13 @@ interface Node {
  * It knows no time: whoever looks a token up checks its claims.
  */
 export class JwtCache {
-  readonly #nodes = new Map<string, Node>();
+  readonly #nodes = new Map<string, CacheNode>();
   #maxEntries: number;
-  #oldest: Node | null = null;
-  #newest: Node | null = null;
-  #hand: Node | null = null;
+  #oldest: CacheNode | null = null;
+  #newest: CacheNode | null = null;
+  #hand: CacheNode | null = null;
   /** Who is told of each use; nobody unless somebody watches. */
-  #watcher: JwtCacheWatcher | null = null;
+  #listener: JwtCacheListener | null = null;
   #lookups = 0;
   #hits = 0;
   #evictions = 0;
@@ -73,7 +73,7 @@ export class JwtCache {
   /** Gives the entry of a token, and counts the look-up. */
   get(text: string): CachedToken | undefined {
     this.#lookups++;
-    this.#watcher?.({ kind: "jwt-cache-asked" });
+    this.#listener?.({ kind: "jwt-cache-lookup" });
     const node = this.#nodes.get(text);
     if (node === undefined) return undefined;
     this.#hits++;
@@ -89,7 +89,7 @@ export class JwtCache {
       return;
     }
     while (this.#nodes.size > 0 && this.#nodes.size >= this.#maxEntries) this.#evict();
-    const node: Node = { text, entry, visited: false, older: this.#newest, newer: null };
+    const node: CacheNode = { text, entry, visited: false, older: this.#newest, newer: null };
     if (this.#newest !== null) this.#newest.newer = node;
     this.#newest = node;
     this.#oldest ??= node;
@@ -102,8 +102,8 @@ export class JwtCache {
   }
 
   /** Tells this watcher from now on, or nobody. */
-  watch(watcher: JwtCacheWatcher | null): void {
-    this.#watcher = watcher;
+  setListener(listener: JwtCacheListener | null): void {
+    this.#listener = listener;
   }
 
   get size(): number {
@@ -128,7 +128,7 @@ export class JwtCache {
     else node.newer.older = node.older;
     this.#nodes.delete(node.text);
     this.#evictions++;
-    this.#watcher?.({ kind: "jwt-cache-evicted" });
+    this.#listener?.({ kind: "jwt-cache-evicted" });
   }
 }
 

@@ -4,6 +4,7 @@
  * @module
  */
 import { importJWK, type JWK } from "jose";
+import { isJsonObject, type JsonObject, parseJsonObject } from "../lib/json_object.ts";
 import { AuthSettingError } from "./setting_error.ts";
 
 /** A key with what it takes to verify each algorithm that it may be used with. */
@@ -69,7 +70,7 @@ export function readSecret(secret: Uint8Array): readonly JsonObject[] | null {
  * keys when it has none) that may be used with its `alg`. The type of a key fixes its algorithms, so
  * a public key is never taken as a secret.
  */
-export function fittingKeys(
+export function selectKeys(
   keySet: KeySet,
   header: { readonly alg: string; readonly kid: string | null },
 ): readonly CryptoKey[] {
@@ -78,15 +79,13 @@ export function fittingKeys(
     .flatMap(({ verifiers }) => verifiers.get(header.alg) ?? []);
 }
 
-type JsonObject = Readonly<Record<string, unknown>>;
-
 /** Gives the JSON Web Keys in a text, or `null` when it is to be taken as a plain secret. */
 function parseJwks(text: string): readonly JsonObject[] | null {
-  const value = parseObject(text);
+  const value = parseJsonObject(text);
   if (value === null) return null;
   if ("kty" in value) return [value];
   if (!("keys" in value)) return null;
-  if (!Array.isArray(value.keys) || !value.keys.every(isObject)) {
+  if (!Array.isArray(value.keys) || !value.keys.every(isJsonObject)) {
     throw new AuthSettingError("The 'keys' of the JWT secret must be an array of JSON Web Keys.");
   }
   return value.keys;
@@ -113,9 +112,9 @@ async function importKey(jwk: JsonObject, index: number): Promise<VerificationKe
   const { kid = null } = jwk;
   try {
     if (kid !== null && typeof kid !== "string") throw new TypeError("kid must be a string");
-    const wanted = usableAlgorithms(jwk);
+    const usable = usableAlgorithms(jwk);
     const verifiers = await Promise.all(
-      wanted.map(async (alg) => [alg, await importVerifier(jwk, alg)] as const),
+      usable.map(async (alg) => [alg, await importVerifier(jwk, alg)] as const),
     );
     return { kid, verifiers: new Map(verifiers) };
   } catch (error) {
@@ -167,17 +166,4 @@ function decodeText(bytes: Uint8Array): string | null {
   } catch {
     return null;
   }
-}
-
-function parseObject(text: string): JsonObject | null {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isObject(value) ? value : null;
-  } catch {
-    return null;
-  }
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

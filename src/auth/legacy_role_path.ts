@@ -5,18 +5,18 @@
  */
 
 /** One step from a value to a value inside it. */
-export type PathStep =
+export type RolePathStep =
   | { readonly kind: "name"; readonly name: string }
   | { readonly kind: "index"; readonly index: number }
-  | { readonly kind: "filter"; readonly operator: Operator; readonly wanted: string };
+  | { readonly kind: "filter"; readonly operator: Operator; readonly expected: string };
 
-/** How a filter compares an element with the wanted text. */
+/** How a filter compares an element with the expected text. */
 const comparisons = {
-  "==": (text: string, wanted: string) => text === wanted,
-  "!=": (text: string, wanted: string) => text !== wanted,
-  "^==": (text: string, wanted: string) => text.startsWith(wanted),
-  "==^": (text: string, wanted: string) => text.endsWith(wanted),
-  "*==": (text: string, wanted: string) => text.includes(wanted),
+  "==": (text: string, expected: string) => text === expected,
+  "!=": (text: string, expected: string) => text !== expected,
+  "^==": (text: string, expected: string) => text.startsWith(expected),
+  "==^": (text: string, expected: string) => text.endsWith(expected),
+  "*==": (text: string, expected: string) => text.includes(expected),
 } as const;
 
 type Operator = keyof typeof comparisons;
@@ -33,7 +33,7 @@ const stepPattern =
  * Parses `Path = 1*Step`, in which only the last step may be a filter: `.a.b[1]`,
  * `."https://x/role"[0].value`, `.roles[?(@ ^== "cl")]`. `null` for anything else.
  */
-export function parseOldPath(text: string): readonly PathStep[] | null {
+export function parseLegacyPath(text: string): readonly RolePathStep[] | null {
   const matches = [...text.matchAll(stepPattern)];
   const length = matches.reduce((sum, [whole]) => sum + whole.length, 0);
   const steps = matches.map(toStep);
@@ -42,7 +42,7 @@ export function parseOldPath(text: string): readonly PathStep[] | null {
 }
 
 /** Writes steps as a path: `."a"."b"[1]`. */
-export function formatSteps(steps: readonly PathStep[]): string {
+export function formatSteps(steps: readonly RolePathStep[]): string {
   return steps.map((part) => {
     switch (part.kind) {
       case "name":
@@ -50,7 +50,7 @@ export function formatSteps(steps: readonly PathStep[]): string {
       case "index":
         return `[${part.index}]`;
       case "filter":
-        return `[?(@ ${part.operator} "${part.wanted}")]`;
+        return `[?(@ ${part.operator} "${part.expected}")]`;
       default:
         return part satisfies never;
     }
@@ -58,13 +58,13 @@ export function formatSteps(steps: readonly PathStep[]): string {
 }
 
 /** Follows the steps from a value, `undefined` when the value is not shaped like that. */
-export function findBySteps(value: unknown, steps: readonly PathStep[]): unknown {
+export function followSteps(value: unknown, steps: readonly RolePathStep[]): unknown {
   let found = value;
   for (const part of steps) found = follow(found, part);
   return found;
 }
 
-function follow(value: unknown, part: PathStep): unknown {
+function follow(value: unknown, part: RolePathStep): unknown {
   switch (part.kind) {
     case "name":
       return isRecord(value) && Object.hasOwn(value, part.name) ? value[part.name] : undefined;
@@ -72,7 +72,7 @@ function follow(value: unknown, part: PathStep): unknown {
       return Array.isArray(value) ? value[part.index] : undefined;
     case "filter":
       return Array.isArray(value)
-        ? value.find((item) => isText(item) && comparisons[part.operator](item, part.wanted))
+        ? value.find((item) => isText(item) && comparisons[part.operator](item, part.expected))
         : undefined;
     default:
       return part satisfies never;
@@ -87,10 +87,10 @@ function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-function toStep(match: RegExpExecArray): PathStep {
-  const [, bareName, quotedName, index, operator, wanted] = match;
+function toStep(match: RegExpExecArray): RolePathStep {
+  const [, bareName, quotedName, index, operator, expected] = match;
   if (index !== undefined) return { kind: "index", index: Number(index) };
-  return operator !== undefined && wanted !== undefined
-    ? { kind: "filter", operator: operator as Operator, wanted }
+  return operator !== undefined && expected !== undefined
+    ? { kind: "filter", operator: operator as Operator, expected }
     : { kind: "name", name: bareName ?? quotedName ?? "" };
 }

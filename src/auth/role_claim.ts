@@ -4,7 +4,12 @@
  * @module
  */
 import type { Claims } from "./jwt.ts";
-import { findBySteps, formatSteps, parseOldPath, type PathStep } from "./legacy_role_path.ts";
+import {
+  followSteps,
+  formatSteps,
+  parseLegacyPath,
+  type RolePathStep,
+} from "./legacy_role_path.ts";
 import { jsonPathText } from "./role_path_text.ts";
 import { AuthSettingError } from "./setting_error.ts";
 
@@ -20,7 +25,7 @@ export interface RolePath {
 
 /**
  * Parses a path: JSONPath (RFC 9535, with `search(value, regex)` as an unanchored match), else the
- * old syntax of {@linkcode parseOldPath}.
+ * old syntax of {@linkcode parseLegacyPath}.
  *
  * Raises `AuthSettingError` when it is neither.
  */
@@ -30,15 +35,15 @@ export async function parseRolePath(text: string): Promise<RolePath> {
     return {
       text,
       deprecated: false,
-      find: (claims) => findBySteps(claims, names),
+      find: (claims) => followSteps(claims, names),
     };
   }
-  const oldPath = parseOldPath(text);
-  if (oldPath !== null) {
+  const legacyPath = parseLegacyPath(text);
+  if (legacyPath !== null) {
     return {
-      text: formatSteps(oldPath),
+      text: formatSteps(legacyPath),
       deprecated: true,
-      find: (claims) => findBySteps(claims, oldPath),
+      find: (claims) => followSteps(claims, legacyPath),
     };
   }
   return await compileJsonPath(text);
@@ -55,7 +60,7 @@ export function roleOf(claims: Claims, path: RolePath): string | null {
 }
 
 /** Reads a path of names alone, such as `$.role`: no library has to be loaded for it. */
-function plainNames(text: string): readonly PathStep[] | null {
+function plainNames(text: string): readonly RolePathStep[] | null {
   if (!/^\$(?:\.[A-Za-z_][A-Za-z0-9_]*)+$/.test(text)) return null;
   return text.split(".").slice(1).map((name) => ({ kind: "name", name }));
 }

@@ -89,8 +89,8 @@ function singleText(expression: Expression, library: JsonPathLibrary): string {
   if (expression instanceof kinds.StringLiteral) return quoted(expression.value);
   if (expression instanceof kinds.NumberLiteral) return decimal(expression.value);
   if (expression instanceof kinds.FunctionExtension) {
-    const given = expression.args.map((argument) => expressionText(argument, library).text);
-    return `${expression.name}(${given.join(", ")})`;
+    const args = expression.args.map((argument) => expressionText(argument, library).text);
+    return `${expression.name}(${args.join(", ")})`;
   }
   if (expression instanceof kinds.FilterQuery) {
     const start = expression instanceof kinds.RootQuery ? "$" : "@";

@@ -64,11 +64,11 @@ export function startsRolePath(value: string): boolean {
 }
 
 /** The longest path that the address of a Unix socket holds on Linux, without its final zero. */
-const longestSocketPath = 107;
+const maxSocketPathBytes = 107;
 
 /** Returns whether a text can be the path of a Unix socket. */
 export function isSocketPath(value: string): boolean {
-  return new TextEncoder().encode(value).length <= longestSocketPath;
+  return new TextEncoder().encode(value).length <= maxSocketPathBytes;
 }
 
 /** Says what is wrong with the schemas to expose, one by one. */

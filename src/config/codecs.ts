@@ -14,7 +14,7 @@ export type RawValue =
   | { readonly unusable: string };
 
 /** The outcome of reading one value. */
-export type Reading<T> =
+export type CodecResult<T> =
   | { readonly kind: "value"; readonly value: T }
   /** Not of the type, which a dialect may take for no value. */
   | { readonly kind: "unset" }
@@ -27,7 +27,7 @@ export interface CodecContext {
   /** The value of `jwt-secret-is-base64`. */
   readonly secretIsBase64: boolean;
   /** What becomes of values that are not of the type. */
-  readonly mistakes: Dialect["mistakes"];
+  readonly invalidConfig: Dialect["invalidConfig"];
 }
 
 /** Reads and prints the values of one type. */
@@ -38,7 +38,7 @@ export interface Codec<T> {
   readonly empty: "unset" | "value";
   /** A text that begins with `@` names a file with the value. */
   readonly readsFiles?: true;
-  read(raw: RawValue, context: CodecContext): Reading<T>;
+  read(raw: RawValue, context: CodecContext): CodecResult<T>;
   /** Returns the TOML literal that reads as `value`. */
   print(value: T, context: Pick<CodecContext, "secretIsBase64">): string;
 }
@@ -59,13 +59,13 @@ export function text(facts: TextFacts): Codec<string> {
   return {
     type: facts.type,
     empty: "unset",
-    read(given, { mistakes }) {
-      const raw = mistakes === "ignored" ? shownAsText(given) : given;
-      if (typeof raw !== "string") return refuse(raw, facts);
-      if (raw.includes("\0")) return refuse(raw, facts, "must not contain the character U+0000");
+    read(value, { invalidConfig }) {
+      const raw = invalidConfig === "ignored" ? formatNonString(value) : value;
+      if (typeof raw !== "string") return reject(raw, facts);
+      if (raw.includes("\0")) return reject(raw, facts, "must not contain the character U+0000");
       const verdict = facts.check?.(raw) ?? true;
       if (verdict === true) return accept(raw);
-      return refuse(raw, facts, verdict === false ? undefined : verdict);
+      return reject(raw, facts, verdict === false ? undefined : verdict);
     },
     print: quote,
   };
@@ -80,13 +80,13 @@ export function integer(
   return {
     type: "integer",
     empty: "unset",
-    read(raw, { mistakes }) {
+    read(raw, { invalidConfig }) {
       const isDigits = typeof raw === "string" && /^-?[0-9]+$/.test(raw.trim());
       const number = isDigits ? Number(raw) : raw;
-      if (mistakes === "ignored" && !Number.isInteger(number)) return unset;
+      if (invalidConfig === "ignored" && !Number.isInteger(number)) return unset;
       const fits = typeof number === "number" && Number.isSafeInteger(number) &&
         number >= min && number <= max;
-      return fits ? accept(number) : refuse(raw, { expected });
+      return fits ? accept(number) : reject(raw, { expected });
     },
     print: String,
   };
@@ -101,15 +101,15 @@ const truth: ReadonlyMap<string, boolean> = new Map([["true", true], ["false", f
 export const boolean: Codec<boolean> = {
   type: "boolean",
   empty: "unset",
-  read(raw, { mistakes }) {
+  read(raw, { invalidConfig }) {
     if (typeof raw === "boolean") return accept(raw);
     if (typeof raw === "string") {
       const named = truth.get(raw.replace(/[^A-Za-z]/g, "").toLowerCase());
       if (named !== undefined) return accept(named);
       if (/^-?[0-9]+$/.test(raw.trim())) return accept(Number(raw) > 0);
     }
-    if (mistakes === "ignored") return unset;
-    return refuse(raw, { expected: "true or false" });
+    if (invalidConfig === "ignored") return unset;
+    return reject(raw, { expected: "true or false" });
   },
   print: String,
 };
@@ -127,7 +127,7 @@ export function oneOf<const Words extends readonly string[]>(
     read: (raw) =>
       typeof raw === "string" && words.includes(raw)
         ? accept(raw as Words[number])
-        : refuse(raw, facts, complaint),
+        : reject(raw, facts, complaint),
     print: quote,
   };
 }
@@ -142,7 +142,7 @@ export const dialectName: Codec<Dialect> = {
   empty: "unset",
   read(raw) {
     const dialect = typeof raw === "string" ? dialects.get(raw) : undefined;
-    return dialect === undefined ? refuse(raw, dialectFacts, "no such dialect") : accept(dialect);
+    return dialect === undefined ? reject(raw, dialectFacts, "no such dialect") : accept(dialect);
   },
   print: ({ name }) => quote(name),
 };
@@ -153,8 +153,8 @@ export interface ListFacts {
   readonly empty: Codec<unknown>["empty"];
   /** Says whether a text is an item; a text result is the complaint. */
   readonly check?: (item: string) => boolean | string;
-  /** Items that fail the check can do no harm: a dialect that ignores mistakes takes them. */
-  readonly harmless?: true;
+  /** Items that fail the check can do no harm: a dialect that ignores invalidConfig takes them. */
+  readonly isHarmless?: true;
 }
 
 /** Items between commas; spaces around them do not count. */
@@ -162,17 +162,17 @@ export function list(facts: ListFacts): Codec<readonly string[]> {
   return {
     type: "list",
     empty: facts.empty,
-    read(given, { mistakes }) {
-      const raw = mistakes === "ignored" ? shownAsText(given) : given;
-      if (typeof raw !== "string") return refuse(raw, facts);
+    read(value, { invalidConfig }) {
+      const raw = invalidConfig === "ignored" ? formatNonString(value) : value;
+      if (typeof raw !== "string") return reject(raw, facts);
       if (raw.trim() === "" && facts.empty === "value") return accept([]);
       const items = raw.split(",").map((item) => item.trim());
-      if (items.some((item) => item === "")) return refuse(raw, facts, "has an empty item");
-      if (raw.includes("\0")) return refuse(raw, facts, "must not contain the character U+0000");
-      if (mistakes === "ignored" && facts.harmless) return accept(items);
+      if (items.some((item) => item === "")) return reject(raw, facts, "has an empty item");
+      if (raw.includes("\0")) return reject(raw, facts, "must not contain the character U+0000");
+      if (invalidConfig === "ignored" && facts.isHarmless) return accept(items);
       const verdict = items.map((item) => facts.check?.(item) ?? true).find((v) => v !== true);
       if (verdict === undefined) return accept(items);
-      return refuse(raw, facts, verdict === false ? undefined : verdict);
+      return reject(raw, facts, verdict === false ? undefined : verdict);
     },
     print: (items) => quote(items.join(",")),
   };
@@ -190,11 +190,11 @@ export const functionName: Codec<FunctionName> = {
   empty: "unset",
   read(raw) {
     const facts = { expected: 'a function\'s name in quotes, such as "schema.name"' };
-    if (typeof raw !== "string" || raw.includes("\0")) return refuse(raw, facts);
+    if (typeof raw !== "string" || raw.includes("\0")) return reject(raw, facts);
     const dot = raw.indexOf(".");
     const schema = dot === -1 ? null : raw.slice(0, dot);
     const name = raw.slice(dot + 1);
-    return schema === "" || name === "" ? refuse(raw, facts) : accept({ schema, name });
+    return schema === "" || name === "" ? reject(raw, facts) : accept({ schema, name });
   },
   print: ({ schema, name }) => quote(schema === null ? name : `${schema}.${name}`),
 };
@@ -207,12 +207,12 @@ export function fileMode(key: string): Codec<number> {
     empty: "unset",
     read(raw) {
       const digits = typeof raw === "string" ? /^[0-7]+/.exec(raw)?.[0] : undefined;
-      if (digits === undefined) return refuse(raw, facts, `Invalid ${key}: not an octal`);
+      if (digits === undefined) return reject(raw, facts, `Invalid ${key}: not an octal`);
       const mode = parseInt(digits, 8);
       if (mode < 0o600 || mode > 0o777) {
-        return refuse(raw, facts, `Invalid ${key}: needs to be between 600 and 777`);
+        return reject(raw, facts, `Invalid ${key}: needs to be between 600 and 777`);
       }
-      return digits === raw ? accept(mode) : refuse(raw, facts, `Invalid ${key}: not an octal`);
+      return digits === raw ? accept(mode) : reject(raw, facts, `Invalid ${key}: not an octal`);
     },
     print: (mode) => quote(mode.toString(8)),
   };
@@ -221,19 +221,19 @@ export function fileMode(key: string): Codec<number> {
 const unset = { kind: "unset" } as const;
 
 /** What stands in the place of a text and is none, as the older grammar's readers show it. */
-function shownAsText(raw: RawValue): RawValue {
+function formatNonString(raw: RawValue): RawValue {
   if (typeof raw === "boolean") return raw ? "Bool True" : "Bool False";
   if (typeof raw !== "number") return raw;
   return `Number ${Number.isInteger(raw) ? raw.toFixed(1) : raw}`;
 }
 
 /** Makes the reading of a good value. */
-export function accept<T>(value: T): Reading<T> {
+export function accept<T>(value: T): CodecResult<T> {
   return { kind: "value", value };
 }
 
 /** Words the refusal of a value: what is wrong with it, what is expected, what came. */
-export function refuse(
+export function reject(
   raw: RawValue,
   facts: Pick<TextFacts, "expected" | "confidential">,
   complaint?: string,
@@ -247,13 +247,15 @@ export function refuse(
   };
 }
 
-const longestShown = 80;
+const maxQuotedCharacters = 80;
 
 function show(raw: RawValue): string {
   if (typeof raw === "object") return raw.unusable;
   if (typeof raw !== "string") return String(raw);
-  const characters = Array.from(raw.slice(0, 2 * longestShown));
-  const cut = raw.length > longestShown ? characters.slice(0, longestShown).join("") + "…" : raw;
+  const characters = Array.from(raw.slice(0, 2 * maxQuotedCharacters));
+  const cut = raw.length > maxQuotedCharacters
+    ? characters.slice(0, maxQuotedCharacters).join("") + "…"
+    : raw;
   return JSON.stringify(cut);
 }
 

@@ -6,7 +6,7 @@
  */
 
 /** Where a value stands, or where it should have stood. */
-export type Origin =
+export type ConfigOrigin =
   | { readonly kind: "file"; readonly path: string; readonly line: number }
   | { readonly kind: "environment"; readonly name: string }
   /** A setting of the database, by its whole name. */
@@ -14,7 +14,7 @@ export type Origin =
 
 /** What is wrong with which key; `key` is null when the line has none that can be told. */
 export interface ConfigProblem {
-  readonly origin: Origin;
+  readonly origin: ConfigOrigin;
   readonly key: string | null;
   readonly problem: string;
 }
@@ -35,7 +35,7 @@ export interface ConfigProblem {
  */
 export class ConfigError extends Error {
   readonly key: string | null;
-  readonly origin: Origin;
+  readonly origin: ConfigOrigin;
 
   constructor({ origin, key, problem }: ConfigProblem) {
     super(oneLine(`${where(origin, key)}: ${problem}`));
@@ -45,7 +45,7 @@ export class ConfigError extends Error {
   }
 }
 
-function where(origin: Origin, key: string | null): string {
+function where(origin: ConfigOrigin, key: string | null): string {
   if (origin.kind !== "file") return `${origin.name} (${origin.kind})`;
   const place = `${origin.path}:${origin.line}`;
   return key === null ? place : `${place}: ${key}`;

@@ -6,7 +6,7 @@
  */
 import { parse, TomlError } from "smol-toml";
 import type { RawValue } from "./codecs.ts";
-import { ConfigError, type Origin } from "./config_error.ts";
+import { ConfigError, type ConfigOrigin } from "./config_error.ts";
 import { interpolate } from "./interpolate.ts";
 
 /** A configuration file's text, and the path that messages call it by. */
@@ -20,7 +20,7 @@ export interface FileEntry {
   /** With dots between the parts: `app.settings.region`. */
   readonly key: string;
   readonly value: RawValue;
-  readonly origin: Origin & { readonly kind: "file" };
+  readonly origin: ConfigOrigin & { readonly kind: "file" };
 }
 
 /** The bindings of a file by their key, in the file's order. */
@@ -56,7 +56,7 @@ export function lastLine({ text }: ConfigFile): number {
   return text.trimEnd().split("\n").length;
 }
 
-interface Binding {
+interface KeyValue {
   readonly key: string;
   readonly value: unknown;
   readonly line: number;
@@ -66,7 +66,7 @@ interface Binding {
  * TOML's parser tells no positions, so it is given one statement at a time: the fewest lines that it
  * takes.
  */
-function* bindings(file: ConfigFile): Generator<Binding> {
+function* bindings(file: ConfigFile): Generator<KeyValue> {
   const lines = file.text.replace(/^\uFEFF/, "").split("\n");
   let table = "";
   for (let start = 0; start < lines.length;) {

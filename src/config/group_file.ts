@@ -9,7 +9,7 @@ import type { ConfigFile, FileEntries, FileEntry } from "./file.ts";
 import { interpolate } from "./interpolate.ts";
 
 /** What the bindings are read with. */
-interface Surroundings {
+interface GroupFileContext {
   readonly environment: Readonly<Record<string, string>>;
   readonly readText: (path: string) => string;
   /** Files that are being read: an import must not lead back to one of them. */
@@ -67,54 +67,54 @@ class GroupParser {
   constructor(
     file: ConfigFile,
     readonly entries: Map<string, FileEntry>,
-    readonly surroundings: Surroundings,
+    readonly context: GroupFileContext,
   ) {
     this.#text = file.text.replace(/^\uFEFF/, "");
     this.#path = file.path;
   }
 
   file(prefix: readonly string[] = []): void {
-    this.#directives(prefix, "kept");
+    this.#directives(prefix, "keep");
     if (this.#at < this.#text.length) throw this.#problem("expected a key");
   }
 
-  #directives(prefix: readonly string[], fate: "kept" | "dropped"): void {
-    for (this.#space(); this.#isDirective(); this.#space()) this.#directive(prefix, fate);
+  #directives(prefix: readonly string[], use: "keep" | "skip"): void {
+    for (this.#space(); this.#isDirective(); this.#space()) this.#directive(prefix, use);
   }
 
   #isDirective(): boolean {
     return /^(?:[\p{L}]|#;)/u.test(this.#text.slice(this.#at, this.#at + 2));
   }
 
-  #directive(prefix: readonly string[], fate: "kept" | "dropped"): void {
+  #directive(prefix: readonly string[], use: "keep" | "skip"): void {
     this.#key = null;
     if (this.#take(/#;/y) !== null) {
       this.#space();
       if (!this.#isDirective()) throw this.#problem("expected a key to leave out after #;");
-      return this.#directive(prefix, "dropped");
+      return this.#directive(prefix, "skip");
     }
     const line = this.#line();
     const key = this.#take(/\p{L}[\p{L}\p{N}_-]*(?:\.\p{L}[\p{L}\p{N}_-]*)*/uy)!;
     this.#space();
-    if (key === "import" && this.#text[this.#at] === '"') return this.#import(prefix, fate);
+    if (key === "import" && this.#text[this.#at] === '"') return this.#import(prefix, use);
     this.#key = [...prefix, key].join(".");
-    if (this.#take(/\{/y) !== null) return this.#group([...prefix, key], fate);
+    if (this.#take(/\{/y) !== null) return this.#group([...prefix, key], use);
     if (this.#take(/=/y) === null) throw this.#problem("expected = after the key");
     this.#space();
     const value = this.#value();
-    if (fate === "kept") this.#bind(prefix, { key: this.#key, value, line });
+    if (use === "keep") this.#bind(prefix, { key: this.#key, value, line });
   }
 
-  #group(prefix: readonly string[], fate: "kept" | "dropped"): void {
+  #group(prefix: readonly string[], use: "keep" | "skip"): void {
     if (prefix.length > maxDepth) throw this.#problem("groups are nested too deep");
-    this.#directives(prefix, fate);
+    this.#directives(prefix, use);
     if (this.#take(/\}/y) === null) throw this.#problem("expected a key or }");
   }
 
-  #import(prefix: readonly string[], fate: "kept" | "dropped"): void {
+  #import(prefix: readonly string[], use: "keep" | "skip"): void {
     const name = String(this.#value());
-    if (fate === "dropped") return;
-    const { environment, readText, importing } = this.surroundings;
+    if (use === "skip") return;
+    const { environment, readText, importing } = this.context;
     if (importing.includes(name)) throw this.#problem(`imports ${JSON.stringify(name)} again`);
     let text: string;
     try {
@@ -178,7 +178,7 @@ class GroupParser {
     if (/\$(?!\$|\()/.test(text.replaceAll("$$", ""))) {
       throw this.#problem("a dollar sign is written $$");
     }
-    const { environment } = this.surroundings;
+    const { environment } = this.context;
     const result = interpolate(text, (name) => {
       for (let depth = prefix.length; depth >= 0; depth--) {
         const value = this.entries.get([...prefix.slice(0, depth), name].join("."))?.value;

@@ -3,12 +3,7 @@
  *
  * @module
  */
-
-/** A function in the database; without a schema it is looked for on the search path. */
-export interface GivenFunction {
-  readonly schema: string | null;
-  readonly name: string;
-}
+import type { FunctionName } from "./codecs.ts";
 
 /** Options with the names of the configuration's keys in camel case. */
 export interface HandlerConfig {
@@ -59,18 +54,18 @@ export interface HandlerConfig {
   /** Seconds after which a connection is replaced when it is not in use. Default: `1800`. */
   readonly dbPoolMaxLifetime?: number;
   /** Function that is called to obtain configuration from the database. Default: none. */
-  readonly dbPreConfig?: GivenFunction | null;
+  readonly dbPreConfig?: FunctionName | null;
   /**
    * Function that is called in every transaction, after the role switch and before the query.
    * Default: none.
    */
-  readonly dbPreRequest?: GivenFunction | null;
+  readonly dbPreRequest?: FunctionName | null;
   /**
    * Uses prepared statements; must be false behind a pooler in transaction mode. Default: `true`.
    */
   readonly dbPreparedStatements?: boolean;
   /** Function that answers requests of `/` instead of the generated description. Default: none. */
-  readonly dbRootSpec?: GivenFunction | null;
+  readonly dbRootSpec?: FunctionName | null;
   /** How transactions end, and whether `Prefer: tx=` may choose. Default: `"commit"`. */
   readonly dbTxEnd?: "commit" | "commit-allow-override" | "rollback" | "rollback-allow-override";
   /** Audience that tokens must be meant for. Default: none. */

@@ -26,9 +26,9 @@ export function configStatements(
   { dbPreConfig, dialect }: Pick<Config, "dbPreConfig" | "dialect">,
 ): readonly Statement[] {
   const prefix = `${dialect.settingPrefix}.`;
-  const asked = JSON.stringify(names.map((name) => prefix + name));
+  const settingNames = JSON.stringify(names.map((name) => prefix + name));
   const values = sql`
-with asked as (select json_array_elements_text(${param(asked)}::json) as name),
+with requested as (select json_array_elements_text(${param(settingNames)}::json) as name),
 own as (
   select split_part(setting, '=', 1) as name, substr(setting, strpos(setting, '=') + 1) as value,
     s.setdatabase <> 0 as here
@@ -42,12 +42,12 @@ select coalesce(json_object_agg(substr(name, length(${param(prefix)}) + 1), valu
   filter (where value is not null), '{}')::text
 from (
   select name, coalesce(
-    (select value from own where lower(own.name) = asked.name and here),
-    (select value from own where lower(own.name) = asked.name and not here),
+    (select value from own where lower(own.name) = requested.name and here),
+    (select value from own where lower(own.name) = requested.name and not here),
     case when ${param(String(dbPreConfig !== null))}::boolean
       then current_setting(name, true) end
   ) as value
-  from asked
+  from requested
 ) found`;
   return [...preConfig(dbPreConfig), { ...compile(values), use: "rows" }];
 }
@@ -74,17 +74,17 @@ export interface RoleDefaults {
 export type RoleDefaultsByRole = ReadonlyMap<string, RoleDefaults>;
 
 /** The first version of PostgreSQL in which settings can be granted. */
-const firstWithGrants = 15;
+const firstVersionWithGrants = 15;
 
 /**
  * Gives the statement that asks for the settings of all roles that the connection role is a direct
  * member of, as far as it may set them. `version` is what PostgreSQL's `version()` says.
  */
 export function roleStatement(version: string): Statement {
-  const major = Number(/^PostgreSQL (\d+)/.exec(version)?.[1] ?? firstWithGrants);
-  const granted = major < firstWithGrants
+  const major = Number(/^PostgreSQL (\d+)/.exec(version)?.[1] ?? firstVersionWithGrants);
+  const granted = major < firstVersionWithGrants
     ? sql`false`
-    : sql`has_parameter_privilege(current_user, known.name, 'set')`;
+    : sql`has_parameter_privilege(current_user, available.name, 'set')`;
   const query = sql`
 select coalesce(json_agg(json_build_array(own.role, own.setting, own.value)), '[]')::text
 from (
@@ -95,8 +95,8 @@ from (
     where member = (select oid from pg_catalog.pg_roles where rolname = current_user)
   )
 ) own
-join pg_catalog.pg_settings known on lower(known.name) = lower(own.setting)
-where known.context = 'user' or (known.context = 'superuser' and ${granted})`;
+join pg_catalog.pg_settings available on lower(available.name) = lower(own.setting)
+where available.context = 'user' or (available.context = 'superuser' and ${granted})`;
   return { ...compile(query), use: "rows" };
 }
 

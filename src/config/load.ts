@@ -6,7 +6,7 @@
  */
 import { type Dialect, dialects, type FileBase, svcDialect } from "../dialect.ts";
 import { type CodecContext, type RawValue, text } from "./codecs.ts";
-import { ConfigError, type Origin } from "./config_error.ts";
+import { ConfigError, type ConfigOrigin } from "./config_error.ts";
 import { type ConfigFile, type FileEntries, lastLine, parseFile } from "./file.ts";
 import { parseGroups } from "./group_file.ts";
 import {
@@ -42,12 +42,13 @@ export interface ConfigSources {
    * The configuration that the service was started with; null at the start. Files of options that
    * are not reloadable are not read again.
    */
-  readonly started?: Config | null;
+  readonly startupConfig?: Config | null;
   /** Options that a program gives as values; they are not checked. */
-  readonly given?: Partial<Config>;
+  readonly programmatic?: Partial<Config>;
 }
 
-const noValues: DatabaseValues = new Map();
+/** Values of a database without settings. */
+export const noValues: DatabaseValues = new Map();
 
 /**
  * Reads the whole configuration. A key's value in the database goes before its environment variable,
@@ -58,19 +59,19 @@ const noValues: DatabaseValues = new Map();
  */
 export function loadConfig(sources: ConfigSources, database: DatabaseValues = noValues): Config {
   const loader = loaderOf(sources, database);
-  if (loader.dialect.mistakes === "refused") refuseUnknown(loader.entries);
+  if (loader.dialect.invalidConfig === "rejected") rejectUnknownKeys(loader.entries);
   const context = {
     readFile: (path: string) => sources.readFile(path, loader.dialect.valueFiles),
     secretIsBase64: false,
-    mistakes: loader.dialect.mistakes,
+    invalidConfig: loader.dialect.invalidConfig,
   };
   const secretIsBase64 = load(loader, rowOf("jwt-secret-is-base64"), context).value === true;
   const loaded = new Map(
     rows.map((row) => [row[0] as string, load(loader, row, { ...context, secretIsBase64 })]),
   );
-  refuseSharedPort(loaded);
+  rejectSharedPort(loaded);
   const fields = Array.from(loaded, ([key, { value }]) => [camelCase(key), value]);
-  const appSettings = sources.given?.appSettings ?? loadAppSettings(loader);
+  const appSettings = sources.programmatic?.appSettings ?? loadAppSettings(loader);
   return { ...Object.fromEntries(fields), appSettings } as Config;
 }
 
@@ -78,7 +79,7 @@ export function loadConfig(sources: ConfigSources, database: DatabaseValues = no
  * Makes the error of an option whose value turned out to be unusable after it was loaded: the message
  * names the place that the value came from.
  */
-export function blame(
+export function makeOptionError(
   sources: ConfigSources,
   { key, problem, database = noValues }: {
     readonly key: OptionKey;
@@ -92,7 +93,7 @@ export function blame(
 }
 
 /** Takes over what only a start applies: options that are not reloadable keep their first value. */
-export function keepFixed(config: Config, first: Config): Config {
+export function keepStartupOptions(config: Config, first: Config): Config {
   const fixed = rows.filter(([, { reloadable }]) => !reloadable).map(([key]) => camelCase(key));
   return { ...config, ...Object.fromEntries(fixed.map((field) => [field, first[field]])) };
 }
@@ -101,7 +102,7 @@ export function keepFixed(config: Config, first: Config): Config {
  * Returns the options that a restart would change: those that are not reloadable and have another
  * value than at the start. An option that only follows another one is left out.
  */
-export function changedFixed(config: Config, first: Config): readonly OptionKey[] {
+export function changedStartupOptions(config: Config, first: Config): readonly OptionKey[] {
   const differs = (key: OptionKey) => config[camelCase(key)] !== first[camelCase(key)];
   const follows = (key: OptionKey, other: OptionKey) =>
     config[camelCase(key)] === config[camelCase(other)] &&
@@ -135,12 +136,12 @@ function entriesOf({ file, environment, readFile }: ConfigSources, dialect: Dial
  * Finds the dialect before anything else is read: the grammar and all names depend on it. One that
  * does not exist is refused where the key is read like others.
  */
-function dialectOf({ given, environment, file }: ConfigSources): Dialect {
+function dialectOf({ programmatic, environment, file }: ConfigSources): Dialect {
   const inFile = file?.text.matchAll(/^[ \t]*dialect[ \t]*=[ \t]*["']([^"']*)["']/gm) ?? [];
   const name = Object.hasOwn(environment, dialectVariable)
     ? environment[dialectVariable]
     : Array.from(inFile).at(-1)?.[1];
-  return given?.dialect ?? dialects.get(name ?? "") ?? svcDialect;
+  return programmatic?.dialect ?? dialects.get(name ?? "") ?? svcDialect;
 }
 
 type Row = readonly [key: string, option: Option<unknown>];
@@ -152,41 +153,45 @@ function rowOf(key: OptionKey): Row {
 /** A value, and where it stands; null for a default. */
 interface Loaded {
   readonly value: unknown;
-  readonly origin: Origin | null;
+  readonly origin: ConfigOrigin | null;
 }
 
 /** Takes the first value that is one; what is of another type may count as none. */
 function load(loader: Loader, row: Row, context: CodecContext): Loaded {
-  const given = givenValue(loader, row);
+  const programmatic = programmaticValue(loader, row);
   for (const found of find(loader, row)) {
-    if (given !== undefined && found.origin.kind !== "database") break;
+    if (programmatic !== undefined && found.origin.kind !== "database") break;
     if (isKept(loader, row, found)) {
-      return { value: loader.started![camelCase(row[0] as OptionKey)], origin: found.origin };
+      return { value: loader.startupConfig![camelCase(row[0] as OptionKey)], origin: found.origin };
     }
     const reading = row[1].codec.read(found.value, context);
     if (reading.kind === "value") return { value: reading.value, origin: found.origin };
     if (reading.kind === "problem") throw new ConfigError({ ...found, problem: reading.problem });
   }
-  const value = given === undefined ? defaultValue(loader, row, context) : given;
+  const value = programmatic === undefined ? defaultValue(loader, row, context) : programmatic;
   return { value, origin: null };
 }
 
 /** Whether a value stands in a file that was read at the start and does not count any more. */
-function isKept({ started = null }: Loader, [, { codec, reloadable }]: Row, { value }: Found) {
+function isKept(
+  { startupConfig = null }: Loader,
+  [, { codec, reloadable }]: Row,
+  { value }: Found,
+) {
   const namesFile = typeof value === "string" && value.startsWith("@");
-  return started !== null && !reloadable && codec.readsFiles === true && namesFile;
+  return startupConfig !== null && !reloadable && codec.readsFiles === true && namesFile;
 }
 
-function givenValue({ given = {}, database }: Loader, [key, option]: Row): unknown {
+function programmaticValue({ programmatic = {}, database }: Loader, [key, option]: Row): unknown {
   const hidden = option.inDatabase && database.has(databaseName(key));
-  return hidden ? undefined : given[camelCase(key as OptionKey)];
+  return hidden ? undefined : programmatic[camelCase(key as OptionKey)];
 }
 
 interface Found {
   /** The spelling that was used. */
   readonly key: string;
   readonly value: RawValue;
-  readonly origin: Origin;
+  readonly origin: ConfigOrigin;
 }
 
 /** Lists the values of an option's spellings, each from the strongest source that has one. */
@@ -249,14 +254,14 @@ function missing(loader: Loader, [key, option]: Row): ConfigError {
 }
 
 /** Where a value that no source has would have stood: at the file's end. */
-function nowhere({ file, dialect }: Loader, key: string): Origin {
+function nowhere({ file, dialect }: Loader, key: string): ConfigOrigin {
   return file === null
     ? { kind: "environment", name: variableOf(key, dialect) }
     : { kind: "file", path: file.path, line: lastLine(file) };
 }
 
 /** Port 0 is any free port, so two of them are not the same one. */
-function refuseSharedPort(loaded: ReadonlyMap<string, Loaded>): void {
+function rejectSharedPort(loaded: ReadonlyMap<string, Loaded>): void {
   const admin = loaded.get("admin-server-port")!;
   if (!admin.value || admin.value !== loaded.get("server-port")!.value) return;
   if (admin.origin === null) throw new Error("admin-server-port is the port of the server");
@@ -289,34 +294,34 @@ function loadAppSettings({ entries, environment, dialect }: Loader): Config["app
   return Array.from(settings.values());
 }
 
-function readAppSetting(found: Found, { mistakes }: Dialect): string {
+function readAppSetting(found: Found, { invalidConfig }: Dialect): string {
   if (!/^[A-Za-z_][A-Za-z0-9_$]*$/.test(found.key.slice(appSettingsPrefix.length))) {
     const problem = "not a setting's name (expected app.settings. and one word of letters, " +
       "digits and underscores)";
     throw new ConfigError({ ...found, problem });
   }
-  const reading = settingText.read(found.value, { ...neverRead, mistakes });
+  const reading = settingText.read(found.value, { ...textContext, invalidConfig });
   if (reading.kind === "value") return reading.value;
   throw new ConfigError({ ...found, problem: reading.kind === "problem" ? reading.problem : "" });
 }
 
 /** Application settings need nothing beside their own text. */
-const neverRead = {
+const textContext = {
   readFile: () => new Uint8Array(),
   secretIsBase64: false,
 } as const;
 
-function refuseUnknown(entries: FileEntries): void {
-  const known = rows.flatMap(([key, option]) => spellings(key, option));
-  const isKnown = new Set(known);
+function rejectUnknownKeys(entries: FileEntries): void {
+  const keys = rows.flatMap(([key, option]) => spellings(key, option));
+  const keySet = new Set(keys);
   for (const { key, origin } of entries.values()) {
-    if (isKnown.has(key) || key.startsWith(appSettingsPrefix)) continue;
-    throw new ConfigError({ origin, key, problem: unknownKey(key, known) });
+    if (keySet.has(key) || key.startsWith(appSettingsPrefix)) continue;
+    throw new ConfigError({ origin, key, problem: unknownKey(key, keys) });
   }
 }
 
-function unknownKey(key: string, known: readonly string[]): string {
+function unknownKey(key: string, keys: readonly string[]): string {
   const setting = appSettingsPrefix + key.split(".").at(-1);
-  const suggestion = nearest(key, key.includes(".") ? [...known, setting] : known);
+  const suggestion = nearest(key, key.includes(".") ? [...keys, setting] : keys);
   return "unknown key" + (suggestion === null ? "" : `; did you mean ${suggestion}?`);
 }

@@ -77,9 +77,9 @@ export interface Option<T, D = Fallback<T>> {
   /** A sensible value as it is written in the file. */
   readonly example: string;
   /** The example file has the option in force; else commented out. */
-  readonly inForce?: true;
+  readonly isUncommented?: true;
   /** The option is read, and nothing depends on it yet. */
-  readonly idle?: true;
+  readonly isUnused?: true;
   /** No other program of this interface has the option: the dump leaves it out at its default. */
   readonly extension?: true;
 }
@@ -191,7 +191,7 @@ export const options = {
     inDatabase: false,
     doc: "Notification channel on which reloads are asked for.",
     example: '"svc"',
-    inForce: true,
+    isUncommented: true,
   }),
   "db-channel-enabled": option({
     codec: boolean,
@@ -200,7 +200,7 @@ export const options = {
     inDatabase: false,
     doc: "Listens on `db-channel`, and reconnects at once when the connection is lost.",
     example: "true",
-    inForce: true,
+    isUncommented: true,
   }),
   "db-config": option({
     codec: boolean,
@@ -209,7 +209,7 @@ export const options = {
     inDatabase: false,
     doc: "Reads configuration and role settings from the database as well.",
     example: "true",
-    inForce: true,
+    isUncommented: true,
   }),
   "db-embedded-init": option({
     codec: text({ type: "path", expected: "the path of an SQL file in quotes" }),
@@ -227,7 +227,7 @@ export const options = {
     inDatabase: true,
     doc: "Schemas appended to the search path of every request; an empty text adds none.",
     example: '"public"',
-    inForce: true,
+    isUncommented: true,
   }),
   "db-hoisted-tx-settings": option({
     codec: list({
@@ -276,7 +276,7 @@ export const options = {
     inDatabase: false,
     doc: "Largest number of connections that are kept open.",
     example: "10",
-    inForce: true,
+    isUncommented: true,
   }),
   "db-pool-acquisition-timeout": option({
     codec: seconds(0),
@@ -339,7 +339,7 @@ export const options = {
     inDatabase: true,
     doc: "Uses prepared statements; must be false behind a pooler in transaction mode.",
     example: "true",
-    inForce: true,
+    isUncommented: true,
   }),
   "db-root-spec": option({
     aliases: ["root-spec"],
@@ -362,7 +362,7 @@ export const options = {
     inDatabase: true,
     doc: "Schemas that are exposed; the first is the default.",
     example: '"public"',
-    inForce: true,
+    isUncommented: true,
   }),
   "db-tx-end": option({
     codec: oneOf(
@@ -374,7 +374,7 @@ export const options = {
     inDatabase: true,
     doc: "How transactions end, and whether `Prefer: tx=` may choose.",
     example: '"commit"',
-    inForce: true,
+    isUncommented: true,
   }),
   "db-uri": option({
     codec: connectionString,
@@ -384,7 +384,7 @@ export const options = {
     doc: "Connection string, or `pglite://<folder>` or `pglite://memory` for PostgreSQL in the " +
       "process; its user is the authenticator role.",
     example: '"postgresql://"',
-    inForce: true,
+    isUncommented: true,
   }),
   "dialect": option({
     codec: dialectName,
@@ -437,7 +437,7 @@ export const options = {
     inDatabase: true,
     doc: "Where a token's claims have the role.",
     example: '"$$.role"',
-    inForce: true,
+    isUncommented: true,
   }),
   "jwt-secret": option({
     codec: tokenSecret,
@@ -456,7 +456,7 @@ export const options = {
     inDatabase: true,
     doc: "`jwt-secret` is base64.",
     example: "false",
-    inForce: true,
+    isUncommented: true,
   }),
   "log-level": option({
     codec: oneOf(logLevels, "Invalid logging level. Check your configuration."),
@@ -465,7 +465,7 @@ export const options = {
     inDatabase: false,
     doc: "How much is logged; requests: none, status 500 and up, 400 and up, all, all.",
     example: '"error"',
-    inForce: true,
+    isUncommented: true,
   }),
   "log-query": option({
     codec: boolean,
@@ -474,7 +474,7 @@ export const options = {
     inDatabase: false,
     doc: "Logs the SQL of the requests that are logged.",
     example: "false",
-    inForce: true,
+    isUncommented: true,
   }),
   "openapi-mode": option({
     codec: oneOf(
@@ -486,7 +486,7 @@ export const options = {
     inDatabase: true,
     doc: "Whether the description at `/` shows what the role may use, everything, or is off.",
     example: '"follow-privileges"',
-    inForce: true,
+    isUncommented: true,
   }),
   "openapi-security-active": option({
     codec: boolean,
@@ -525,7 +525,7 @@ export const options = {
       expected: 'origins in quotes, separated by commas, such as "https://example.com"',
       empty: "unset",
       check: isOrigin,
-      harmless: true,
+      isHarmless: true,
     }),
     default: null,
     reloadable: true,
@@ -542,7 +542,7 @@ export const options = {
       "Host to bind to: a name, an address, `*` (any), `*4`/`*6` (any, IPv4/IPv6 preferred) or " +
       "`!4`/`!6` (IPv4/IPv6 only).",
     example: '"*4"',
-    inForce: true,
+    isUncommented: true,
   }),
   "server-port": option({
     codec: port,
@@ -551,7 +551,7 @@ export const options = {
     inDatabase: false,
     doc: "Port to bind to; 0 takes any free one.",
     example: "3000",
-    inForce: true,
+    isUncommented: true,
   }),
   "server-reuseport": option({
     codec: boolean,
@@ -560,7 +560,7 @@ export const options = {
     inDatabase: false,
     doc: "Lets several processes share the port.",
     example: "false",
-    inForce: true,
+    isUncommented: true,
   }),
   "server-timing-enabled": option({
     codec: boolean,
@@ -569,7 +569,7 @@ export const options = {
     inDatabase: true,
     doc: "Sends the `Server-Timing` header.",
     example: "false",
-    inForce: true,
+    isUncommented: true,
   }),
   "server-trace-header": option({
     codec: text({
@@ -606,7 +606,7 @@ export const options = {
     inDatabase: true,
     doc: "Lets filters name an embedded relation that has an alias.",
     example: "true",
-    inForce: true,
+    isUncommented: true,
   }),
 } as const;
 

@@ -33,7 +33,7 @@ export function dumpConfig(config: Config): string {
 }
 
 /** The same to be shown to people: without passwords, secrets and what applications were told. */
-export function shownConfig(config: Config): string {
+export function redactedConfig(config: Config): string {
   const shown = dumpConfig({ ...config, dbUri: redact(config.dbUri) });
   return shown.replace(/^(jwt-secret|app\.settings\.[^=]*?) = (?!""$).*$/gm, '$1 = "***"');
 }
@@ -45,7 +45,7 @@ function byCodePoint(a: string, b: string): number {
 /** Writes a commented file that names every option, and can be read as it is. */
 export function exampleFile(): string {
   const optionTexts = rows.map(([key, option]) => {
-    const binding = `${option.inForce ? "" : "# "}${key} = ${option.example}`;
+    const binding = `${option.isUncommented ? "" : "# "}${key} = ${option.example}`;
     return `${comment(option.doc)}\n${binding}\n`;
   });
   return [...optionTexts, `${comment(appSettings.doc)}\n# ${appSettings.example}\n`].join("\n");

@@ -5,7 +5,7 @@
  * @module
  */
 import { parseConnectionString } from "../database/connect/connection_string.ts";
-import { accept, type Codec, quote, type Reading, refuse } from "./codecs.ts";
+import { accept, type Codec, type CodecResult, quote, reject } from "./codecs.ts";
 
 const uriFacts = {
   type: "text or `@file`",
@@ -20,9 +20,9 @@ export const connectionString: Codec<string> = {
   empty: "unset",
   readsFiles: true,
   read(raw, { readFile }) {
-    if (typeof raw !== "string") return refuse(raw, uriFacts);
+    if (typeof raw !== "string") return reject(raw, uriFacts);
     if (!raw.startsWith("@")) return checkConnection(raw);
-    const content = readNamed(raw.slice(1), readFile);
+    const content = readNamedFile(raw.slice(1), readFile);
     if (content.kind !== "value") return content;
     return checkConnection(new TextDecoder().decode(content.value).trim());
   },
@@ -32,32 +32,32 @@ export const connectionString: Codec<string> = {
 const notEncoded = "has a special character that is not percent-encoded; write % as %25 and a " +
   "space as %20";
 
-function checkConnection(value: string): Reading<string> {
+function checkConnection(value: string): CodecResult<string> {
   if (/\p{Cc}/u.test(value)) {
-    return refuse(value, uriFacts, "must not contain line breaks or other control characters");
+    return reject(value, uriFacts, "must not contain line breaks or other control characters");
   }
   if (value.startsWith("pglite://")) return accept(value);
   if (/^postgres(?:ql)?:\/\//.test(value)) {
     const isEncoded = !/%(?![0-9A-Fa-f]{2})|\s/.test(value);
-    return isEncoded ? checkOptions(value) : refuse(value, uriFacts, notEncoded);
+    return isEncoded ? checkOptions(value) : reject(value, uriFacts, notEncoded);
   }
-  return /^\s*[a-z_]+\s*=/.test(value) ? checkOptions(value) : refuse(value, uriFacts);
+  return /^\s*[a-z_]+\s*=/.test(value) ? checkOptions(value) : reject(value, uriFacts);
 }
 
-function checkOptions(value: string): Reading<string> {
+function checkOptions(value: string): CodecResult<string> {
   try {
     parseConnectionString(value);
     return accept(value);
   } catch (error) {
-    return refuse(value, uriFacts, error instanceof Error ? error.message : undefined);
+    return reject(value, uriFacts, error instanceof Error ? error.message : undefined);
   }
 }
 
-const shortestSecret = 32;
+const minSecretBytes = 32;
 
 const secretFacts = {
   type: "text or `@file`",
-  expected: `text in quotes of at least ${shortestSecret} bytes, a JSON Web Key (set), ` +
+  expected: `text in quotes of at least ${minSecretBytes} bytes, a JSON Web Key (set), ` +
     'or "@" and the path of a file with it',
   confidential: true,
 };
@@ -71,15 +71,15 @@ export const tokenSecret: Codec<Uint8Array> = {
   empty: "unset",
   readsFiles: true,
   read(raw, { readFile, secretIsBase64 }) {
-    if (typeof raw !== "string") return refuse(raw, secretFacts);
+    if (typeof raw !== "string") return reject(raw, secretFacts);
     const content = raw.startsWith("@")
-      ? readNamed(raw.slice(1), readFile)
+      ? readNamedFile(raw.slice(1), readFile)
       : accept(new TextEncoder().encode(raw));
     if (content.kind !== "value") return content;
     const bytes = raw.startsWith("@") ? withoutLastLineFeed(content.value) : content.value;
     if (!secretIsBase64) return checkSecret(bytes);
     const decoded = decodeBase64(new TextDecoder().decode(bytes));
-    return decoded === null ? refuse("", notBase64) : checkSecret(decoded);
+    return decoded === null ? reject("", notBase64) : checkSecret(decoded);
   },
   print: (bytes, { secretIsBase64 }) =>
     quote(secretIsBase64 ? encodeBase64(bytes) : new TextDecoder().decode(bytes)),
@@ -90,10 +90,10 @@ const notBase64 = {
   confidential: true,
 };
 
-function checkSecret(bytes: Uint8Array): Reading<Uint8Array> {
-  if (bytes.length >= shortestSecret || isKey(bytes)) return accept(bytes);
-  const complaint = `The JWT secret must be at least ${shortestSecret} characters long.`;
-  return refuse("", secretFacts, complaint);
+function checkSecret(bytes: Uint8Array): CodecResult<Uint8Array> {
+  if (bytes.length >= minSecretBytes || isKey(bytes)) return accept(bytes);
+  const complaint = `The JWT secret must be at least ${minSecretBytes} characters long.`;
+  return reject("", secretFacts, complaint);
 }
 
 /** Whether the secret is a JSON Web Key or a set of them, whose length has no lower bound. */
@@ -111,7 +111,10 @@ function parseJson(source: string): unknown {
   }
 }
 
-function readNamed(path: string, readFile: (path: string) => Uint8Array): Reading<Uint8Array> {
+function readNamedFile(
+  path: string,
+  readFile: (path: string) => Uint8Array,
+): CodecResult<Uint8Array> {
   try {
     return accept(readFile(path));
   } catch (error) {

@@ -4,18 +4,15 @@
  *
  * @module
  */
-import { blame, type ConfigSources, type DatabaseValues, loadConfig } from "./load.ts";
+import { type ConfigSources, type DatabaseValues, loadConfig, makeOptionError } from "./load.ts";
 import type { Config, OptionKey } from "./options.ts";
-
-/** No value in the database. */
-export const noValues: DatabaseValues = new Map();
 
 /** Makes configurations. */
 export interface ConfigSource {
   /** Raises `ConfigError` for what cannot be used. */
   configure(values: DatabaseValues): Config;
   /** Words an error of an option that turned out to be unusable only later, and says where it stands. */
-  blame(key: OptionKey, problem: string, values: DatabaseValues): Error;
+  makeOptionError(key: OptionKey, problem: string, values: DatabaseValues): Error;
 }
 
 /**
@@ -33,6 +30,6 @@ export function configSource(sources: ConfigSources): ConfigSource {
   const read = { ...sources, readFile };
   return {
     configure: (values) => loadConfig(read, values),
-    blame: (key, problem, database) => blame(read, { key, problem, database }),
+    makeOptionError: (key, problem, database) => makeOptionError(read, { key, problem, database }),
   };
 }

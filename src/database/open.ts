@@ -19,7 +19,7 @@ export interface DatabaseConfig {
   /** Seconds. */
   readonly dbPoolMaxLifetime: number;
   readonly dbPreparedStatements: boolean;
-  readonly dialect: Pick<Dialect, "namesKeywordConnections">;
+  readonly dialect: Pick<Dialect, "namesApplicationInKeywords">;
 }
 
 /** What is needed beside the configuration. */
@@ -57,7 +57,7 @@ export async function openDatabase(
     ...common,
     applicationName,
     releases,
-    namesKeywords: config.dialect.namesKeywordConnections,
+    namesKeywords: config.dialect.namesApplicationInKeywords,
     connections,
     poolSize: config.dbPool,
     maxIdleTime: config.dbPoolMaxIdletime,

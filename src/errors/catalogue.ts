@@ -4,33 +4,32 @@
  *
  * @module
  */
+import type { HeaderList } from "../lib/header_list.ts";
 import { quotable, quotableList } from "./quoting.ts";
 import { type ErrorFacts, type ErrorTexts, ServiceError } from "./service_error.ts";
 
-type Headers = readonly (readonly [string, string])[];
-
 /** One row: makes the error, and tells the documentation when that happens. */
-type Entry<Args extends readonly unknown[]> = ((...args: Args) => ServiceError) & {
+type ErrorDefinition<Args extends readonly unknown[]> = ((...args: Args) => ServiceError) & {
   readonly code: string;
   readonly status: number;
   /** Markdown, completing "… when". */
   readonly when: string;
 };
 
-function entry<Args extends readonly unknown[]>(
+function defineError<Args extends readonly unknown[]>(
   code: string,
   status: number,
   when: string,
   texts: (
     ...args: Args
   ) => ErrorTexts & Pick<ErrorFacts, "describesServer" | "headers" | "variant">,
-): Entry<Args> {
+): ErrorDefinition<Args> {
   const make = (...args: Args) => new ServiceError({ code, own: true, status, ...texts(...args) });
   return Object.assign(make, { code, status, when });
 }
 
 /** `WWW-Authenticate` of a request that should have brought a token. */
-export const bearerChallenge: Headers = [["WWW-Authenticate", "Bearer"]];
+export const bearerChallenge: HeaderList = [["WWW-Authenticate", "Bearer"]];
 
 function invalidToken(message: string, details: string | null = null) {
   const description = message.replaceAll("\\", "\\\\").replaceAll('"', '\\"');
@@ -63,12 +62,17 @@ export interface EmbeddingCandidate {
 /** The catalogue. Each row makes a {@linkcode ServiceError}. */
 export const errors = {
   // Group 0: connection
-  cannotConnect: entry("000", 503, "the database cannot be reached", (details: string | null) => ({
-    message: "Database connection error.",
-    details,
-    describesServer: true,
-  })),
-  connectionLost: entry(
+  cannotConnect: defineError(
+    "000",
+    503,
+    "the database cannot be reached",
+    (details: string | null) => ({
+      message: "Database connection error.",
+      details,
+      describesServer: true,
+    }),
+  ),
+  connectionLost: defineError(
     "001",
     503,
     "the connection broke while the request was using it",
@@ -78,15 +82,20 @@ export const errors = {
       describesServer: true,
     }),
   ),
-  noSchemaCache: entry("002", 503, "the schema cache could not be loaded yet", () => ({
+  noSchemaCache: defineError("002", 503, "the schema cache could not be loaded yet", () => ({
     message: "Could not query the database for the schema cache. Retrying.",
   })),
-  acquisitionTimeout: entry("003", 504, "no connection of the pool became free in time", () => ({
-    message: "Timed out acquiring connection from connection pool.",
-  })),
+  acquisitionTimeout: defineError(
+    "003",
+    504,
+    "no connection of the pool became free in time",
+    () => ({
+      message: "Timed out acquiring connection from connection pool.",
+    }),
+  ),
 
   // Group 1: request
-  parse: entry(
+  parse: defineError(
     "100",
     400,
     "a parameter of the query string cannot be read",
@@ -104,7 +113,7 @@ export const errors = {
       details: problem.details,
     }),
   ),
-  methodOnFunction: entry(
+  methodOnFunction: defineError(
     "101",
     405,
     "a function was asked for with another method than GET, HEAD or POST",
@@ -112,13 +121,13 @@ export const errors = {
       message: `Cannot use the ${quotable(method)} method on RPC`,
     }),
   ),
-  invalidBody: entry(
+  invalidBody: defineError(
     "102",
     400,
     "the body is empty, malformed or not uniform",
     (message: string) => ({ message }),
   ),
-  invalidRange: entry(
+  invalidRange: defineError(
     "103",
     416,
     "the window of rows is impossible, or begins behind the last row",
@@ -127,10 +136,15 @@ export const errors = {
       details,
     }),
   ),
-  invalidPut: entry("105", 405, "PUT with other filters than the primary key by `eq`", () => ({
-    message: "Filters must include all and only primary key columns with 'eq' operators",
-  })),
-  unacceptableSchema: entry(
+  invalidPut: defineError(
+    "105",
+    405,
+    "PUT with other filters than the primary key by `eq`",
+    () => ({
+      message: "Filters must include all and only primary key columns with 'eq' operators",
+    }),
+  ),
+  unacceptableSchema: defineError(
     "106",
     406,
     "the profile header names a schema that is not exposed",
@@ -139,7 +153,7 @@ export const errors = {
       hint: `Only the following schemas are exposed: ${exposed.join(", ")}`,
     }),
   ),
-  unsupportedContentType: entry(
+  unsupportedContentType: defineError(
     "107",
     415,
     "the body has a media type that is not accepted",
@@ -148,7 +162,7 @@ export const errors = {
       variant: "content type",
     }),
   ),
-  notAcceptable: entry(
+  notAcceptable: defineError(
     "107",
     406,
     "none of the accepted media types can be made",
@@ -156,7 +170,7 @@ export const errors = {
       message: `None of these media types are available: ${quotableList(mediaTypes)}`,
     }),
   ),
-  notEmbedded: entry(
+  notEmbedded: defineError(
     "108",
     400,
     "a filter, order or limit addresses a relation that is not in `select`",
@@ -165,7 +179,7 @@ export const errors = {
       hint: `Verify that '${quotable(name)}' is included in the 'select' query parameter.`,
     }),
   ),
-  embeddedUnderAlias: entry(
+  embeddedUnderAlias: defineError(
     "108",
     400,
     "a filter, order or limit addresses an aliased embed by its relation",
@@ -175,11 +189,16 @@ export const errors = {
       hint: `Change '${quotable(name)}' to '${quotable(alias)}' in filters, orders or limits.`,
     }),
   ),
-  limitWithoutOrder: entry("109", 400, "PATCH or DELETE with `limit` and without `order`", () => ({
-    message: "A 'limit' was applied without an explicit 'order'",
-    hint: "Apply an 'order' using unique column(s)",
-  })),
-  limitSurpassed: entry(
+  limitWithoutOrder: defineError(
+    "109",
+    400,
+    "PATCH or DELETE with `limit` and without `order`",
+    () => ({
+      message: "A 'limit' was applied without an explicit 'order'",
+      hint: "Apply an 'order' using unique column(s)",
+    }),
+  ),
+  limitSurpassed: defineError(
     "110",
     400,
     "a limited PATCH or DELETE would change more rows than the limit",
@@ -189,7 +208,7 @@ export const errors = {
         `Results contain ${changed} rows changed but the maximum number allowed is ${allowed}`,
     }),
   ),
-  invalidResponseHeaders: entry(
+  invalidResponseHeaders: defineError(
     "111",
     500,
     "`response.headers`, set in the database, cannot be sent",
@@ -198,7 +217,7 @@ export const errors = {
         "and a string value",
     }),
   ),
-  invalidResponseStatus: entry(
+  invalidResponseStatus: defineError(
     "112",
     500,
     "`response.status`, set in the database, is no status",
@@ -206,13 +225,18 @@ export const errors = {
       message: "response.status guc must be a valid status code",
     }),
   ),
-  putWithLimits: entry("114", 400, "PUT with `limit` or `offset`", () => ({
+  putWithLimits: defineError("114", 400, "PUT with `limit` or `offset`", () => ({
     message: "limit/offset querystring parameters are not allowed for PUT",
   })),
-  putMismatch: entry("115", 400, "PUT whose body differs from the URL in the primary key", () => ({
-    message: "Payload values do not match URL in primary key column(s)",
-  })),
-  notSingular: entry(
+  putMismatch: defineError(
+    "115",
+    400,
+    "PUT whose body differs from the URL in the primary key",
+    () => ({
+      message: "Payload values do not match URL in primary key column(s)",
+    }),
+  ),
+  notSingular: defineError(
     "116",
     406,
     "one object was asked for and the result has not exactly one row",
@@ -221,10 +245,10 @@ export const errors = {
       details: `The result contains ${rows} rows`,
     }),
   ),
-  unsupportedMethod: entry("117", 405, "the method means nothing here", (method: string) => ({
+  unsupportedMethod: defineError("117", 405, "the method means nothing here", (method: string) => ({
     message: `Unsupported HTTP method: ${quotable(method)}`,
   })),
-  relatedOrderToMany: entry(
+  relatedOrderToMany: defineError(
     "118",
     400,
     "ordering by a related table that is not to-one",
@@ -235,7 +259,7 @@ export const errors = {
       }' do not form a many-to-one or one-to-one relationship`,
     }),
   ),
-  spreadToMany: entry(
+  spreadToMany: defineError(
     "119",
     400,
     "spreading a related table that is not to-one",
@@ -246,7 +270,7 @@ export const errors = {
       }' do not form a many-to-one or one-to-one relationship`,
     }),
   ),
-  embedOperator: entry(
+  embedOperator: defineError(
     "120",
     400,
     "an embed is filtered by another operator than `is.null`, `not.is.null`",
@@ -255,7 +279,7 @@ export const errors = {
       details: "Only is null or not is null filters are allowed on embedded resources",
     }),
   ),
-  invalidRaise: entry(
+  invalidRaise: defineError(
     "121",
     400,
     "the JSON of a full-control RAISE cannot be read",
@@ -266,7 +290,7 @@ export const errors = {
       variant: "raise",
     }),
   ),
-  invalidPreferences: entry(
+  invalidPreferences: defineError(
     "122",
     400,
     "unknown preferences with `Prefer: handling=strict`",
@@ -275,7 +299,7 @@ export const errors = {
       details: `Invalid preferences: ${quotableList(preferences)}`,
     }),
   ),
-  aggregatesDisabled: entry(
+  aggregatesDisabled: defineError(
     "123",
     400,
     "an aggregate in `select` while `db-aggregates-enabled` is false",
@@ -283,7 +307,7 @@ export const errors = {
       message: "Use of aggregate functions is not allowed",
     }),
   ),
-  maxAffectedExceeded: entry(
+  maxAffectedExceeded: defineError(
     "124",
     400,
     "more rows than `Prefer: max-affected` allows",
@@ -292,23 +316,23 @@ export const errors = {
       details: `The query affects ${rows} rows`,
     }),
   ),
-  invalidPath: entry(
+  invalidPath: defineError(
     "125",
     404,
     "the path is neither `/`, `/<relation>` nor `/rpc/<function>`",
     () => ({ message: "Invalid path specified in request URL" }),
   ),
-  rootDisabled: entry(
+  rootDisabled: defineError(
     "126",
     404,
     "`/` while `openapi-mode` is `disabled`",
     () => ({ message: "Root endpoint metadata is disabled" }),
   ),
-  aggregateInToManySpread: entry("127", 400, "an aggregate inside a to-many spread", () => ({
+  aggregateInToManySpread: defineError("127", 400, "an aggregate inside a to-many spread", () => ({
     message: "Feature not implemented",
     details: "Aggregates are not implemented for one-to-many or many-to-many spreads.",
   })),
-  maxAffectedOnSingle: entry(
+  maxAffectedOnSingle: defineError(
     "128",
     400,
     "`max-affected` on a function that returns no set",
@@ -319,7 +343,7 @@ export const errors = {
   ),
 
   // Group 2: schema cache
-  noRelationship: entry(
+  noRelationship: defineError(
     "200",
     400,
     "no relationship for an embed",
@@ -340,7 +364,7 @@ export const errors = {
       hint: problem.suggestion,
     }),
   ),
-  ambiguousRelationship: entry(
+  ambiguousRelationship: defineError(
     "201",
     300,
     "several relationships for an embed",
@@ -361,13 +385,13 @@ export const errors = {
         ". Find the desired relationship in the 'details' key.",
     }),
   ),
-  noFunction: entry(
+  noFunction: defineError(
     "202",
     404,
     "no function of that name and those arguments",
     (texts: ErrorTexts) => texts,
   ),
-  ambiguousFunction: entry(
+  ambiguousFunction: defineError(
     "203",
     300,
     "several functions of that name and those arguments",
@@ -377,7 +401,7 @@ export const errors = {
         "overloading can be resolved",
     }),
   ),
-  noColumn: entry(
+  noColumn: defineError(
     "204",
     400,
     "a written column does not exist",
@@ -387,7 +411,7 @@ export const errors = {
       }' column of '${relation}' in the schema cache`,
     }),
   ),
-  noRelation: entry(
+  noRelation: defineError(
     "205",
     404,
     "the relation does not exist in the exposed schema",
@@ -398,26 +422,31 @@ export const errors = {
   ),
 
   // Group 3: tokens
-  noSecret: entry(
+  noSecret: defineError(
     "300",
     500,
     "a token was sent and `jwt-secret` is not set",
     () => ({ message: "Server lacks JWT secret" }),
   ),
-  invalidToken: entry("301", 401, "the token is not valid", invalidToken),
-  invalidClaims: entry(
+  invalidToken: defineError("301", 401, "the token is not valid", invalidToken),
+  invalidClaims: defineError(
     "301",
     401,
     "the token's claims do not hold (any more): `exp`, `nbf`, `iat`, `aud`",
     (message: string) => ({ ...invalidToken(message), variant: "claims" }),
   ),
-  noAnonymousRole: entry("302", 401, "no token was sent and `db-anon-role` is not set", () => ({
-    message: "Anonymous access is disabled",
-    headers: bearerChallenge,
-  })),
+  noAnonymousRole: defineError(
+    "302",
+    401,
+    "no token was sent and `db-anon-role` is not set",
+    () => ({
+      message: "Anonymous access is disabled",
+      headers: bearerChallenge,
+    }),
+  ),
 
   // Group X: internal
-  internal: entry(
+  internal: defineError(
     "X00",
     500,
     "something that should not happen",

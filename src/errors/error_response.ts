@@ -4,6 +4,7 @@
  * @module
  */
 import type { Dialect } from "../dialect.ts";
+import type { HeaderList } from "../lib/header_list.ts";
 import { errors } from "./catalogue.ts";
 import { hasBody, sendableStatus } from "./http_text.ts";
 import { DatabaseError, type ErrorFacts, ServiceError } from "./service_error.ts";
@@ -27,15 +28,13 @@ export interface ErrorResponse {
   readonly status: number;
   /** Reason phrase; absent where the standard one is to be sent. */
   readonly statusText?: string;
-  readonly headers: readonly (readonly [string, string])[];
+  readonly headers: HeaderList;
   readonly body: Uint8Array<ArrayBuffer> | null;
 }
 
-type Headers = ErrorResponse["headers"];
-
 const utf8 = new TextEncoder();
 
-/** Headers of which the service alone decides: they say where a message ends. */
+/** HeaderList of which the service alone decides: they say where a message ends. */
 const framingHeaders: ReadonlySet<string> = new Set([
   "connection",
   "content-length",
@@ -76,16 +75,16 @@ export function errorResponse(error: ServiceError, options: ErrorResponseOptions
   const status = sendableStatus(facts.status);
   const code = facts.own ? options.dialect.errorPrefix + facts.code : facts.code;
   const body = hasBody(status) ? utf8.encode(errorBody(code, facts, options.verbosity)) : null;
-  const ownHeaders: Headers = [
+  const ownHeaders: HeaderList = [
     ...(body === null ? [] : [contentType]),
     ["Proxy-Status", `${options.dialect.displayName}; error=${proxyStatusValue(code)}`],
     ...(status === 503 ? [["Retry-After", retryAfter(options)] as const] : []),
   ];
-  const length: Headers = body === null ? [] : [["Content-Length", String(body.byteLength)]];
+  const length: HeaderList = body === null ? [] : [["Content-Length", String(body.byteLength)]];
   return {
     status,
     ...(facts.statusText === undefined ? {} : { statusText: facts.statusText }),
-    headers: [...length, ...override(ownHeaders, facts.headers ?? [])],
+    headers: [...length, ...replaceHeaders(ownHeaders, facts.headers ?? [])],
     body,
   };
 }
@@ -111,8 +110,8 @@ export function errorBody(code: string, facts: ErrorFacts, verbosity: ErrorVerbo
 }
 
 /** Puts the wanted headers in the place of those of the same name, whatever its case. */
-function override(base: Headers, wanted: Headers): Headers {
-  const allowed = wanted.filter(([name]) => !framingHeaders.has(name.toLowerCase()));
+function replaceHeaders(base: HeaderList, replacements: HeaderList): HeaderList {
+  const allowed = replacements.filter(([name]) => !framingHeaders.has(name.toLowerCase()));
   const replaced = new Set(allowed.map(([name]) => name.toLowerCase()));
   return [...base.filter(([name]) => !replaced.has(name.toLowerCase())), ...allowed];
 }

@@ -4,6 +4,8 @@
  *
  * @module
  */
+import type { HeaderList } from "../lib/header_list.ts";
+import { isJsonObject, parseJsonObject } from "../lib/json_object.ts";
 import { errors } from "./catalogue.ts";
 import { headerValue, isHeaderName, reasonPhrase, sendableStatus } from "./http_text.ts";
 import { type DatabaseFailure, ServiceError } from "./service_error.ts";
@@ -20,10 +22,8 @@ interface RaisedBody {
 interface RaisedHead {
   readonly status: number;
   readonly statusText: string | null;
-  readonly headers: readonly (readonly [string, string])[];
+  readonly headers: HeaderList;
 }
-
-type JsonObject = Readonly<Record<string, unknown>>;
 
 const messageHint = "MESSAGE must be a JSON object with obligatory keys: 'code', 'message' and " +
   "optional keys: 'details', 'hint'.";
@@ -66,7 +66,7 @@ export function raisedResponse(failure: DatabaseFailure, state: string): Service
 }
 
 function raisedBody(text: string): RaisedBody | null {
-  const object = parseObject(text);
+  const object = parseJsonObject(text);
   if (object === null) return null;
   const { code, message, details = null, hint = null } = object;
   return typeof code === "string" && typeof message === "string" && isTextOrNull(details) &&
@@ -76,7 +76,7 @@ function raisedBody(text: string): RaisedBody | null {
 }
 
 function raisedHead(text: string): RaisedHead | null {
-  const object = parseObject(text);
+  const object = parseJsonObject(text);
   if (object === null) return null;
   const { status, status_text: statusText = null } = object;
   const headers = raisedHeaders(object.headers);
@@ -85,8 +85,8 @@ function raisedHead(text: string): RaisedHead | null {
     : null;
 }
 
-function raisedHeaders(value: unknown): RaisedHead["headers"] | null {
-  if (!isObject(value)) return null;
+function raisedHeaders(value: unknown): HeaderList | null {
+  if (!isJsonObject(value)) return null;
   const headers: [string, string][] = [];
   for (const [name, text] of Object.entries(value)) {
     const safe = typeof text === "string" && isHeaderName(name) ? headerValue(text) : null;
@@ -94,19 +94,6 @@ function raisedHeaders(value: unknown): RaisedHead["headers"] | null {
     headers.push([name, safe]);
   }
   return headers;
-}
-
-function parseObject(text: string): JsonObject | null {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isObject(value) ? value : null;
-  } catch {
-    return null;
-  }
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function isInteger(value: unknown): value is number {

@@ -5,6 +5,7 @@
  * @module
  */
 import type { ErrorVariant } from "../dialect.ts";
+import type { HeaderList } from "../lib/header_list.ts";
 
 /** What the body of an error says. `details` is text, or a list of records (ambiguous embedding). */
 export interface ErrorTexts {
@@ -29,7 +30,7 @@ export interface ErrorFacts extends ErrorTexts {
   /** Under which name a dialect may have another code and status for it. */
   readonly variant?: ErrorVariant;
   /** Headers that the error asks for, names as they are to be sent. */
-  readonly headers?: readonly (readonly [string, string])[];
+  readonly headers?: HeaderList;
   /** Reason phrase, where the platform can send one. */
   readonly statusText?: string;
 }

@@ -3,8 +3,9 @@
  *
  * @module
  */
+import type { HeaderList } from "../lib/header_list.ts";
 import { actualHeaders, preflightHeaders } from "../http/cors.ts";
-import { badHost, isHostHeader } from "../http/host.ts";
+import { badHostResponse, isHostHeader } from "../http/host.ts";
 import type { Statement } from "../database/database.ts";
 import type { Dialect } from "../dialect.ts";
 import { errorFacts, errorResponse } from "../errors/error_response.ts";
@@ -12,7 +13,7 @@ import type { ServiceError } from "../errors/service_error.ts";
 import { answer, isLoggedFailure, type Outcome, type PipelineContext } from "./pipeline.ts";
 import { requestPieces } from "../request/raw_request.ts";
 import type { FinishedRequest } from "../observe/observation.ts";
-import type { Header, HeaderList } from "../response/overrides.ts";
+import type { Header } from "../response/overrides.ts";
 import type { Service, ServiceOptions } from "../service/service.ts";
 import { PlanCache } from "../plan_cache/plan_cache.ts";
 import type { Snapshot } from "../service/snapshot.ts";
@@ -57,7 +58,7 @@ export function serviceHandler(
     }
     const statements: Statement[] | null = snapshot.config.logQuery ? [] : null;
     const pieces = requestPieces(request);
-    if (!isHostHeader(pieces.headers["host"] ?? null)) return badHost(headersInit(own));
+    if (!isHostHeader(pieces.headers["host"] ?? null)) return badHostResponse(headersInit(own));
     const outcome = await answer(request, pieces, { context: contextOf(snapshot), statements });
     if (statements !== null) reportStatements(service, statements, outcome.reply.status);
     const cors = pieces.headers["origin"] === undefined

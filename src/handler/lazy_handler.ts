@@ -3,7 +3,8 @@
  *
  * @module
  */
-import { type ConfigSource, noValues } from "../config/source.ts";
+import { noValues } from "../config/load.ts";
+import type { ConfigSource } from "../config/source.ts";
 import { openDatabase } from "../database/open.ts";
 import type { Connections } from "../database/adapters/postgres.ts";
 import { type Dialect, svcDialect } from "../dialect.ts";

@@ -5,16 +5,16 @@
  */
 import { type MediaRange, parseMediaType } from "./media_type.ts";
 
-const anything: readonly MediaRange[] = [{ kind: "any" }];
+const anyMediaRange: readonly MediaRange[] = [{ kind: "any" }];
 const json: readonly MediaRange[] = [{ kind: "json" }];
-const nothing: readonly MediaRange[] = [];
+const noMediaRanges: readonly MediaRange[] = [];
 
 /** Headers that need no reading. */
 const common: ReadonlyMap<string | null, readonly MediaRange[]> = new Map([
-  [null, anything],
-  ["*/*", anything],
+  [null, anyMediaRange],
+  ["*/*", anyMediaRange],
   ["application/json", json],
-  ["", nothing],
+  ["", noMediaRanges],
 ]);
 
 /** An item of the header. */
@@ -31,8 +31,8 @@ interface Item {
  * cannot be read is 1. Without a header anything is accepted, with an empty one nothing.
  */
 export function parseAccept(header: string | null): readonly MediaRange[] {
-  const known = common.get(header);
-  if (known !== undefined || header === null) return known ?? anything;
+  const parsed = common.get(header);
+  if (parsed !== undefined || header === null) return parsed ?? anyMediaRange;
   return header.replaceAll(/[ \t]/g, "").split(",")
     .filter((text) => text !== "")
     .map(parseItem)

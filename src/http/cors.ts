@@ -3,14 +3,13 @@
  *
  * @module
  */
+import type { HeaderList } from "../lib/header_list.ts";
 
 /** What is looked at of a request; a `Request` is one. */
 export interface CrossOriginRequest {
   readonly method: string;
   readonly headers: { get(name: string): string | null };
 }
-
-type HeaderList = readonly (readonly [name: string, value: string])[];
 
 const methods = ["GET", "POST", "PATCH", "PUT", "DELETE", "OPTIONS", "HEAD"] as const;
 const safelisted = ["Accept", "Accept-Language", "Content-Language"] as const;

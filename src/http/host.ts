@@ -15,7 +15,7 @@ export function isHostHeader(value: string | null): boolean {
 }
 
 /** The answer to a request with another one. */
-export function badHost(headers: HeadersInit): Response {
+export function badHostResponse(headers: HeadersInit): Response {
   return new Response("Bad Request", { status: 400, headers });
 }
 

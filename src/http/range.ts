@@ -5,13 +5,13 @@
  */
 
 /** Rows `first` to `last`, both counted; `last` is null when the range is open. */
-export interface RowRange {
+export interface RangeHeader {
   readonly first: bigint;
   readonly last: bigint | null;
 }
 
 /** Reads `0-9` or `10-`; null for anything else, which is ignored. `last` may be below `first`. */
-export function parseRange(header: string | null): RowRange | null {
+export function parseRange(header: string | null): RangeHeader | null {
   if (header === null) return null;
   const [whole, first, last] = /^([0-9]+)-([0-9]*)$/.exec(header) ?? [];
   if (whole === undefined || first === undefined) return null;

@@ -21,9 +21,9 @@ export const schedule: Schedule = (run, milliseconds) => {
 };
 
 /** Seconds of the longest pause between two attempts. */
-const longestPause = 32;
+const maxBackoffSeconds = 32;
 
 /** The pause after one of so many seconds: pauses double from 1 to 32 seconds. */
-export function nextPause(seconds: number): number {
-  return Math.min(seconds * 2, longestPause);
+export function nextBackoff(seconds: number): number {
+  return Math.min(seconds * 2, maxBackoffSeconds);
 }

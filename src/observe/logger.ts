@@ -79,7 +79,7 @@ const texts: {
   "pool-returned": () => "Borrowed a connection from the pool",
   "pool-flushed": () => "Database connection pool flushed",
   "pool-connection": ({ id, step }) => `Connection ${id} is ${step.replace(":", " due to")}`,
-  "jwt-cache-asked": () => "Looked up a JWT in JWT cache",
+  "jwt-cache-lookup": () => "Looked up a JWT in JWT cache",
   "jwt-cache-evicted": () => "Evicted entry from JWT cache",
   "config-reloaded": () => "Config reloaded",
   "config-reload-failed": ({ message }) =>

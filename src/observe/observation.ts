@@ -133,7 +133,7 @@ export type Observation =
   | { readonly kind: "pool-flushed" }
   /** `step` is what happens to the connection: `terminated: max idletime`. */
   | { readonly kind: "pool-connection"; readonly id: string; readonly step: string }
-  | { readonly kind: "jwt-cache-asked" }
+  | { readonly kind: "jwt-cache-lookup" }
   | { readonly kind: "jwt-cache-evicted" }
   | { readonly kind: "config-reloaded" }
   /** `message` is that of a `ConfigError`. */
@@ -206,7 +206,7 @@ export const severities: Readonly<Record<Diagnostic["kind"], LogLevel>> = {
   "pool-returned": "debug",
   "pool-flushed": "debug",
   "pool-connection": "debug",
-  "jwt-cache-asked": "debug",
+  "jwt-cache-lookup": "debug",
   "jwt-cache-evicted": "debug",
   "config-reloaded": "crit",
   "config-reload-failed": "crit",

@@ -27,8 +27,8 @@ export interface AggregateConfig {
 export function checkTree(root: ResolvedRoot, cache: SchemaCache, config: AggregateConfig): void {
   const nodes = [...allNodes(root)];
   nodes.forEach(checkRelatedOrders);
-  if (config.dialect.toManySpreads === "refused") nodes.forEach(checkSpreads);
-  if (config.dialect.embedFilters === "refused") {
+  if (config.dialect.toManySpreads === "rejected") nodes.forEach(checkSpreads);
+  if (config.dialect.embedFilters === "rejected") {
     for (const node of nodes) checkEmbedFilters(node, cache);
   }
   if (!config.dbAggregatesEnabled && nodes.some(hasAggregate)) throw errors.aggregatesDisabled();

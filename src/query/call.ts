@@ -5,7 +5,7 @@
  */
 import type { ArgumentValue, CallPlan } from "../plan/call_plan.ts";
 import type { Parameter } from "../schema_cache/schema_cache.ts";
-import { catalogueSql, empty, ident, join, param, type Sql, sql } from "../sql/fragment.ts";
+import { catalogueSql, emptySql, ident, join, param, type Sql, sql } from "../sql/fragment.ts";
 import { arrayLiteral } from "./condition.ts";
 
 const argumentsAlias = ident("svc_args");
@@ -18,7 +18,7 @@ export function renderCall(plan: CallPlan, alias: string): Sql {
   const call = sql`${ident(plan.routine.schema, plan.routine.name)}(${callArguments(plan)})`;
   const source = argumentSource(plan);
   if (plan.scalarColumn !== null) {
-    const from = source === null ? empty : sql` from ${source}`;
+    const from = source === null ? emptySql : sql` from ${source}`;
     return sql`(select ${call} as ${ident(plan.scalarColumn)}${from}) as ${ident(alias)}`;
   }
   const rows = sql`${call} as ${ident(alias)}`;
@@ -49,7 +49,7 @@ function valueArgument({ parameter, values }: ArgumentValue): Sql {
 
 /** `"a" := ` or `variadic "a" := ` */
 function naming({ name, variadic }: Parameter): Sql {
-  return sql`${variadic ? sql`variadic ` : empty}${ident(name)} := `;
+  return sql`${variadic ? sql`variadic ` : emptySql}${ident(name)} := `;
 }
 
 /** The JSON body expanded to a row of arguments. */

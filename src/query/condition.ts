@@ -13,7 +13,7 @@ import type {
   SimpleOperator,
 } from "../request/query_types.ts";
 import type { QualifiedName, Relation } from "../schema_cache/schema_cache.ts";
-import { and, empty, join, or, param, type Sql, sql } from "../sql/fragment.ts";
+import { and, emptySql, join, or, param, type Sql, sql } from "../sql/fragment.ts";
 import { renderConversion, renderField } from "./field.ts";
 
 /** The test whether an embed of the level, by position, has a row. */
@@ -33,7 +33,7 @@ export function renderConditions(
 
 /** ` where …` over conditions that all have to hold; nothing when there are none. */
 export function whereClause(conditions: readonly Sql[]): Sql {
-  return conditions.length === 0 ? empty : sql` where ${join(conditions, sql` and `)}`;
+  return conditions.length === 0 ? emptySql : sql` where ${join(conditions, sql` and `)}`;
 }
 
 function noEmbed(): Sql {
@@ -145,15 +145,15 @@ const textQueries: Record<FullTextOperator, Sql> = {
 
 function fullText(filter: Extract<FieldCondition, { kind: "fullText" }>, field: Sql): Sql {
   // One fragment, and so one parameter, in both places.
-  const language = filter.language === null ? empty : sql`${param(filter.language)}, `;
+  const language = filter.language === null ? emptySql : sql`${param(filter.language)}, `;
   const document = filter.toTsvector ? sql`to_tsvector(${language}${field})` : field;
   return sql`${document} @@ ${textQueries[filter.operator]}(${language}${param(filter.value)})`;
 }
 
 /** One term of an order: a value with a direction. */
 export function orderTerm(value: Sql, { direction, nulls }: Direction): Sql {
-  return sql`${value}${direction === null ? empty : directions[direction]}${
-    nulls === null ? empty : nullsOrders[nulls]
+  return sql`${value}${direction === null ? emptySql : directions[direction]}${
+    nulls === null ? emptySql : nullsOrders[nulls]
   }`;
 }
 

@@ -6,7 +6,7 @@
 import type { PlannedField, RowType } from "../plan/read_node.ts";
 import type { PathStep } from "../request/query_types.ts";
 import type { QualifiedName } from "../schema_cache/schema_cache.ts";
-import { empty, ident, join, param, type Sql, sql, typeName } from "../sql/fragment.ts";
+import { emptySql, ident, join, param, type Sql, sql, typeName } from "../sql/fragment.ts";
 
 /**
  * A field of a relation. Columns are always qualified, because `t."f"` also calls the function `f`
@@ -31,7 +31,7 @@ export function renderRow({ type, columns }: RowType, qualifier: Sql): Sql {
 export function renderPath(value: Sql, path: readonly PathStep[]): Sql {
   if (path.length === 0) return value;
   const steps = path.map((step) => sql`${arrows[step.arrow]}${operand(step)}`);
-  return sql`${value}${join(steps, empty)}`;
+  return sql`${value}${join(steps, emptySql)}`;
 }
 
 const arrows: Record<PathStep["arrow"], Sql> = { "->": sql`->`, "->>": sql`->>` };

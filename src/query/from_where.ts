@@ -5,7 +5,7 @@
  */
 import type { Embed, EmbedJoin, ReadNode, RowRange } from "../plan/read_node.ts";
 import type { ColumnPair } from "../schema_cache/schema_cache.ts";
-import { empty, ident, join, param, smallNumber, type Sql, sql } from "../sql/fragment.ts";
+import { emptySql, ident, join, param, smallNumber, type Sql, sql } from "../sql/fragment.ts";
 import { renderConditions, whereClause } from "./condition.ts";
 import { nameOf, renderRow } from "./field.ts";
 
@@ -99,7 +99,7 @@ export function renderFromWhere(
   node: ReadNode,
   source: JoinSource,
   options: ExistsOptions,
-  joins: Sql = empty,
+  joins: Sql = emptySql,
 ): Sql {
   const inPlace = (embed: Embed) => existsTest(embed, ownRow(node), options);
   const test = (position: number) => {
@@ -123,7 +123,7 @@ export function renderFromWhere(
     ...renderConditions(node.conditions, ident(node.alias), test),
     ...node.embeds.flatMap(({ inner }, position) => inner ? [test(position)] : []),
   ];
-  return sql` from ${source.from}${joins}${join(presence, empty)}${whereClause(where)}`;
+  return sql` from ${source.from}${joins}${join(presence, emptySql)}${whereClause(where)}`;
 }
 
 /** Aggregates give a row also where there are none. */
@@ -134,13 +134,13 @@ function isTestable({ hasOutput, node }: Embed): boolean {
 function existsTest(embed: Embed, parent: ParentRow, { ranges }: ExistsOptions): Sql {
   const { node } = embed;
   const rows = renderFromWhere(node, embedSource(embed, parent), { ranges, joined: false });
-  const range = ranges && node.range.isRequested ? renderRange(node.range) : empty;
+  const range = ranges && node.range.isRequested ? renderRange(node.range) : emptySql;
   return sql`exists (select 1${rows}${range})`;
 }
 
 /** ` limit … offset …`; nothing for all rows. */
 export function renderRange({ limit, offset }: RowRange): Sql {
-  return sql`${limit === null ? empty : sql` limit ${smallNumber(limit)}`}${
-    offset === null ? empty : sql` offset ${param(offset)}`
+  return sql`${limit === null ? emptySql : sql` limit ${smallNumber(limit)}`}${
+    offset === null ? emptySql : sql` offset ${param(offset)}`
   }`;
 }

@@ -8,7 +8,7 @@ import type { QualifiedName, Relation } from "../schema_cache/schema_cache.ts";
 import {
   and,
   catalogueSql,
-  empty,
+  emptySql,
   ident,
   join,
   literal,
@@ -46,7 +46,7 @@ export function renderMutation(plan: MutatePlan): Sql {
 function renderInsert(plan: Extract<MutatePlan, { kind: "insert" }>): Sql {
   const { rows, where } = plan;
   const names = join(rows.columns.map(({ name }) => ident(name)));
-  const target = rows.columns.length === 0 ? empty : sql` (${names})`;
+  const target = rows.columns.length === 0 ? emptySql : sql` (${names})`;
   // The conditions are about the values that would be written.
   const source = where === null
     ? selectRows(rows)
@@ -120,7 +120,7 @@ function writtenValue(column: WrittenColumn, { defaults }: WrittenRows): Sql {
 }
 
 function conflictClause({ conflict, rows }: Extract<MutatePlan, { kind: "insert" }>): Sql {
-  if (conflict === null) return empty;
+  if (conflict === null) return emptySql;
   const target = join(conflict.target.map((name) => ident(name)));
   if (conflict.resolution === "ignore") return sql` on conflict (${target}) do nothing`;
   const assignments = rows.columns.map(({ name }) => sql`${ident(name)} = excluded.${ident(name)}`);
@@ -151,11 +151,11 @@ function whereOf(plan: Extract<MutatePlan, { kind: "update" | "delete" }>): Sql 
   const table = tableOf(plan.relation);
   const conditions = renderConditions(plan.where, table);
   if (plan.limited === null) {
-    return conditions.length === 0 ? empty : sql` where ${and(conditions)}`;
+    return conditions.length === 0 ? emptySql : sql` where ${and(conditions)}`;
   }
   const { order, limit, offset } = plan.limited;
   const keys = join(order.map(({ field }) => sql`${table}.${ident(field.name)}`));
-  const filters = conditions.length === 0 ? empty : sql` where ${and(conditions)}`;
+  const filters = conditions.length === 0 ? emptySql : sql` where ${and(conditions)}`;
   const window = sql` limit ${limit === null ? sql`all` : param(String(limit))} offset ${
     param(String(offset))
   }`;

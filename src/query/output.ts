@@ -5,7 +5,7 @@
  */
 import type { ReadItem, ReadNode } from "../plan/read_node.ts";
 import type { AggregateFunction } from "../request/query_types.ts";
-import { empty, ident, join, ordinal, type Sql, sql } from "../sql/fragment.ts";
+import { emptySql, ident, join, ordinal, type Sql, sql } from "../sql/fragment.ts";
 import { renderCast, renderConversion } from "./field.ts";
 import type { RowReader } from "./row_reader.ts";
 
@@ -105,5 +105,5 @@ export function groupClause(outputs: readonly Output[]): Sql {
   const groups = outputs.flatMap(({ key, aggregate, groupBy }, position) =>
     key === null || aggregate !== null ? [] : [groupBy ?? ordinal(position + 1)]
   );
-  return groups.length === 0 ? empty : sql` group by ${join(groups)}`;
+  return groups.length === 0 ? emptySql : sql` group by ${join(groups)}`;
 }

@@ -10,7 +10,7 @@ import type { MutatePlan } from "../plan/mutate_plan.ts";
 import type { BodyFormat, Explain } from "../plan/negotiate.ts";
 import type { CountPlan } from "../plan/count_plan.ts";
 import type { ReadPlan } from "../plan/read_plan.ts";
-import { compile, empty, ident, join, literal, param, type Sql, sql } from "../sql/fragment.ts";
+import { compile, emptySql, ident, join, literal, param, type Sql, sql } from "../sql/fragment.ts";
 import { bodyExpression, type BodyRows, bodySource, rowsAlias, valueExpression } from "./body.ts";
 import { renderCall } from "./call.ts";
 import { renderCount } from "./count.ts";
@@ -100,7 +100,7 @@ export function callQuery(plan: CallPlan, count: CountPlan, options: ResultOptio
   const from = materialized ? sql`${source} as ${ident(alias)}` : call;
   const common = materialized
     ? sql`with ${source} as materialized (select ${ident(alias)}.* from ${call}) `
-    : empty;
+    : emptySql;
   const total = materialized ? totalOf(read, count, from) : nullText;
   const body = format === null ? calledOnly(rows) : bodyExpression(format, rows);
   const main = sql`${common}select ${renderMetadataColumns(total)}, ${body} from ${
@@ -139,7 +139,7 @@ function totalOf(plan: ReadPlan, count: CountPlan, from?: Sql): Sql {
     case "exact":
       return sql`(select count(*) from (${renderCount(plan, from)}) as svc_count)::text`;
     case "estimated": {
-      const limit = count.cap === null ? empty : sql` limit ${param(String(count.cap + 1))}`;
+      const limit = count.cap === null ? emptySql : sql` limit ${param(String(count.cap + 1))}`;
       return sql`(select count(*) from (${renderCount(plan, from)}${limit}) as svc_count)::text`;
     }
     default:

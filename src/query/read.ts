@@ -6,7 +6,7 @@
  */
 import type { Embed, PlannedOrder, ReadNode } from "../plan/read_node.ts";
 import type { ReadPlan } from "../plan/read_plan.ts";
-import { empty, ident, join, smallNumber, type Sql, sql } from "../sql/fragment.ts";
+import { emptySql, ident, join, smallNumber, type Sql, sql } from "../sql/fragment.ts";
 import { orderTerm } from "./condition.ts";
 import { renderPath } from "./field.ts";
 import {
@@ -55,7 +55,7 @@ function renderFlat(node: ReadNode, source: JoinSource, naming: ColumnNaming): N
   const order = node.order.map((term) => orderTerm(orderValue(term, node, reader, outputs), term));
   const allJoins = sql`${orderJoins(node)}${joins}`;
   const rows = renderFromWhere(node, source, { ranges: true, joined: node.joined }, allJoins);
-  const groups = node.grouped ? groupClause(outputs) : empty;
+  const groups = node.grouped ? groupClause(outputs) : emptySql;
   const query = sql`select ${selectList(outputs, naming)}${rows}${groups}${orderClause(order)}${
     renderRange(node.range)
   }`;
@@ -86,13 +86,13 @@ function renderPaged(node: ReadNode, source: JoinSource, naming: ColumnNaming): 
 }
 
 function orderClause(terms: readonly Sql[]): Sql {
-  return terms.length === 0 ? empty : sql` order by ${join(terms)}`;
+  return terms.length === 0 ? emptySql : sql` order by ${join(terms)}`;
 }
 
 /** Embeds that repeat their parents must not make more rows than were asked for. */
 function repeatLimit({ embeds, range: { limit } }: ReadNode): Sql {
   const repeats = embeds.some(({ hasOutput, mayRepeat }) => hasOutput && mayRepeat);
-  return repeats && limit !== null ? sql` limit ${smallNumber(limit)}` : empty;
+  return repeats && limit !== null ? sql` limit ${smallNumber(limit)}` : emptySql;
 }
 
 /** Output columns, and the items of FROM that some of them need. */
@@ -110,7 +110,7 @@ function renderOutputs(node: ReadNode, reader: RowReader): Outputs {
       ...node.items.map((item) => itemOutput(item, node, reader)),
       ...embedded.flatMap(({ outputs }) => outputs),
     ],
-    joins: join(embedded.map(({ joins }) => joins), empty),
+    joins: join(embedded.map(({ joins }) => joins), emptySql),
   };
 }
 
@@ -136,7 +136,7 @@ function renderEmbed(
   const join = joined || embed.mayRepeat;
   const found = join ? sql`${alias}.${column}` : sql`(${single})`;
   const shown = embed.shape === "array" ? sql`coalesce(${found}, '[]')` : found;
-  return { outputs: [output(embed.key, shown)], joins: join ? lateral(single, alias) : empty };
+  return { outputs: [output(embed.key, shown)], joins: join ? lateral(single, alias) : emptySql };
 }
 
 function renderSpread(embed: Embed, position: number, source: JoinSource): Outputs {
@@ -169,7 +169,7 @@ function orderJoins(node: ReadNode): Sql {
     const { query } = renderNode(source.node, embedSource(embed, ownRow(node)), "keys");
     return lateral(query, ident(source.alias));
   });
-  return join(joins, empty);
+  return join(joins, emptySql);
 }
 
 function orderKey(term: PlannedOrder): string {

@@ -3,11 +3,11 @@
  *
  * @module
  */
+import type { HeaderList } from "../lib/header_list.ts";
 import { errors } from "../errors/catalogue.ts";
 import { headerValue, isHeaderName } from "../errors/http_text.ts";
 
 export type Header = readonly [name: string, value: string];
-export type HeaderList = readonly Header[];
 
 /** Reads `response.status`: its leading digits. Raises `112`. */
 export function statusOverride(setting: string | null): number | null {

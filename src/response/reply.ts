@@ -4,19 +4,14 @@
  * @module
  */
 import type { ResultBody } from "../database/database.ts";
+import type { HeaderList } from "../lib/header_list.ts";
 import type { Dialect } from "../dialect.ts";
 import { contentTypeOf } from "../http/media_type.ts";
 import { hasBody } from "../errors/http_text.ts";
 import { resultColumn } from "../query/query.ts";
 import type { Representation } from "../plan/negotiate.ts";
 import type { ApiRequest, Preferences } from "../request/api_request.ts";
-import {
-  type Header,
-  type HeaderList,
-  headerOverrides,
-  mergeHeaders,
-  statusOverride,
-} from "./overrides.ts";
+import { type Header, headerOverrides, mergeHeaders, statusOverride } from "./overrides.ts";
 
 /** A response before it becomes a `Response`. */
 export interface Reply {

@@ -4,6 +4,7 @@
  * @module
  */
 import type { BatchResult, ResultBody } from "../database/database.ts";
+import type { HeaderList } from "../lib/header_list.ts";
 import type { Dialect } from "../dialect.ts";
 import { errors } from "../errors/catalogue.ts";
 import { errorBody, type ErrorVerbosity } from "../errors/error_response.ts";
@@ -11,7 +12,6 @@ import type { Plan } from "../plan/plan.ts";
 import { honoursResolution } from "../plan/mutate_plan.ts";
 import type { ApiRequest } from "../request/api_request.ts";
 import { locationOf } from "./location.ts";
-import type { HeaderList } from "./overrides.ts";
 import {
   appliedHeader,
   contentRange,

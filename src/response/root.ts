@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { HeaderList } from "../lib/header_list.ts";
 import type { OpenApiVersion, RootPlan } from "../plan/root_plan.ts";
 import type { SchemaMetadata } from "../query/schema_metadata.ts";
 import type { ApiRequest } from "../request/api_request.ts";
@@ -12,7 +13,6 @@ import { type DocumentStore, documentStore } from "./openapi/document_store.ts";
 import { buildModel } from "./openapi/model.ts";
 import { openApi2 } from "./openapi/v2.ts";
 import { openApi3 } from "./openapi/v3.ts";
-import type { HeaderList } from "./overrides.ts";
 import type { Reply } from "./reply.ts";
 
 /** What the description is made of. */

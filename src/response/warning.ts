@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { HeaderList } from "../lib/header_list.ts";
 import type { Dialect } from "../dialect.ts";
 import { headerValue } from "../errors/http_text.ts";
 import {
@@ -11,7 +12,6 @@ import {
   targetNameWarning,
 } from "../errors/target_name_warning.ts";
 import { version } from "../version.ts";
-import type { HeaderList } from "./overrides.ts";
 
 /** Makes the header; nothing for no uses, and for names that no header can hold. */
 export function targetNameHeaders(

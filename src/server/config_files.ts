@@ -5,7 +5,8 @@
  */
 import { dirname, isAbsolute, resolve } from "node:path";
 import type { Config } from "../config/options.ts";
-import { type ConfigSource, configSource, noValues } from "../config/source.ts";
+import { noValues } from "../config/load.ts";
+import { type ConfigSource, configSource } from "../config/source.ts";
 import type { Database } from "../database/database.ts";
 import { isEmbedded, openDatabase } from "../database/open.ts";
 
@@ -57,7 +58,7 @@ function sourceOf(
     environment: Deno.env.toObject(),
     readFile: (path, base) =>
       readFile(base === "working directory" ? resolve(path) : relativeTo(file, path)),
-    started,
+    startupConfig: started,
   });
   return { ...source, configure: (values) => withPaths(source.configure(values), file) };
 }

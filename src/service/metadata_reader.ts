@@ -12,7 +12,7 @@ import {
 } from "../config/in_database.ts";
 import type { DatabaseValues } from "../config/load.ts";
 import type { Config } from "../config/options.ts";
-import { noValues } from "../config/source.ts";
+import { noValues } from "../config/load.ts";
 import { type Database, metadataBatch, type Statement } from "../database/database.ts";
 import type { Dialect } from "../dialect.ts";
 import { errorFacts } from "../errors/error_response.ts";

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { nextPause, type Schedule } from "../lib/timers.ts";
+import { nextBackoff, type Schedule } from "../lib/timers.ts";
 
 /** Options of a {@linkcode Reloader}. */
 export interface ReloaderOptions {
@@ -130,7 +130,7 @@ export class Reloader implements Loader {
       this.#isFailing = true;
       if (this.#isStopped || !this.#options.isRetried(error) || this.#isRequested) return;
       const seconds = this.#backoffSeconds;
-      this.#backoffSeconds = nextPause(seconds);
+      this.#backoffSeconds = nextBackoff(seconds);
       this.#options.onRetry(seconds);
       this.#schedule("retry", seconds * 1000);
     }

@@ -6,9 +6,10 @@
  */
 import { AuthSettingError } from "../auth/setting_error.ts";
 import type { RoleDefaultsByRole } from "../config/in_database.ts";
-import { changedFixed, type DatabaseValues, keepFixed } from "../config/load.ts";
+import { changedStartupOptions, type DatabaseValues, keepStartupOptions } from "../config/load.ts";
 import type { Config, OptionKey } from "../config/options.ts";
-import { type ConfigSource, noValues } from "../config/source.ts";
+import { noValues } from "../config/load.ts";
+import type { ConfigSource } from "../config/source.ts";
 import type { Database } from "../database/database.ts";
 import { isLoss } from "../database/failure.ts";
 import { Listener } from "../database/notifications/listener.ts";
@@ -323,7 +324,10 @@ export class Service {
     const read = ++this.#configReads;
     const source = initialSource ?? this.#source();
     // The options of the query itself come from the previous values in the database.
-    const queryConfig = keepFixed(source.configure(this.#databaseValues), this.#initialConfig);
+    const queryConfig = keepStartupOptions(
+      source.configure(this.#databaseValues),
+      this.#initialConfig,
+    );
     const { values, roles } = queryConfig.dbConfig
       ? {
         values: await this.#metadata.readConfig(queryConfig),
@@ -331,9 +335,9 @@ export class Service {
       }
       : { values: noValues, roles: new Map() };
     const current = source.configure(values);
-    const config = keepFixed(current, this.#initialConfig);
+    const config = keepStartupOptions(current, this.#initialConfig);
     const auth = await prepareAuthOf(config, this.#snapshot, { source, values });
-    const unapplied = changedFixed(current, this.#initialConfig);
+    const unapplied = changedStartupOptions(current, this.#initialConfig);
     return { read, config, values, roles, auth, unapplied };
   }
 
@@ -406,7 +410,7 @@ export class Service {
   #updateTracing(): void {
     const { config, auth } = this.#snapshot;
     const trace = config.logLevel === "debug" ? this.observe : null;
-    auth.cache?.watch(trace);
+    auth.cache?.setListener(trace);
     this.database.watch({ trace, onPooler: () => this.#failurePolicy.exitOnPooler() });
   }
 }
@@ -430,7 +434,7 @@ async function prepareAuthOf(
     return await prepareAuth(config, previous);
   } catch (error) {
     if (!(error instanceof AuthSettingError)) throw error;
-    throw source.blame(error.key, error.message, values);
+    throw source.makeOptionError(error.key, error.message, values);
   }
 }
 

@@ -116,7 +116,7 @@ export function smallNumber(digits: string): Sql {
 }
 
 /** The fragment with no text. */
-export const empty: Sql = makeSql([]);
+export const emptySql: Sql = makeSql([]);
 
 /** Joins fragments with a separator. */
 export function join(fragments: readonly Sql[], separator: Sql = sql`, `): Sql {
@@ -164,8 +164,8 @@ export function compile(fragment: Sql): CompiledSql {
   return { text, params };
 }
 
-function combine(conditions: readonly Sql[], operator: Sql, none: Sql): Sql {
-  if (conditions.length === 0) return none;
+function combine(conditions: readonly Sql[], operator: Sql, identity: Sql): Sql {
+  if (conditions.length === 0) return identity;
   if (conditions.length === 1) return conditions[0]!;
   return sql`(${join(conditions, operator)})`;
 }

@@ -1,6 +1,7 @@
 /** Which requests can run twice without a second effect on the database. */
 import { strictEqual } from "node:assert/strict";
-import { configSource, noValues } from "../../src/config/source.ts";
+import { noValues } from "../../src/config/load.ts";
+import { configSource } from "../../src/config/source.ts";
 import { plan } from "../../src/plan/plan.ts";
 import { isRepeatableRead } from "../../src/plan/repeatable.ts";
 import { parseRequest } from "../../src/request/parse_request.ts";

@@ -42,7 +42,7 @@ async function describe(dbUri: string, text = question): Promise<readonly (strin
     dbPoolMaxIdletime: 30,
     dbPoolMaxLifetime: 30,
     dbPreparedStatements: true,
-    dialect: { namesKeywordConnections: false },
+    dialect: { namesApplicationInKeywords: false },
   }, { embeddedInit: null, applicationName: "test" });
   try {
     const { rows } = await database.transaction(

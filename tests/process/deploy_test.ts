@@ -1,5 +1,6 @@
 import { deepStrictEqual, match, ok, strictEqual } from "node:assert/strict";
-import { configSource, noValues } from "../../src/config/source.ts";
+import { noValues } from "../../src/config/load.ts";
+import { configSource } from "../../src/config/source.ts";
 import { adminListenAddress, apiListenAddress } from "../../src/server/listen_address.ts";
 import { debuggerPort } from "../support/debugger_attack.ts";
 import { testSecret } from "../support/token.ts";

@@ -67,7 +67,7 @@ function open(dbUri: string) {
     dbPoolMaxIdletime: 30,
     dbPoolMaxLifetime: 30,
     dbPreparedStatements: true,
-    dialect: { namesKeywordConnections: true },
+    dialect: { namesApplicationInKeywords: true },
   }, { embeddedInit: null, applicationName: "test" });
 }
 

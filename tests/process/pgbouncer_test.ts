@@ -172,7 +172,7 @@ async function notifyItself(port: number) {
     dbPoolMaxIdletime: 30,
     dbPoolMaxLifetime: 30,
     dbPreparedStatements: false,
-    dialect: { namesKeywordConnections: true },
+    dialect: { namesApplicationInKeywords: true },
   }, { embeddedInit: null, applicationName: "test" });
   const { promise, resolve } = Promise.withResolvers<string>();
   const subscription = await database.subscribe!("svc", { notified: resolve, lost: resolve });

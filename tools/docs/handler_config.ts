@@ -19,7 +19,7 @@ const typesByName: ReadonlyMap<string, string> = new Map([
   ["integer", "number"],
   ["boolean", "boolean"],
   ["list", "readonly string[]"],
-  ["function", "GivenFunction"],
+  ["function", "FunctionName"],
 ]);
 
 /** Returns the whole file. */
@@ -35,12 +35,7 @@ const head = `/**
  *
  * @module
  */
-
-/** A function in the database; without a schema it is looked for on the search path. */
-export interface GivenFunction {
-  readonly schema: string | null;
-  readonly name: string;
-}
+import type { FunctionName } from "./codecs.ts";
 
 /** Options with the names of the configuration's keys in camel case. */
 export interface HandlerConfig {`;

@@ -21,14 +21,14 @@ async function sourcesIn(folder: URL): Promise<readonly string[]> {
   return texts;
 }
 
-Deno.test("options without effect, and no others, are marked as idle", async () => {
+Deno.test("options without effect, and no others, are marked as unused", async () => {
   const texts = [
     ...await sourcesIn(new URL("src/", root)),
     await Deno.readTextFile(new URL("main.ts", root)),
   ];
   const words = new Set(texts.flatMap((text) => text.match(/\w+/g) ?? []));
   const keys = Object.keys(options) as OptionKey[];
-  const unused = keys.filter((key) => !words.has(camelCase(key)) && !usedByConfig.has(key));
-  const marked = keys.filter((key) => "idle" in options[key]);
-  deepStrictEqual(marked, unused);
+  const unusedKeys = keys.filter((key) => !words.has(camelCase(key)) && !usedByConfig.has(key));
+  const marked = keys.filter((key) => "isUnused" in options[key]);
+  deepStrictEqual(marked, unusedKeys);
 });

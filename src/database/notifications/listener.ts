@@ -5,7 +5,7 @@
  * @module
  */
 import type { Observation } from "../../observe/observation.ts";
-import { nextPause, type Schedule } from "../../lib/timers.ts";
+import { nextBackoff, type Schedule } from "../../lib/timers.ts";
 import type { Subscribe, Subscription } from "../database.ts";
 import type { NotificationProbe } from "./notification_probe.ts";
 
@@ -162,7 +162,7 @@ export class Listener {
     }
     if (!isRetried(reason)) return;
     const seconds = this.#pause;
-    this.#pause = nextPause(seconds);
+    this.#pause = nextBackoff(seconds);
     observe({ kind: "listener-retrying", seconds });
     const cancel = schedule(() => this.#connect(channel), seconds * 1000);
     this.#retry = { at: now() + seconds * 1000, cancel };

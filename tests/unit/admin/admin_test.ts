@@ -1,7 +1,8 @@
 import { deepStrictEqual, match, strictEqual } from "node:assert/strict";
 import { adminHandler } from "../../../src/admin/admin.ts";
 import type { Peer } from "../../../src/admin/admin_access.ts";
-import { configSource, noValues } from "../../../src/config/source.ts";
+import { noValues } from "../../../src/config/load.ts";
+import { configSource } from "../../../src/config/source.ts";
 import { type Dialect, pgrstDialect, svcDialect } from "../../../src/dialect.ts";
 import type { Metrics } from "../../../src/observe/metrics.ts";
 

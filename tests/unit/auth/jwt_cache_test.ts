@@ -82,12 +82,12 @@ Deno.test("createJwtCache makes none for zero or fewer entries", () => {
 
 Deno.test("JwtCache tells a watcher of each look-up and eviction, until it is taken away", () => {
   const cache = new JwtCache(1);
-  const told: string[] = [];
+  const events: string[] = [];
   use(cache, "t1");
-  cache.watch(({ kind }) => void told.push(kind));
+  cache.setListener(({ kind }) => void events.push(kind));
   use(cache, "t1 t2");
-  deepStrictEqual(told, ["jwt-cache-asked", "jwt-cache-asked", "jwt-cache-evicted"]);
-  cache.watch(null);
+  deepStrictEqual(events, ["jwt-cache-lookup", "jwt-cache-lookup", "jwt-cache-evicted"]);
+  cache.setListener(null);
   use(cache, "t1");
-  strictEqual(told.length, 3);
+  strictEqual(events.length, 3);
 });

@@ -1,6 +1,6 @@
 import { deepStrictEqual, rejects, strictEqual } from "node:assert/strict";
 import { exportJWK, generateKeyPair, SignJWT } from "jose";
-import { fittingKeys, loadKeys } from "../../../src/auth/keys.ts";
+import { loadKeys, selectKeys } from "../../../src/auth/keys.ts";
 import { verifyToken } from "../../../src/auth/jwt.ts";
 import { AuthSettingError } from "../../../src/auth/setting_error.ts";
 import { base64Url, expectRefusal, hmacToken, keysOf, refusal, secret, utf8 } from "./tokens.ts";
@@ -107,7 +107,7 @@ Deno.test("loadKeys gives a JSON Web Key the algorithms of its type, its curve a
   }
 });
 
-Deno.test("fittingKeys selects by kid and alg, in the order of the set", async () => {
+Deno.test("selectKeys selects by kid and alg, in the order of the set", async () => {
   const set = await keysOf({
     keys: [
       { kty: "oct", k: base64Url("first"), kid: "a" },
@@ -126,7 +126,7 @@ Deno.test("fittingKeys selects by kid and alg, in the order of the set", async (
   ];
   for (const [alg, kid, expected] of rows) {
     deepStrictEqual(
-      fittingKeys(set, { alg, kid }),
+      selectKeys(set, { alg, kid }),
       expected.map((index) => set.keys[index]?.verifiers.get(alg)),
       `${alg} ${kid}`,
     );

@@ -1,5 +1,5 @@
 import { deepStrictEqual, match, strictEqual, throws } from "node:assert/strict";
-import { changedFixed, keepFixed, loadConfig } from "../../../src/config/load.ts";
+import { changedStartupOptions, keepStartupOptions, loadConfig } from "../../../src/config/load.ts";
 import { type Config, isOfDialect, rows } from "../../../src/config/options.ts";
 import { dumpConfig } from "../../../src/config/print.ts";
 import { dialects, pgrstDialect, svcDialect } from "../../../src/dialect.ts";
@@ -293,10 +293,10 @@ Deno.test("loadConfig names the setting of the database that it refuses", () => 
   strictEqual(load(pgrst, {}, { db_max_rows: "many" }).dbMaxRows, null);
 });
 
-Deno.test("keepFixed takes over what a start alone applies", () => {
+Deno.test("keepStartupOptions takes over what a start alone applies", () => {
   const first = load(pgrst + "db-pool = 3\ndb-max-rows = 1\n");
   const next = load('db-uri = "pglite://memory"\ndb-schemas = "x"\ndb-pool = 4\ndb-max-rows = 2\n');
-  const { dialect, dbPool, dbUri, dbMaxRows, dbSchemas } = keepFixed(next, first);
+  const { dialect, dbPool, dbUri, dbMaxRows, dbSchemas } = keepStartupOptions(next, first);
   deepStrictEqual({ dialect, dbPool, dbUri, dbMaxRows, dbSchemas }, {
     dialect: pgrstDialect,
     dbPool: 3,
@@ -304,7 +304,7 @@ Deno.test("keepFixed takes over what a start alone applies", () => {
     dbMaxRows: 2,
     dbSchemas: ["x"],
   });
-  strictEqual(keepFixed(first, next).dialect, svcDialect);
+  strictEqual(keepStartupOptions(first, next).dialect, svcDialect);
 });
 
 const needed = 'db-uri = "pglite://memory"\ndb-schemas = "x"\n';
@@ -325,8 +325,8 @@ const changes: readonly [string, string, string, readonly string[]][] = [
 ];
 
 for (const [name, before, after, keys] of changes) {
-  Deno.test(`changedFixed() names what a restart would apply: ${name}`, () => {
+  Deno.test(`changedStartupOptions() names what a restart would apply: ${name}`, () => {
     const [first, next] = [before, after].map((lines) => load(needed + lines));
-    deepStrictEqual(changedFixed(next!, first!), keys);
+    deepStrictEqual(changedStartupOptions(next!, first!), keys);
   });
 }

@@ -1,5 +1,5 @@
 import { deepStrictEqual, strictEqual, throws } from "node:assert/strict";
-import { blame, loadConfig } from "../../../src/config/load.ts";
+import { loadConfig, makeOptionError } from "../../../src/config/load.ts";
 import { svcDialect } from "../../../src/dialect.ts";
 import type { Config, OptionKey } from "../../../src/config/options.ts";
 
@@ -237,18 +237,19 @@ for (const { title, file = "", environment, files, expected } of precedence) {
   });
 }
 
-Deno.test("blame names where the value of an option stands", () => {
+Deno.test("makeOptionError names where the value of an option stands", () => {
   const sources = {
     file: { path: "svc.conf", text: `${needed}role-claim-key = "$.["` },
     environment: { SVC_JWT_SECRET: "x" },
     readFile: () => new Uint8Array(),
   };
-  const message = (key: OptionKey) => blame(sources, { key, problem: "is wrong" }).message;
+  const message = (key: OptionKey) =>
+    makeOptionError(sources, { key, problem: "is wrong" }).message;
   strictEqual(message("jwt-role-claim-key"), "svc.conf:3: role-claim-key: is wrong");
   strictEqual(message("jwt-secret"), "SVC_JWT_SECRET (environment): is wrong");
   strictEqual(message("jwt-aud"), "svc.conf:3: jwt-aud: is wrong");
   strictEqual(
-    blame({ ...sources, file: null }, { key: "jwt-aud", problem: "is wrong" }).message,
+    makeOptionError({ ...sources, file: null }, { key: "jwt-aud", problem: "is wrong" }).message,
     "SVC_JWT_AUD (environment): is wrong",
   );
 });

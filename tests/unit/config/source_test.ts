@@ -1,6 +1,7 @@
 import { deepStrictEqual, strictEqual, throws } from "node:assert/strict";
 import { loadConfig } from "../../../src/config/load.ts";
-import { configSource, noValues } from "../../../src/config/source.ts";
+import { noValues } from "../../../src/config/load.ts";
+import { configSource } from "../../../src/config/source.ts";
 
 const secret = "reallyreallyreallyreallyverysafe";
 const uri = "postgres://from/file";
@@ -28,7 +29,7 @@ Deno.test("a source reads each file once, however often it configures", () => {
     strictEqual(config.dbUri, uri);
     strictEqual(new TextDecoder().decode(config.jwtSecret!), secret);
   }
-  source.blame("jwt-secret", "is no good", noValues);
+  source.makeOptionError("jwt-secret", "is no good", noValues);
   deepStrictEqual(reads, [
     "uri from the configuration file",
     "secret from the configuration file",
@@ -47,7 +48,7 @@ Deno.test("a source of a service that has started does not read the file of db-u
     file: { path: "svc.conf", text },
     environment: {},
     readFile: later.readFile,
-    started,
+    startupConfig: started,
   });
   strictEqual(source.configure(noValues).dbUri, uri);
   deepStrictEqual(later.reads, ["secret from the configuration file"]);
@@ -61,7 +62,7 @@ Deno.test("a source of a service that has started reads a db-uri that is no file
     file: { path: "svc.conf", text: inline },
     environment: {},
     readFile,
-    started,
+    startupConfig: started,
   });
   strictEqual(source.configure(noValues).dbUri, "postgres://other");
 });

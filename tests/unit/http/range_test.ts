@@ -1,8 +1,8 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import { exactInteger, parseRange, type RowRange } from "../../../src/http/range.ts";
+import { exactInteger, parseRange, type RangeHeader } from "../../../src/http/range.ts";
 
 Deno.test("parseRange reads two bounds or one, and nothing else", () => {
-  const rows: [header: string | null, range: RowRange | null][] = [
+  const rows: [header: string | null, range: RangeHeader | null][] = [
     [null, null],
     ["", null],
     ["0-9", { first: 0n, last: 9n }],

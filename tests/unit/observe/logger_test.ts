@@ -187,7 +187,7 @@ const events: {
     "debug",
     "Connection 7f is terminated due to max idletime",
   ],
-  "jwt-cache-asked": [{ kind: "jwt-cache-asked" }, "debug", "Looked up a JWT in JWT cache"],
+  "jwt-cache-lookup": [{ kind: "jwt-cache-lookup" }, "debug", "Looked up a JWT in JWT cache"],
   "jwt-cache-evicted": [{ kind: "jwt-cache-evicted" }, "debug", "Evicted entry from JWT cache"],
   "config-reloaded": [{ kind: "config-reloaded" }, "crit", "Config reloaded"],
   "config-reload-failed": [

@@ -1,5 +1,5 @@
 import { deepStrictEqual, strictEqual, throws } from "node:assert/strict";
-import { noValues } from "../../../src/config/source.ts";
+import { noValues } from "../../../src/config/load.ts";
 import { configReader } from "../../../src/server/config_files.ts";
 
 const secret = "reallyreallyreallyreallyverysafe";

@@ -11,7 +11,7 @@ import { nearest } from "./nearest.ts";
 import { type Config, rows } from "./options.ts";
 
 /** Options by their names in camel case; `undefined` is the same as absent. */
-export type GivenOptions = Readonly<Record<string, unknown>>;
+export type ProgrammaticOptions = Readonly<Record<string, unknown>>;
 
 /**
  * Gives the configuration that the options make, with lists, names and secrets in bytes as they were
@@ -20,8 +20,11 @@ export type GivenOptions = Readonly<Record<string, unknown>>;
  * Raises an `Error` of one line, such as `dbPool: expected a whole number of at least 1, got "ten"`,
  * for a name that is none, and for a value that its option cannot have.
  */
-export function checkGiven(given: GivenOptions, dialect: Dialect): Partial<Config> {
-  const values = Object.entries(given).filter(([, value]) => value !== undefined);
+export function checkHandlerOptions(
+  options: ProgrammaticOptions,
+  dialect: Dialect,
+): Partial<Config> {
+  const values = Object.entries(options).filter(([, value]) => value !== undefined);
   const environment = Object.fromEntries(
     values.flatMap(([name, value]) => variablesOf(name, value, dialect)),
   );
@@ -86,7 +89,7 @@ function unknownName(name: string): Error {
 
 function loadChecked(environment: Readonly<Record<string, string>>, dialect: Dialect): Config {
   try {
-    return loadConfig({ file: null, environment, readFile: refuseFile, given: { dialect } });
+    return loadConfig({ file: null, environment, readFile: rejectFile, programmatic: { dialect } });
   } catch (error) {
     if (!(error instanceof ConfigError) || error.key === null) throw error;
     const problem = error.message.slice(error.message.indexOf(": ") + 2);
@@ -95,6 +98,6 @@ function loadChecked(environment: Readonly<Record<string, string>>, dialect: Dia
 }
 
 /** The `readFile` of a place without files. */
-export function refuseFile(path: string): never {
+export function rejectFile(path: string): never {
   throw new Error(`files cannot be read here: give the content of ${path} instead`);
 }

@@ -1,0 +1,26 @@
+/**
+ * JSON objects, as opposed to arrays, scalars and null.
+ *
+ * @module
+ */
+
+/** The members of a JSON object by name. */
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+/** Returns whether a JSON value is an object. */
+export function isJsonObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/**
+ * Returns the JSON object that a text holds, or null for anything else. If a name occurs twice, the
+ * last member counts, as in PostgreSQL.
+ */
+export function parseJsonObject(text: string): JsonObject | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isJsonObject(value) ? value : null;
+  } catch {
+    return null;
+  }
+}
