@@ -342,6 +342,16 @@ export const errors = {
     }),
   ),
 
+  bodyTooLarge: entry(
+    "130",
+    413,
+    "the body, as PostgreSQL gets it, has more bytes than PostgreSQL takes at once",
+    (allowed: number) => ({
+      message: "Request body too large",
+      details: `At most ${allowed} bytes are accepted`,
+    }),
+  ),
+
   // Group 2: schema cache
   noRelationship: defineError(
     "200",

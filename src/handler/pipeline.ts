@@ -237,7 +237,7 @@ async function planAndRespond(
 
 /**
  * Receives the body; null where the request has none. A long body is received only by a request that
- * cannot be refused without it.
+ * cannot be refused without it, and no further than its keys when they are wrong.
  */
 function receiveBody(
   request: Request,
@@ -245,8 +245,11 @@ function receiveBody(
   { cache, config }: { readonly cache: SchemaCache; readonly config: Snapshot["config"] },
 ): Promise<Payload> | null {
   if (reader === null) return null;
-  const check = () => checkWithoutBody(parsed, reader.format, cache, config);
-  return receivePayload(request, reader, check);
+  const checks = {
+    head: () => checkWithoutBody(parsed, reader.format, cache, config),
+    keys: (payload: Payload) => void plan({ ...parsed, payload }, cache, config),
+  };
+  return receivePayload(request, reader, { checks });
 }
 
 /** Answers the root with a description of what the role may use. */

@@ -9,7 +9,7 @@ import { quotable, quotableList } from "../errors/quoting.ts";
 import type { ErrorTexts } from "../errors/service_error.ts";
 import type { AccessMode, IsolationLevel } from "../database/database.ts";
 import type { ParamValue } from "../sql/fragment.ts";
-import { formToJson } from "../request/form.ts";
+import { fieldsToJson } from "../request/form.ts";
 import type { ApiRequest, Payload } from "../request/api_request.ts";
 import type {
   Parameter,
@@ -37,7 +37,7 @@ export type CallArguments =
 /** A parameter with its text, or texts when it is variadic. */
 export interface ArgumentValue {
   readonly parameter: Parameter;
-  readonly values: readonly string[];
+  readonly values: readonly (string | Uint8Array)[];
 }
 
 /** A call. */
@@ -119,10 +119,15 @@ interface Given {
   readonly post: boolean;
   readonly payload: Payload | null;
   /** Names and values of the query string or the form. */
-  readonly values: readonly (readonly [string, string])[];
+  readonly values: NamedValues;
   /** Names, sorted and without duplicates. */
   readonly keys: readonly string[];
+  /** How many names the body has beside them. */
+  readonly moreKeys: number;
 }
+
+/** Texts, or their UTF-8. */
+type NamedValues = readonly (readonly [name: string, value: string | Uint8Array])[];
 
 function givenArguments(request: ApiRequest, { routine, method }: CallAction): Given {
   const { payload, query, schema } = request;
@@ -133,6 +138,8 @@ function givenArguments(request: ApiRequest, { routine, method }: CallAction): G
     : query.callArguments;
   const names = payload?.kind === "json"
     ? query.columns ?? payload.keys ?? []
+    : payload?.kind === "form"
+    ? payload.keys
     : values.map(([name]) => name);
   return {
     name: { schema, name: routine },
@@ -140,6 +147,7 @@ function givenArguments(request: ApiRequest, { routine, method }: CallAction): G
     payload,
     values,
     keys: [...new Set(names)].sort(),
+    moreKeys: payload === null || payload.kind === "raw" ? 0 : payload.moreKeys,
   };
 }
 
@@ -163,7 +171,7 @@ export function overloadsWithoutArguments(
   name: QualifiedName,
   cache: SchemaCache,
 ): readonly Routine[] {
-  const given: Given = { name, post: false, payload: null, values: [], keys: [] };
+  const given: Given = { name, post: false, payload: null, values: [], keys: [], moreKeys: 0 };
   const candidates = cache.routines(name);
   const callable = candidates.some((candidate) => matchesNames(candidate, given));
   return callable || candidates.length === 0 ? [chooseRoutine(given, cache)] : candidates;
@@ -234,8 +242,8 @@ function argumentsOf({ parameters }: Routine, given: Given): CallArguments {
 /** All values of a variadic parameter; the last one of any other. */
 function valuesOf(
   { name, variadic }: Parameter,
-  values: readonly (readonly [string, string])[],
-): readonly string[] {
+  values: NamedValues,
+): ArgumentValue["values"] {
   const all = values.filter(([key]) => key === name).map(([, value]) => value);
   return variadic ? all : all.slice(-1);
 }
@@ -244,20 +252,16 @@ function valuesOf(
 function wholeBody(payload: Payload | null): Uint8Array | null {
   switch (payload?.kind) {
     case "json":
-      return payload.source === "csv" ? bytesOf(payload.text) : payload.raw;
+      return payload.text;
     case "raw":
       return payload.bytes;
     case "form":
-      return payload.fields.length === 0 ? null : bytesOf(formToJson(payload.fields));
+      return payload.fields.length === 0 ? null : fieldsToJson(payload.fields);
     case undefined:
       return null;
     default:
       return payload satisfies never;
   }
-}
-
-function bytesOf(text: string | Uint8Array): Uint8Array {
-  return typeof text === "string" ? new TextEncoder().encode(text) : text;
 }
 
 /** `schema.name(a => integer, b => text)` */
@@ -276,7 +280,7 @@ function noFunctionTexts(
   const raw = given.payload?.kind === "raw";
   return {
     message: `Could not find the function ${full}${
-      raw ? "" : messageKeys(given.keys)
+      raw ? "" : messageKeys(given)
     } in the schema cache`,
     details: `Searched for the function ${full}${
       searchedFor(given)
@@ -285,15 +289,15 @@ function noFunctionTexts(
   };
 }
 
-function messageKeys(keys: readonly string[]): string {
-  return keys.length === 0 ? " without parameters" : `(${quotableList(keys)})`;
+function messageKeys({ keys, moreKeys }: Given): string {
+  return keys.length === 0 ? " without parameters" : `(${quotableList(keys, moreKeys)})`;
 }
 
-function searchedFor({ payload, keys }: Given): string {
+function searchedFor({ payload, keys, moreKeys }: Given): string {
   if (payload?.kind === "raw") return ` with a single unnamed ${payload.type} parameter`;
   const named = keys.length === 0
     ? " without parameters"
-    : ` with parameter${keys.length === 1 ? "" : "s"} ${quotableList(keys)}`;
+    : ` with parameter${keys.length === 1 ? "" : "s"} ${quotableList(keys, moreKeys)}`;
   // A body of lines or form fields is never taken as a whole.
   return payload?.kind === "json" && payload.source === "json"
     ? `${named} or with a single unnamed json/jsonb parameter`

@@ -7,7 +7,6 @@ import type { Dialect } from "../dialect.ts";
 import { errors } from "../errors/catalogue.ts";
 import type { TargetNameUse } from "../errors/target_name_warning.ts";
 import type { ApiRequest, Payload } from "../request/api_request.ts";
-import { formToJson } from "../request/form.ts";
 import type { OrderTerm, QueryParams } from "../request/query_types.ts";
 import type { QualifiedName, Relation, SchemaCache } from "../schema_cache/schema_cache.ts";
 import { type Conditions, planConditions } from "./conditions.ts";
@@ -229,10 +228,6 @@ function jsonBody(payload: Payload | null) {
   switch (payload?.kind) {
     case "json":
       return { json: payload.text, shape: payload.shape, keys: payload.keys };
-    case "form": {
-      const keys = [...new Set(payload.fields.map(([name]) => name))].sort();
-      return { json: formToJson(payload.fields), shape: "object" as const, keys };
-    }
     default:
       return { json: "[]", shape: "array" as const, keys: [] };
   }

@@ -6,6 +6,7 @@
 import { errors } from "../errors/catalogue.ts";
 import type { TargetNameUse } from "../errors/target_name_warning.ts";
 import type { ApiRequest, OptionsTarget, Payload } from "../request/api_request.ts";
+import { noBytes } from "../request/body_decoder.ts";
 import type { PayloadFormat } from "../request/payload.ts";
 import type { Relation, Routine, SchemaCache } from "../schema_cache/schema_cache.ts";
 import { relationMethods, rootMethods, routineMethods } from "./allowed_methods.ts";
@@ -130,11 +131,9 @@ export function checkWithoutBody(
 
 /** A body of no rows, with these keys. */
 function rowsPlaceholder(keys: readonly string[], format: PayloadFormat): Payload {
-  const source = format === "json" ? "json" : "csv";
-  return { kind: "json", source, shape: "array", keys, text: noBytes, raw: noBytes };
+  const source = format === "raw" ? "json" : format;
+  return { kind: "json", source, shape: "array", keys, moreKeys: 0, text: noBytes };
 }
-
-const noBytes = new Uint8Array(0);
 
 type MutateAction = Extract<
   ApiRequest["action"],

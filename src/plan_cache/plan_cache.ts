@@ -9,7 +9,8 @@ import { plan } from "../plan/plan.ts";
 import { isRepeatableRead } from "../plan/repeatable.ts";
 import type { Query } from "../query/query.ts";
 import type { ApiRequest, Payload } from "../request/api_request.ts";
-import { parseHead, type PayloadReader } from "../request/parse_request.ts";
+import { parseHead } from "../request/parse_request.ts";
+import type { PayloadReader } from "../request/payload.ts";
 import type { RequestPieces } from "../request/raw_request.ts";
 import type { Config } from "../config/options.ts";
 import type { SchemaCache } from "../schema_cache/schema_cache.ts";
@@ -46,15 +47,13 @@ interface QueryTemplate {
 
 /** The parameter does not depend on the request's values. */
 const constantSource = -1;
-/** The parameter is the body, as rows or as it was sent. */
-const bodyTextSource = -2;
-const bodyRawSource = -3;
+/** The parameter is the body. */
+const bodySource = -2;
 
 /** The values of one request, for the sources of parameters. */
 interface Bindings {
   readonly values: readonly string[];
   readonly text: ParamValue;
-  readonly raw: ParamValue;
 }
 
 /** What is cached for a shape. Identifies its batches for the pool. */
@@ -192,19 +191,16 @@ function sentinelsFor({ values, offsetAt }: QueryShape): Bindings {
   return {
     values: values.map((_, position) => position === offsetAt ? digits : `${secret}_${position}`),
     text: new Uint8Array(0),
-    raw: new Uint8Array(0),
   };
 }
 
-function withSentinels(payload: Payload | null, { text, raw }: Bindings): Payload | null {
+function withSentinels(payload: Payload | null, { text }: Bindings): Payload | null {
   if (payload?.kind !== "json") return payload;
-  return { ...payload, text: text as Uint8Array, raw: raw as Uint8Array };
+  return { ...payload, text: text as Uint8Array };
 }
 
 function bindingsOf(values: readonly string[], payload: Payload | null): Bindings {
-  return payload?.kind === "json"
-    ? { values, text: payload.text, raw: payload.raw }
-    : { values, text: null, raw: null };
+  return payload?.kind === "json" ? { values, text: payload.text } : { values, text: null };
 }
 
 function queryTemplate(sentinel: Query, real: Query, sentinels: Bindings): QueryTemplate | null {
@@ -230,9 +226,8 @@ function statementTemplate(
   return isSame ? { statement: sentinel, sources } : null;
 }
 
-function sourceOf(value: ParamValue, { values, text, raw }: Bindings): number {
-  if (value === text) return bodyTextSource;
-  if (value === raw) return bodyRawSource;
+function sourceOf(value: ParamValue, { values, text }: Bindings): number {
+  if (value === text) return bodySource;
   return typeof value === "string" ? values.indexOf(value) : constantSource;
 }
 
@@ -249,7 +244,7 @@ function boundStatement({ statement, sources }: StatementTemplate, bindings: Bin
     const source = sources[index]!;
     if (source >= 0) return bindings.values[source]!;
     if (source === constantSource) return value;
-    return source === bodyTextSource ? bindings.text : bindings.raw;
+    return bindings.text;
   });
   return { text, params, use, runsUserCode: runsUserCode ?? false };
 }

@@ -78,6 +78,8 @@ const none: readonly QueryParam[] = [];
 export function payloadKey(payload: Payload | null): string | null {
   if (payload === null) return "";
   if (payload.kind !== "json" || payload.keys?.length === 0) return null;
+  // The columns of CSV are looked up while it is read.
+  if (payload.source === "csv") return null;
   const keys = payload.keys === null ? "" : `\0${payload.keys.join("\0")}`;
   const isPlain = payload.keys === null || !payload.keys.some((key) => key.includes("\0"));
   return isPlain && keys.length <= longest ? `\0b${payload.shape}\0${payload.source}${keys}` : null;

@@ -6,7 +6,7 @@
 import type { ArgumentValue, CallPlan } from "../plan/call_plan.ts";
 import type { Parameter } from "../schema_cache/schema_cache.ts";
 import { catalogueSql, emptySql, ident, join, param, type Sql, sql } from "../sql/fragment.ts";
-import { arrayLiteral } from "./condition.ts";
+import { arrayOf } from "./array_literal.ts";
 
 const argumentsAlias = ident("svc_args");
 
@@ -43,7 +43,7 @@ function callArguments({ arguments: given }: CallPlan): Sql {
 }
 
 function valueArgument({ parameter, values }: ArgumentValue): Sql {
-  const value = parameter.variadic ? arrayLiteral(values) : values[0] ?? "";
+  const value = parameter.variadic ? arrayOf(values) : values[0] ?? "";
   return sql`${naming(parameter)}${param(value)}::${catalogueSql(parameter.callType)}`;
 }
 

@@ -14,6 +14,7 @@ import type {
 } from "../request/query_types.ts";
 import type { QualifiedName, Relation } from "../schema_cache/schema_cache.ts";
 import { and, emptySql, join, or, param, type Sql, sql } from "../sql/fragment.ts";
+import { arrayLiteral } from "./array_literal.ts";
 import { renderConversion, renderField } from "./field.ts";
 
 /** The test whether an embed of the level, by position, has a row. */
@@ -129,11 +130,6 @@ function anyOf(array: string, convert: QualifiedName | null): Sql {
 function listLiteral(values: readonly string[]): string {
   if (values.length === 1 && values[0] === "") return "{}";
   return arrayLiteral(values);
-}
-
-/** A text as PostgreSQL reads it as an array, each element quoted. */
-export function arrayLiteral(elements: readonly string[]): string {
-  return `{${elements.map((element) => `"${element.replaceAll(/["\\]/g, "\\$&")}"`).join(",")}}`;
 }
 
 const textQueries: Record<FullTextOperator, Sql> = {

@@ -45,21 +45,24 @@ export type Payload =
   | {
     /** JSON text of an object or an array, handed to PostgreSQL as it is. */
     readonly kind: "json";
-    readonly text: string | Uint8Array;
+    /** As sent; `{}` for the empty body of a call, and `[]` for a scalar. */
+    readonly text: Uint8Array;
     readonly shape: "object" | "array";
     /** Keys of the row(s), sorted; null when `columns` made looking unnecessary. */
     readonly keys: readonly string[] | null;
-    /**
-     * The body as sent, for a single unnamed parameter; `{}` for an empty one and `[]` for a scalar.
-     */
-    readonly raw: Uint8Array;
+    /** How many more keys there are: no more are listed than can matter. */
+    readonly moreKeys: number;
     /** The body's format. A single unnamed parameter takes the JSON that CSV was converted to. */
-    readonly source: "json" | "csv";
+    readonly source: "json" | "csv" | "form";
   }
   | {
-    /** Text values by name, in order (form fields; one object). */
+    /** Arguments by name, in the order sent: texts as UTF-8. */
     readonly kind: "form";
-    readonly fields: readonly (readonly [name: string, value: string])[];
+    readonly fields: readonly (readonly [name: string, value: Uint8Array])[];
+    /** Names, sorted. */
+    readonly keys: readonly string[];
+    /** How many fields have other names: no more are listed than can matter. */
+    readonly moreKeys: number;
   }
   | {
     /** A raw body for a single unnamed parameter. */

@@ -4,6 +4,9 @@
  * @module
  */
 import { errors } from "../errors/catalogue.ts";
+import type { Payload } from "./api_request.ts";
+import type { BodyDecoder, OnKeys } from "./body_decoder.ts";
+import { decodePieces, turn } from "./decode_pieces.ts";
 
 /**
  * Bodies of up to this many bytes are read before anything is looked up, so that errors of their
@@ -14,51 +17,57 @@ const smallLength = 64 * 1024;
 const pieceLength = 256 * 1024;
 /** How much more room than what has come is made at a time: room costs memory only when used. */
 const growth = 1024;
+/** PostgreSQL takes no message of 1 GiB (`MaxAllocSize`); this leaves room for other parameters. */
+const maxPayloadBytes = 1023 * 1024 * 1024;
 
-/** Called before a long body is read; what it throws, reading throws. */
-export type BeforeLong = () => void;
+/** What is checked before a long body is received, and as soon as its keys are known. */
+export interface LongBodyChecks {
+  readonly head: () => void;
+  readonly keys: OnKeys;
+}
+
+export interface ReceivingOptions {
+  /** None unless given. */
+  readonly checks?: LongBodyChecks;
+  /** Lets the event loop go round once. */
+  readonly pause?: () => Promise<void>;
+}
+
+const noChecks: LongBodyChecks = { head: () => {}, keys: () => {} };
 
 /**
- * Receives a whole body in one buffer, without the copies that the runtime would leave behind. What
- * `Content-Length` claims is not believed before it comes. Raises `102` when the body breaks off.
+ * Receives a body and decodes it as it comes, so that only the payload is held, without the copies that
+ * the runtime would leave behind. Throws `102` when the body breaks off or cannot be decoded, `130` when
+ * it is too large, and what the checks throw.
  *
  * A body is long when it, or its `Content-Length`, exceeds {@linkcode smallLength} bytes, and when it
  * comes in chunks.
  */
-export async function readBody(
+export async function receiveBody(
   request: Request,
-  beforeLong: BeforeLong = () => {},
-): Promise<Uint8Array> {
+  begin: (onKeys: OnKeys) => BodyDecoder,
+  { checks = noChecks, pause = turn }: ReceivingOptions = {},
+): Promise<Payload> {
   const expected = expectedLength(request.headers);
-  if (expected > smallLength) beforeLong();
+  const guard = new LongBodyGuard(checks);
+  if (expected > smallLength) guard.open();
+  if (expected > maxPayloadBytes && expected < Infinity) throw errors.bodyTooLarge(maxPayloadBytes);
+  const decoder = begin((payload) => guard.check(payload));
   // Asking for the stream makes one, which small bodies do without.
   if (expected <= smallLength || request.body === null) {
-    return await unbroken(async () => new Uint8Array(await request.arrayBuffer()));
+    const bytes = await unbroken(async () => new Uint8Array(await request.arrayBuffer()));
+    return decodeAtOnce(decoder, bytes);
   }
-  return await collect(request.body, expected, beforeLong);
+  const collected = new Collected(decoder.work === "converts" ? Infinity : expected);
+  const pieces = guarded(receivedPieces(request.body), guard);
+  for await (const bytes of decodePieces(pieces, decoder, pause)) collected.add(bytes);
+  return decoder.payload(collected.bytes());
 }
 
 /** What the headers say of a body's length: infinite for chunks, NaN for nothing. */
 function expectedLength(headers: Headers): number {
   if (headers.has("transfer-encoding")) return Infinity;
   return Number(headers.get("content-length") ?? NaN);
-}
-
-async function collect(
-  body: ReadableStream<Uint8Array>,
-  expected: number,
-  beforeLong: BeforeLong,
-): Promise<Uint8Array> {
-  const collected = new Collected(expected);
-  const pieces = piecesOf(body);
-  for (;;) {
-    const { value, done } = await unbroken(() => pieces.next());
-    if (done) return collected.bytes();
-    const before = collected.length;
-    collected.add(value);
-    const isLongNow = before <= smallLength && collected.length > smallLength;
-    if (Number.isNaN(expected) && isLongNow) beforeLong();
-  }
 }
 
 async function unbroken<Result>(receive: () => Promise<Result>): Promise<Result> {
@@ -69,31 +78,83 @@ async function unbroken<Result>(receive: () => Promise<Result>): Promise<Result>
   }
 }
 
-/** The bytes that have come, in one buffer. */
+function decodeAtOnce(decoder: BodyDecoder, bytes: Uint8Array): Payload {
+  const decoded = decoder.write(bytes);
+  if (decoder.work !== "converts") {
+    decoder.end();
+    return decoder.payload(decoded);
+  }
+  const collected = new Collected(Infinity);
+  collected.add(decoded);
+  collected.add(decoder.end());
+  return decoder.payload(collected.bytes());
+}
+
+/** Runs the checks once the body has proved to be long. */
+class LongBodyGuard {
+  readonly #checks: LongBodyChecks;
+  #isOpen = false;
+  #keys: Payload | null = null;
+
+  constructor(checks: LongBodyChecks) {
+    this.#checks = checks;
+  }
+
+  /** The body is long. */
+  open(): void {
+    if (this.#isOpen) return;
+    this.#isOpen = true;
+    this.#checks.head();
+    if (this.#keys !== null) this.#checks.keys(this.#keys);
+  }
+
+  /** The keys are known. */
+  check(payload: Payload): void {
+    this.#keys = payload;
+    if (this.#isOpen) this.#checks.keys(payload);
+  }
+}
+
+/** The same pieces; the guard is told when they are more than a short body has. */
+async function* guarded(
+  pieces: AsyncIterable<Uint8Array>,
+  guard: LongBodyGuard,
+): AsyncGenerator<Uint8Array> {
+  let length = 0;
+  for await (const piece of pieces) {
+    length += piece.length;
+    if (length > smallLength) guard.open();
+    yield piece;
+  }
+}
+
+/** The bytes of a payload, in one buffer. */
 class Collected {
   readonly #expected: number;
   #buffer: ArrayBuffer;
-  length = 0;
+  #length = 0;
 
+  /** `expected` is the number of bytes that will come, if it is an integer. */
   constructor(expected: number) {
     this.#expected = Number.isSafeInteger(expected) ? expected : Infinity;
     this.#buffer = new ArrayBuffer(Math.min(this.#expected, smallLength));
   }
 
   add(piece: Uint8Array): void {
-    const needed = this.length + piece.length;
+    const needed = this.#length + piece.length;
+    if (needed > maxPayloadBytes) throw errors.bodyTooLarge(maxPayloadBytes);
     if (needed > this.#buffer.byteLength) {
       const room = this.#expected === Infinity
         ? needed * 2
         : Math.min(this.#expected, needed * growth);
       this.#buffer = enlarged(this.#buffer, Math.max(needed, room));
     }
-    new Uint8Array(this.#buffer).set(piece, this.length);
-    this.length = needed;
+    new Uint8Array(this.#buffer).set(piece, this.#length);
+    this.#length = needed;
   }
 
   bytes(): Uint8Array {
-    return new Uint8Array(this.#buffer, 0, this.length);
+    return new Uint8Array(this.#buffer, 0, this.#length);
   }
 }
 
@@ -105,13 +166,20 @@ function enlarged(buffer: ArrayBuffer, length: number): ArrayBuffer {
   return larger.buffer;
 }
 
-/** The pieces of a stream, each valid until the next one is asked for. */
-async function* piecesOf(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
-  const reader = bytesReader(body);
-  if (reader === null) return yield* body;
+/** The pieces of a stream, each valid until the next one is asked for. Throws `102` when it breaks off. */
+async function* receivedPieces(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const byteReader = bytesReader(body);
+  if (byteReader === null) {
+    const reader = body.getReader();
+    for (;;) {
+      const { value, done } = await unbroken(() => reader.read());
+      if (done) return;
+      yield value;
+    }
+  }
   let buffer = new ArrayBuffer(pieceLength);
   for (;;) {
-    const { value, done } = await reader.read(new Uint8Array(buffer));
+    const { value, done } = await unbroken(() => byteReader.read(new Uint8Array(buffer)));
     if (done) return;
     yield value;
     buffer = value.buffer;

@@ -1,134 +1,160 @@
 /**
- * CSV bodies (RFC 4180): a line of names, then lines of values.
+ * CSV bodies, a line of names and then lines of values, as a JSON array of objects whose values are
+ * strings or null.
  *
  * @module
  */
+import { errors } from "../errors/catalogue.ts";
+import { maxNames, NameBuffer } from "./body_names.ts";
+import { ByteWriter } from "./byte_writer.ts";
+import { type CsvEvents, CsvScanner } from "./csv_scanner.ts";
+import { MarkSkipper, Utf8Check } from "./utf8.ts";
 
-/** Lines of fields, without blank lines; the text that cannot be read makes a problem. */
-export type CsvLines =
-  | { readonly kind: "lines"; readonly lines: readonly (readonly string[])[] }
-  | { readonly kind: "problem"; readonly message: string };
+const [comma, quote, openBracket, closeBracket, closeBrace] = [0x2c, 0x22, 0x5b, 0x5d, 0x7d];
 
-const quote = 0x22;
-const comma = 0x2c;
-const lineFeed = 0x0a;
-const carriageReturn = 0x0d;
+/** What a field says that is null. */
+const nullField = Uint8Array.from([0x4e, 0x55, 0x4c, 0x4c]);
+const nullWord = Uint8Array.from([0x6e, 0x75, 0x6c, 0x6c]);
 
-/** A field, where it ended, and what went wrong instead. */
-type FieldRead =
-  | { readonly text: string; readonly end: number }
-  | { readonly problem: string };
-
-/**
- * Divides a text into lines and fields. A field in quotes may hold commas, line breaks and, doubled,
- * quotes; no other field may hold a quote. The first line must end in a line break.
- */
-export function readCsv(text: string): CsvLines {
-  const lines: string[][] = [];
-  let line: string[] = [];
-  let at = 0;
-  while (at < text.length) {
-    const blankEnd = line.length === 0 ? skipLineBreak(text, at) : at;
-    if (blankEnd > at) {
-      at = blankEnd;
-      continue;
-    }
-    const field = readField(text, at);
-    if ("problem" in field) return problem(field.problem, lines.length);
-    line.push(field.text);
-    at = field.end;
-    if (text.charCodeAt(at) === comma) {
-      at++;
-      if (at < text.length) continue;
-      line.push("");
-    }
-    if (at === text.length && lines.length === 0) return problem("no line break", 0);
-    lines.push(line);
-    line = [];
-    at = skipLineBreak(text, at);
-  }
-  return lines.length === 0 ? problem("no names", 0) : { kind: "lines", lines };
-}
-
-function problem(what: string, lines: number): CsvLines {
-  return { kind: "problem", message: `parse error (${what}) at line ${lines + 1} of the CSV body` };
-}
-
-/** LF, CRLF or CR. */
-function skipLineBreak(text: string, at: number): number {
-  const code = text.charCodeAt(at);
-  if (code === lineFeed) return at + 1;
-  if (code !== carriageReturn) return at;
-  return text.charCodeAt(at + 1) === lineFeed ? at + 2 : at + 1;
-}
-
-function readField(text: string, start: number): FieldRead {
-  if (text.charCodeAt(start) === quote) return readQuoted(text, start);
-  let end = start;
-  for (; end < text.length; end++) {
-    const code = text.charCodeAt(end);
-    if (code === comma || code === lineFeed || code === carriageReturn) break;
-    if (code === quote) return { problem: "quote in a field without quotes" };
-  }
-  return { text: text.slice(start, end), end };
-}
-
-function readQuoted(text: string, start: number): FieldRead {
-  const pieces: string[] = [];
-  let from = start + 1;
-  for (;;) {
-    const end = text.indexOf('"', from);
-    if (end < 0) return { problem: "quote not closed" };
-    pieces.push(text.slice(from, end));
-    if (text.charCodeAt(end + 1) !== quote) return endQuoted(text, pieces.join('"'), end + 1);
-    from = end + 2;
-  }
-}
-
-function endQuoted(text: string, field: string, end: number): FieldRead {
-  const code = text.charCodeAt(end);
-  const ends = end === text.length || code === comma || code === lineFeed ||
-    code === carriageReturn;
-  return ends ? { text: field, end } : { problem: "text after a closing quote" };
-}
-
-/** Rows for PostgreSQL's JSON functions. */
-export interface CsvRows {
-  /** A JSON array of objects, whose values are strings or null. */
-  readonly json: string;
-  /** Names that the rows have, sorted. */
-  readonly keys: readonly string[];
+export interface CsvOptions {
+  /**
+   * Only the first row is written: functions look at no other, but for one whose unnamed parameter takes
+   * the whole, which the empty name stands for.
+   */
+  readonly firstRowOnly: boolean;
+  /** Called behind the first row with the keys, sorted. */
+  readonly onKeys: (keys: readonly string[]) => void;
 }
 
 /**
- * Writes lines below a line of names as JSON; the field `NULL` is null. Fields beyond the names are
- * dropped, and names without a field left out; of a name that stands twice the last counts. Null
- * when lines come out with different names.
+ * Turns CSV into JSON, piece by piece. The field `NULL` is null. Fields beyond the names are dropped, and
+ * names without a field left out; all rows must come out with the same names.
+ *
+ * A name that stands twice comes twice, so that the last one counts, as PostgreSQL reads `json`.
  */
-export function csvRows([header = [], ...lines]: readonly (readonly string[])[]): CsvRows | null {
-  const widths = lines.map((line) => Math.min(line.length, header.length));
-  const distinct = distinctNames(header);
-  const first = widths[0] ?? 0;
-  if (widths.some((width) => distinct[width] !== distinct[first])) return null;
-  const names = header.map((name) => `${JSON.stringify(name)}:`);
-  const repeated = distinct[header.length] !== header.length;
-  const rows = lines.map((line, row) => {
-    const members = line.slice(0, widths[row]).map((field, index) => names[index] + member(field));
-    return `{${(repeated ? lastOfName(members, header) : members).join(",")}}`;
-  });
-  return { json: `[${rows.join(",")}]`, keys: [...new Set(header.slice(0, first))].sort() };
-}
+export class CsvToJson implements CsvEvents {
+  readonly #options: CsvOptions;
+  readonly #mark = new MarkSkipper();
+  readonly #utf8 = new Utf8Check();
+  readonly #scanner = new CsvScanner(this);
+  readonly #out = new ByteWriter();
+  readonly #name = new NameBuffer();
+  readonly #names: string[] = [];
+  readonly #differentNames = new Set<string>();
+  /** What stands before the value of each name: `{"a":` and `,"b":`. */
+  readonly #prefixes: Uint8Array[] = [];
+  /** How many different names the first 0, 1, 2, … are. */
+  readonly #distinct: number[] = [0];
+  #part: "names" | "first row" | "rows" = "names";
+  /** Position of the field in its record. */
+  #column = 0;
+  /** How many of {@linkcode nullField} the field has been so far; -1 when it is something else. */
+  #nullLength = 0;
+  /** How many different names the first row has. */
+  #width = 0;
 
-/** How many different names the first 0, 1, 2, … names are. */
-function distinctNames(header: readonly string[]): readonly number[] {
-  const seen = new Set<string>();
-  return [0, ...header.map((name) => seen.add(name).size)];
-}
+  constructor(options: CsvOptions) {
+    this.#options = options;
+  }
 
-function lastOfName(members: readonly string[], header: readonly string[]): readonly string[] {
-  return [...new Map(members.map((text, index) => [header[index], text])).values()];
-}
+  /** Keys of the rows, sorted; none without rows. */
+  get keys(): readonly string[] {
+    const first = this.#distinct.indexOf(this.#width);
+    return [...new Set(this.#names.slice(0, first))].sort();
+  }
 
-function member(field: string): string {
-  return field === "NULL" ? "null" : JSON.stringify(field);
+  /** Takes the next piece. Returns JSON, which is valid until the next call. Throws `102`. */
+  write(piece: Uint8Array): Uint8Array {
+    this.#utf8.add(piece);
+    this.#scanner.push(this.#mark.skip(piece));
+    return this.#out.take();
+  }
+
+  /** Takes the end. Returns the last of the JSON. Throws `102`. */
+  end(): Uint8Array {
+    this.#utf8.end();
+    this.#scanner.end();
+    if (this.#part !== "rows") this.#out.byte(openBracket);
+    this.#out.byte(closeBracket);
+    return this.#out.take();
+  }
+
+  fieldBegins(): void {
+    if (!this.#isWritten) return;
+    if (this.#column === 0) this.#out.byte(this.#part === "first row" ? openBracket : comma);
+    this.#out.bytes(this.#prefixes[this.#column]!);
+    this.#nullLength = 0;
+  }
+
+  fieldText(bytes: Uint8Array, start: number, end: number): void {
+    if (this.#part === "names") return this.#name.add(bytes, start, end);
+    if (!this.#isWritten) return;
+    let at = start;
+    // What begins like NULL is held back.
+    while (this.#nullLength >= 0 && at < end) {
+      if (bytes[at] === nullField[this.#nullLength]) {
+        this.#nullLength++;
+        at++;
+      } else this.#beginText();
+    }
+    this.#out.jsonText(bytes, at, end);
+  }
+
+  fieldEnds(): void {
+    if (this.#part === "names") this.#addName();
+    else if (this.#isWritten) this.#endValue();
+    this.#column++;
+  }
+
+  recordEnds(): void {
+    if (this.#writesRow) this.#out.byte(closeBrace);
+    const distinct = this.#distinct[Math.min(this.#column, this.#names.length)]!;
+    this.#column = 0;
+    switch (this.#part) {
+      case "names":
+        this.#part = "first row";
+        return;
+      case "first row":
+        this.#width = distinct;
+        this.#part = "rows";
+        return this.#options.onKeys(this.keys);
+      case "rows":
+        if (distinct === this.#width) return;
+        throw errors.invalidBody("All lines must have same number of fields");
+      default:
+        return this.#part satisfies never;
+    }
+  }
+
+  get #writesRow(): boolean {
+    if (this.#part !== "rows") return this.#part === "first row";
+    return !this.#options.firstRowOnly || this.#differentNames.has("");
+  }
+
+  /** Whether the field's value has a place in the JSON. */
+  get #isWritten(): boolean {
+    return this.#column < this.#names.length && this.#writesRow;
+  }
+
+  #addName(): void {
+    if (this.#names.length === maxNames) throw this.#scanner.problem(`more than ${maxNames} names`);
+    const name = this.#name.text;
+    this.#name.clear();
+    this.#distinct.push(this.#differentNames.add(name).size);
+    const before = this.#names.length === 0 ? "{" : ",";
+    this.#prefixes.push(new TextEncoder().encode(`${before}${JSON.stringify(name)}:`));
+    this.#names.push(name);
+  }
+
+  #beginText(): void {
+    this.#out.byte(quote);
+    this.#out.bytes(nullField, 0, this.#nullLength);
+    this.#nullLength = -1;
+  }
+
+  #endValue(): void {
+    if (this.#nullLength === nullField.length) return this.#out.bytes(nullWord);
+    if (this.#nullLength >= 0) this.#beginText();
+    this.#out.byte(quote);
+  }
 }

@@ -7,14 +7,8 @@ import type { Dialect } from "../dialect.ts";
 import { parseAccept } from "../http/accept.ts";
 import { type ActionConfig, chooseAction, readPath } from "./action.ts";
 import type { Action, ApiRequest, Payload } from "./api_request.ts";
-import { type BeforeLong, readBody } from "./body.ts";
-import {
-  patientPayloadReader,
-  type PayloadFormat,
-  payloadFormat,
-  payloadUse,
-  usesColumns,
-} from "./payload.ts";
+import { receiveBody, type ReceivingOptions } from "./body.ts";
+import { type PayloadReader, payloadReader, payloadUse, usesColumns } from "./payload.ts";
 import { type RequestPieces, requestPieces } from "./raw_request.ts";
 import { parsePreferences } from "./preferences.ts";
 import { chooseSchema, type ProfileConfig } from "./profile.ts";
@@ -25,13 +19,6 @@ import { chooseWindow } from "./window.ts";
 /** The part of the configuration that requests are read by. */
 export interface RequestConfig extends ActionConfig, ProfileConfig {
   readonly dialect: Pick<Dialect, "limitedChanges">;
-}
-
-/** Reads a body that was received. */
-export interface PayloadReader {
-  /** What the content type says that the body is. */
-  readonly format: PayloadFormat;
-  readonly read: (body: Uint8Array) => Payload | Promise<Payload>;
 }
 
 /** A request that is read but for its body. */
@@ -55,13 +42,13 @@ export function parseRequest(
   return receivePayload(request, head.reader).then((payload) => ({ ...head.request, payload }));
 }
 
-/** Receives a body and reads it. Raises `102`, and what `beforeLong` raises. */
-export async function receivePayload(
+/** Receives a body and reads it. Throws what {@linkcode receiveBody} throws. */
+export function receivePayload(
   request: Request,
-  reader: PayloadReader,
-  beforeLong?: BeforeLong,
+  { begin }: PayloadReader,
+  options?: ReceivingOptions,
 ): Promise<Payload> {
-  return await reader.read(await readBody(request, beforeLong));
+  return receiveBody(request, begin, options);
 }
 
 /**
@@ -92,9 +79,8 @@ export function parseHead(pieces: RequestPieces, config: RequestConfig): Request
   const takes = payloadUse(action);
   if (takes === null) return { request, reader: null };
   const contentType = headers["content-type"] ?? null;
-  const parts = { contentType, takes, columnsGiven: usesColumns(action, query) };
-  const read = patientPayloadReader(parts);
-  return { request, reader: { format: payloadFormat(parts), read } };
+  const columnsGiven = usesColumns(action, query);
+  return { request, reader: payloadReader({ contentType, takes, columnsGiven }) };
 }
 
 /** Whether `limit` and `offset` of the root mean something with a method. */

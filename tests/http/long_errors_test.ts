@@ -102,11 +102,21 @@ const rows: readonly LongError[] = [
     "form for a function",
     "POST /rpc/f",
     {
-      body: names.map((name) => `${name}=1`).join("&"),
+      body: names.slice(0, 10_000).map((name) => `${name}=1`).join("&"),
       headers: form,
     },
     404,
     "SVC202",
+  ],
+  [
+    "form of too many fields for a function",
+    "POST /rpc/f",
+    {
+      body: names.map((name) => `${name}=1`).join("&"),
+      headers: form,
+    },
+    400,
+    "SVC102",
   ],
   ["message of a function", `GET /rpc/fails?why=${long}`, {}, 400, "P0001"],
 ];

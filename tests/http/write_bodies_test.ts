@@ -329,13 +329,13 @@ suite.rows("forms", [
     "POST /single",
     { body: "id=3&note=%FF", headers: form },
     400,
-    refused("SVC102", "Form fields must be UTF-8 text without NUL"),
+    refused("SVC102", "The body is not UTF-8 text"),
   ],
   [
     "POST /single",
     { body: "id=3&note=%00", headers: form },
     400,
-    refused("SVC102", "Form fields must be UTF-8 text without NUL"),
+    refused("SVC102", "The body holds the character NUL"),
   ],
 ]);
 

@@ -80,8 +80,8 @@ const config = {
 };
 
 function json(keys: readonly string[], text = "{}"): Payload {
-  const raw = new TextEncoder().encode(text);
-  return { kind: "json", text, shape: "object", keys, raw, source: "json" };
+  const bytes = new TextEncoder().encode(text);
+  return { kind: "json", text: bytes, shape: "object", keys, moreKeys: 0, source: "json" };
 }
 
 function raw(type: "text" | "xml" | "bytea"): Payload {

@@ -123,17 +123,24 @@ Deno.test("readQueryShape leaves out what is to be refused, too long or decided 
   }
 });
 
-const rows = { kind: "json", shape: "object", source: "json", text: "", raw: noBytes } as const;
+const rows = {
+  kind: "json",
+  shape: "object",
+  source: "json",
+  text: noBytes,
+  moreKeys: 0,
+} as const;
 const payloads: [string, Payload | null, string | null][] = [
   ["nothing", null, ""],
   ["an object", { ...rows, keys: ["a", "b"] }, "\0bobject\0json\0a\0b"],
   ["an array", { ...rows, shape: "array", keys: ["a"] }, "\0barray\0json\0a"],
-  ["lines", { ...rows, source: "csv", keys: ["a"] }, "\0bobject\0csv\0a"],
+  ["a form", { ...rows, source: "form", keys: ["a"] }, "\0bobject\0form\0a"],
+  ["lines", { ...rows, source: "csv", keys: ["a"] }, null],
   ["keys that columns name", { ...rows, keys: null }, "\0bobject\0json"],
   ["no keys", { ...rows, keys: [] }, null],
   ["long keys", { ...rows, keys: ["a", "x".repeat(2100)] }, null],
   ["a key with NUL", { ...rows, keys: ["a", "b\0c"] }, null],
-  ["a form", { kind: "form", fields: [] }, null],
+  ["arguments", { kind: "form", fields: [], keys: [], moreKeys: 0 }, null],
   ["text", { kind: "raw", type: "text", bytes: noBytes }, null],
 ];
 

@@ -1,5 +1,8 @@
-import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import { readBody } from "../../../src/request/body.ts";
+import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
+import type { Payload } from "../../../src/request/api_request.ts";
+import { type LongBodyChecks, receiveBody } from "../../../src/request/body.ts";
+import type { BodyDecoder } from "../../../src/request/body_decoder.ts";
+import { CsvDecoder, FormDecoder, JsonDecoder, RawDecoder } from "../../../src/request/decoders.ts";
 import { rejectionOf } from "../../support/refusal.ts";
 
 /** Bytes that differ, so that none can be in another's place unnoticed. */
@@ -40,7 +43,15 @@ function request({ bytes, pieces, length, type, broken }: Sent): Request {
 
 const types = ["bytes", undefined] as const;
 
-Deno.test("readBody gathers a body, however it comes", async () => {
+const bytea = () => new RawDecoder("bytea");
+
+async function readBody(sent: Request): Promise<Uint8Array> {
+  const payload = await receiveBody(sent, bytea);
+  if (payload.kind !== "raw") throw new Error(`a payload of ${payload.kind}`);
+  return payload.bytes;
+}
+
+Deno.test("receiveBody() gathers a body, however it comes", async () => {
   for (const type of types) {
     for (const size of [1, 1000, 70_000, 1_500_000]) {
       for (const pieces of [1, 3, 40]) {
@@ -56,11 +67,11 @@ Deno.test("readBody gathers a body, however it comes", async () => {
   }
 });
 
-Deno.test("readBody gives nothing where there is no body", async () => {
+Deno.test("receiveBody() gives nothing where there is no body", async () => {
   strictEqual((await readBody(new Request("http://x/", { method: "POST" }))).length, 0);
 });
 
-Deno.test("readBody refuses a body that breaks off", async () => {
+Deno.test("receiveBody() refuses a body that breaks off", async () => {
   for (const type of types) {
     for (const length of [10, 100_000, null]) {
       for (const broken of [0, 2]) {
@@ -71,6 +82,134 @@ Deno.test("readBody refuses a body that breaks off", async () => {
           message: "The body ended early",
         });
       }
+    }
+  }
+});
+
+Deno.test("receiveBody() refuses a body that PostgreSQL cannot take, unread", async () => {
+  let pulls = 0;
+  const body = new ReadableStream({ pull: () => void pulls++ }, { highWaterMark: 0 });
+  const headers = { "Content-Length": String(2 ** 30) };
+  const sent = new Request("http://x/", { method: "POST", body, headers });
+  deepStrictEqual(await rejectionOf(() => readBody(sent)), {
+    code: "130",
+    status: 413,
+    message: "Request body too large",
+    details: "At most 1072693248 bytes are accepted",
+  });
+  strictEqual(pulls, 0);
+});
+
+const encoder = new TextEncoder();
+
+/** Decoders, and bodies of so many repetitions. */
+const bodies: readonly (readonly [
+  name: string,
+  begin: () => BodyDecoder,
+  make: (count: number) => string,
+])[] = [
+  ["short lines", () => new CsvDecoder("rows", () => {}), (count) => `a\n${"b\n".repeat(count)}`],
+  ["a wide line", () => new CsvDecoder("rows", () => {}), (count) => `a\n${"b,".repeat(count)}`],
+  [
+    "a quote left open",
+    () => new CsvDecoder("rows", () => {}),
+    (count) => `a\n"${"b".repeat(count)}`,
+  ],
+  ["fields", () => new FormDecoder(), (count) => "a=1&".repeat(count)],
+  [
+    "rows",
+    () => new JsonDecoder("rows", () => {}),
+    (count) => `[${'{"a":1},'.repeat(count)}{"a":1}]`,
+  ],
+  ["a long string", () => new JsonDecoder("rows", () => {}), (count) => `"${"x".repeat(count)}"`],
+  ["blanks", () => new JsonDecoder("rows", () => {}), (count) => `${" ".repeat(count)}1`],
+  ["a long number", () => new JsonDecoder("rows", () => {}), (count) => "1".repeat(count)],
+  ["depth", () => new JsonDecoder("rows", () => {}), (count) => "[".repeat(count)],
+  ["text", () => new RawDecoder("text"), (count) => "x".repeat(count)],
+];
+
+Deno.test("receiveBody() lets others work twice as often while it reads twice as much", async (t) => {
+  for (const [name, begin, make] of bodies) {
+    await t.step(name, async () => {
+      const pauses = async (bytes: Uint8Array<ArrayBuffer>) => {
+        let count = 0;
+        const pause = () => {
+          count++;
+          return Promise.resolve();
+        };
+        const sent = request({ bytes, pieces: 1, length: bytes.length, type: undefined });
+        await receiveBody(sent, begin, { pause }).catch((error) => {
+          if (!/not closed|invalid json/.test(String(error))) throw error;
+        });
+        return count;
+      };
+      const size = Math.ceil(12_000_000 / (make(1000).length / 1000));
+      const once = encoder.encode(make(size));
+      const [one, two] = [await pauses(once), await pauses(encoder.encode(make(2 * size)))];
+      // At least once in 2 MiB.
+      ok(one >= Math.floor(once.length / 2 ** 21), `${one} pauses`);
+      ok(Math.abs(two - 2 * one) <= 2, `${one} pauses, and ${two}`);
+    });
+  }
+});
+
+Deno.test("receiveBody() holds nothing but the payload", async () => {
+  const csv = encoder.encode(`a\n${"b\n".repeat(100_000)}`);
+  const sent = request({ bytes: csv, pieces: 7, length: null, type: "bytes" });
+  const payload = await receiveBody(sent, () => new CsvDecoder("rows", () => {}));
+  strictEqual(payload.kind, "json");
+  const { text } = payload as Extract<Payload, { kind: "json" }>;
+  strictEqual(text.length, 100_000 * '{"a":"b"},'.length + 1);
+  deepStrictEqual(JSON.parse(new TextDecoder().decode(text)).length, 100_000);
+});
+
+/** Notes what is checked, and behind how many pieces. */
+function noting(): { readonly checks: LongBodyChecks; readonly noted: string[] } {
+  const noted: string[] = [];
+  const keys = (payload: Payload) =>
+    void noted.push(payload.kind === "json" ? `keys ${payload.keys} ${payload.text.length}` : "");
+  return { checks: { head: () => void noted.push("head"), keys }, noted };
+}
+
+Deno.test("receiveBody() checks the head of a long body, and its keys once", async () => {
+  const rows = (count: number) =>
+    encoder.encode(`[${'{"b":1,"a":2},'.repeat(count)}{"b":1,"a":2}]`);
+  const lines = (count: number) => encoder.encode(`b,a\n${"1,2\n".repeat(count)}`);
+  const begins = {
+    json: [(onKeys: (payload: Payload) => void) => new JsonDecoder("rows", onKeys), rows],
+    csv: [(onKeys: (payload: Payload) => void) => new CsvDecoder("rows", onKeys), lines],
+  } as const;
+  for (const [begin, make] of Object.values(begins)) {
+    for (const [count, expected] of [[10, []], [50_000, ["head", "keys a,b 0"]]] as const) {
+      for (const isLengthSaid of [true, false]) {
+        const bytes = make(count);
+        const length = isLengthSaid ? bytes.length : null;
+        const { checks, noted } = noting();
+        await receiveBody(request({ bytes, pieces: 20, length, type: "bytes" }), begin, { checks });
+        deepStrictEqual(noted, expected);
+      }
+    }
+  }
+});
+
+Deno.test("receiveBody() reads no further than to what is refused", async () => {
+  const piece = encoder.encode("b,a\n1,2\n".repeat(20_000));
+  for (const what of ["head", "keys"] as const) {
+    for (const length of [null, 10_000_000]) {
+      let pulls = 0;
+      const body = new ReadableStream<Uint8Array>({
+        pull: (controller) => void (pulls++, controller.enqueue(piece.slice())),
+      }, { highWaterMark: 0 });
+      const headers = new Headers(length === null ? {} : { "Content-Length": String(length) });
+      const sent = new Request("http://x/", { method: "POST", body, headers });
+      const refuse = () => {
+        throw new Error("refused");
+      };
+      const checks = { head: () => {}, keys: () => {}, [what]: refuse };
+      const begin = (onKeys: (payload: Payload) => void) => new CsvDecoder("rows", onKeys);
+      const error = await receiveBody(sent, begin, { checks }).catch(String);
+      strictEqual(error, "Error: refused");
+      strictEqual(pulls, what === "head" && length !== null ? 0 : 1);
     }
   }
 });

@@ -1,75 +1,204 @@
-import { deepStrictEqual, strictEqual } from "node:assert/strict";
+import { deepStrictEqual, strictEqual, throws } from "node:assert/strict";
 import fc from "fast-check";
-import { csvRows, readCsv } from "../../../src/request/csv.ts";
+import { maxNames } from "../../../src/request/body_names.ts";
+import { CsvToJson } from "../../../src/request/csv.ts";
+import { decodeInPieces, pieceLengths } from "../../support/in_pieces.ts";
+import { assertLinearTime } from "../../support/linear_time.ts";
+import { refusalOf } from "../../support/refusal.ts";
 
-Deno.test("readCsv divides lines into fields", () => {
-  const rows: [text: string, lines: string[][]][] = [
-    ["a\n", [["a"]]],
-    ["a,b\n1,2\n", [["a", "b"], ["1", "2"]]],
-    ["a,b\r\n1,2\r\n", [["a", "b"], ["1", "2"]]],
-    ["a,b\r1,2", [["a", "b"], ["1", "2"]]],
-    ["a\n1\r\n2\n", [["a"], ["1"], ["2"]]],
-    ["\n\r\na\n\n1\n\n\n", [["a"], ["1"]]],
-    ["a, b\n 1 ,\t2\n", [["a", " b"], [" 1 ", "\t2"]]],
-    ["a,b\n,\n1,", [["a", "b"], ["", ""], ["1", ""]]],
-    ['"a","b"\n"x,""y""","1\r\n2"\n', [["a", "b"], ['x,"y"', "1\r\n2"]]],
-    ['a\n""\n', [["a"], [""]]],
-    ["a\n1,2,3\n", [["a"], ["1", "2", "3"]]],
-    ["é\n😀\n", [["é"], ["😀"]]],
+const encoder = new TextEncoder();
+
+interface Converted {
+  readonly json: string;
+  readonly keys: readonly string[];
+  /** What the reader said of the keys, and behind how much of the text. */
+  readonly told: readonly (readonly string[])[];
+}
+
+function convert(
+  csv: string | Uint8Array,
+  { length = Infinity, firstRowOnly = false } = {},
+): Converted {
+  const told: (readonly string[])[] = [];
+  const reader = new CsvToJson({ firstRowOnly, onKeys: (keys) => void told.push(keys) });
+  const bytes = typeof csv === "string" ? encoder.encode(csv) : csv;
+  const json = new TextDecoder().decode(decodeInPieces(reader, bytes, length));
+  return { json, keys: reader.keys, told };
+}
+
+Deno.test("CsvToJson writes an object for each line below the names", () => {
+  const rows: [csv: string, json: string, keys: string[]][] = [
+    ["a\n", "[]", []],
+    ["a,b\n1,2\n", '[{"a":"1","b":"2"}]', ["a", "b"]],
+    ["b,a\r\n1,2\r\n3,4", '[{"b":"1","a":"2"},{"b":"3","a":"4"}]', ["a", "b"]],
+    ["a,b\r1,2", '[{"a":"1","b":"2"}]', ["a", "b"]],
+    ["a\n1\r\n2\n", '[{"a":"1"},{"a":"2"}]', ["a"]],
+    ["\n\r\na\n\n1\n\n\n", '[{"a":"1"}]', ["a"]],
+    ["\ufeffa\n1", '[{"a":"1"}]', ["a"]],
+    ["a\n\ufeff1", '[{"a":"\ufeff1"}]', ["a"]],
+    ["a, b\n 1 ,\t2\n", '[{"a":" 1 "," b":"\\t2"}]', [" b", "a"]],
+    ["a,b\n,\n1,", '[{"a":"","b":""},{"a":"1","b":""}]', ["a", "b"]],
+    ['"a","b"\n"x,""y""","1\r\n2"\n', '[{"a":"x,\\"y\\"","b":"1\\r\\n2"}]', ["a", "b"]],
+    ['a\n""\n', '[{"a":""}]', ["a"]],
+    ['a\n"""",""', '[{"a":"\\""}]', ["a"]],
+    ["é\n😀\n", '[{"é":"😀"}]', ["é"]],
+    ["a\n\\\b\f\v\x1f\x7f", '[{"a":"\\\\\\b\\f\\u000b\\u001f\x7f"}]', ["a"]],
+    ['"q""","é\r\n"\n1,2', '[{"q\\"":"1","é\\r\\n":"2"}]', ['q"', "é\r\n"]],
+    ["__proto__\n1", '[{"__proto__":"1"}]', ["__proto__"]],
+    // NULL
+    ['a\nNULL\n"NULL"\nnull\n', '[{"a":null},{"a":null},{"a":"null"}]', ["a"]],
+    [
+      "a\nN\nNUL\nNULLS\nNNULL\n NULL",
+      '[{"a":"N"},{"a":"NUL"},{"a":"NULLS"},{"a":"NNULL"},{"a":" NULL"}]',
+      ["a"],
+    ],
+    [
+      'a,b\nNULL,\n,NULL\n"NU""LL",NULL',
+      '[{"a":null,"b":""},{"a":"","b":null},{"a":"NU\\"LL","b":null}]',
+      ["a", "b"],
+    ],
+    // Fields beyond the names, names without a field, names that come twice
+    ["a\n1,2,3\n4", '[{"a":"1"},{"a":"4"}]', ["a"]],
+    ['a\n1,"2\n",3\n4', '[{"a":"1"},{"a":"4"}]', ["a"]],
+    ["a,b\n1\n2", '[{"a":"1"},{"a":"2"}]', ["a"]],
+    ["a,a\n1,2", '[{"a":"1","a":"2"}]', ["a"]],
+    ["a,a\n1\n2,3", '[{"a":"1"},{"a":"2","a":"3"}]', ["a"]],
+    ["a,b,a\n1,2,3", '[{"a":"1","b":"2","a":"3"}]', ["a", "b"]],
   ];
-  for (const [text, lines] of rows) deepStrictEqual(readCsv(text), { kind: "lines", lines }, text);
-});
-
-Deno.test("readCsv tells what is wrong", () => {
-  const rows: [text: string, message: string][] = [
-    ["", "parse error (no names) at line 1 of the CSV body"],
-    ["\n\n", "parse error (no names) at line 1 of the CSV body"],
-    ["a,b", "parse error (no line break) at line 1 of the CSV body"],
-    ["a,", "parse error (no line break) at line 1 of the CSV body"],
-    ['a\n"1', "parse error (quote not closed) at line 2 of the CSV body"],
-    ['a\n1\n"1"" \n', "parse error (quote not closed) at line 3 of the CSV body"],
-    ['a\n"1"2\n', "parse error (text after a closing quote) at line 2 of the CSV body"],
-    ['a\n"1" ,\n', "parse error (text after a closing quote) at line 2 of the CSV body"],
-    ['a\n1"2\n', "parse error (quote in a field without quotes) at line 2 of the CSV body"],
-  ];
-  for (const [text, message] of rows) {
-    deepStrictEqual(readCsv(text), { kind: "problem", message }, text);
-  }
-});
-
-Deno.test("readCsv reads every table that can be printed", () => {
-  const field = fc.oneof(fc.string(), fc.string({ unit: fc.constantFrom(...'a",\n\r \té') }));
-  const line = fc.array(field, { minLength: 1, maxLength: 4 });
-  const table = fc.array(line, { minLength: 1, maxLength: 5 });
-  const lineBreak = fc.constantFrom("\n", "\r\n", "\r", "\n\n");
-  fc.assert(fc.property(table, lineBreak, (lines, end) => {
-    const print = (text: string) => `"${text.replaceAll('"', '""')}"`;
-    const text = lines.map((fields) => fields.map(print).join(",") + end).join("");
-    deepStrictEqual(readCsv(text), { kind: "lines", lines });
-  }));
-});
-
-Deno.test("csvRows writes lines as objects of strings and nulls", () => {
-  const rows: [lines: string[][], json: string, keys: string[]][] = [
-    [[["a"]], "[]", []],
-    [[["b", "a"], ["1", ""]], '[{"b":"1","a":""}]', ["a", "b"]],
-    [[["a"], ["NULL"], ["null"], [" NULL"]], '[{"a":null},{"a":"null"},{"a":" NULL"}]', ["a"]],
-    [[["a"], ["1", "2"], ["3"]], '[{"a":"1"},{"a":"3"}]', ["a"]],
-    [[["a", "b"], ["1"], ["2"]], '[{"a":"1"},{"a":"2"}]', ["a"]],
-    [[["a", "a"], ["1", "2"]], '[{"a":"2"}]', ["a"]],
-    [[["a", "a"], ["1"], ["2", "3"]], '[{"a":"1"},{"a":"3"}]', ["a"]],
-    [[["a", "b", "a"], ["1", "2", "3"]], '[{"a":"3","b":"2"}]', ["a", "b"]],
-    [[['q"', "é\n"], ["\\", '"']], '[{"q\\"":"\\\\","é\\n":"\\""}]', ['q"', "é\n"]],
-    [[["__proto__"], ["1"]], '[{"__proto__":"1"}]', ["__proto__"]],
-  ];
-  for (const [lines, json, keys] of rows) {
-    deepStrictEqual(csvRows(lines), { json, keys }, json);
+  for (const [csv, json, keys] of rows) {
+    for (const length of pieceLengths) {
+      const expected = { json, keys, told: json === "[]" ? [] : [keys] };
+      deepStrictEqual(convert(csv, { length }), expected, `${JSON.stringify(csv)} by ${length}`);
+    }
     JSON.parse(json);
   }
 });
 
-Deno.test("csvRows refuses lines of different names", () => {
-  strictEqual(csvRows([["a", "b"], ["1", "2"], ["3"]]), null);
-  strictEqual(csvRows([["a", "b"], ["1"], ["2", "3"]]), null);
-  strictEqual(csvRows([["a", "a", "b"], ["1", "2"], ["1", "2", "3"]]), null);
+Deno.test("CsvToJson says what is wrong", () => {
+  const inBody = (what: string, line: number) =>
+    `parse error (${what}) at line ${line} of the CSV body`;
+  const uneven = "All lines must have same number of fields";
+  const notUtf8 = "The body is not UTF-8 text";
+  const nul = "The body holds the character NUL";
+  const rows: [csv: string | Uint8Array, message: string][] = [
+    ["", inBody("no names", 1)],
+    ["\n\n", inBody("no names", 1)],
+    ["\ufeff", inBody("no names", 1)],
+    ["a,b", inBody("no line break", 1)],
+    ["a,", inBody("no line break", 1)],
+    ['"a"', inBody("no line break", 1)],
+    ['"a', inBody("quote not closed", 1)],
+    ['a\n"1', inBody("quote not closed", 2)],
+    ['a\n1\n"1"" \n', inBody("quote not closed", 3)],
+    ['a\n"1"2\n', inBody("text after a closing quote", 2)],
+    ['a\n\n\n"1" ,\n', inBody("text after a closing quote", 2)],
+    ['a\n1"2\n', inBody("quote in a field without quotes", 2)],
+    ['a\n1,2"\n', inBody("quote in a field without quotes", 2)],
+    ["a,b\n1,2\n3\n", uneven],
+    ["a,b\n1\n2,3", uneven],
+    ["a,a,b\n1,2\n1,2,3", uneven],
+    ["a\n\0\n", nul],
+    ["\0\n1\n", nul],
+    [Uint8Array.from([0x61, 0x0a, 0xff]), notUtf8],
+    [Uint8Array.from([0x61, 0x0a, 0xc3]), notUtf8],
+    [Uint8Array.from([0x61, 0x0a, 0xed, 0xa0, 0x80]), notUtf8],
+    [Uint8Array.from([0xef, 0xbb]), notUtf8],
+    [Uint8Array.from([0xff, 0xfe, 0x61]), notUtf8],
+  ];
+  for (const [csv, message] of rows) {
+    for (const length of pieceLengths) {
+      const refusal = refusalOf(() => convert(csv, { length }));
+      deepStrictEqual(refusal, { code: "102", status: 400, message }, `${csv} by ${length}`);
+    }
+  }
+});
+
+Deno.test("CsvToJson reads every table that can be printed", () => {
+  const field = fc.oneof(fc.string(), fc.string({ unit: fc.constantFrom(...'a",\n\r \té😀NUL') }))
+    .map((text) => text.replaceAll("\0", "").toWellFormed());
+  const width = 3;
+  const line = fc.array(field, { minLength: width, maxLength: width });
+  const table = fc.array(line, { maxLength: 5 });
+  const lineBreak = fc.constantFrom("\n", "\r\n", "\r", "\n\n");
+  const lengths = fc.constantFrom(...pieceLengths);
+  const names = ["a", "b", "c"];
+  fc.assert(fc.property(table, lineBreak, lengths, (lines, end, length) => {
+    const print = (text: string) => `"${text.replaceAll('"', '""')}"`;
+    const text = [names, ...lines].map((fields) => fields.map(print).join(",") + end).join("");
+    const expected = lines.map((fields) =>
+      Object.fromEntries(names.map((name, at) => [name, fields[at] === "NULL" ? null : fields[at]]))
+    );
+    deepStrictEqual(JSON.parse(convert(text, { length }).json), expected);
+  }));
+});
+
+Deno.test("CsvToJson stops at the first row when that is enough, but reads on", () => {
+  const first = { firstRowOnly: true };
+  strictEqual(convert("a,b\n1,2\n3,4\n5,6", first).json, '[{"a":"1","b":"2"}]');
+  strictEqual(convert("a\n", first).json, "[]");
+  // The whole is the value of a single unnamed parameter.
+  strictEqual(convert('""\n1\n2', first).json, '[{"":"1"},{"":"2"}]');
+  strictEqual(refusalOf(() => convert("a,b\n1,2\n3", first)).code, "102");
+  strictEqual(refusalOf(() => convert('a\n1\n"3', first)).code, "102");
+});
+
+Deno.test("CsvToJson says the keys behind the first row, and ends when they are refused", () => {
+  let told = 0;
+  const reader = new CsvToJson({
+    firstRowOnly: false,
+    onKeys: () => {
+      told++;
+      throw new Error("no such column");
+    },
+  });
+  reader.write(encoder.encode("a,b\n1,"));
+  strictEqual(told, 0);
+  throws(() => reader.write(encoder.encode("2\n3,4\n5,6\n")), /^Error: no such column$/);
+  strictEqual(told, 1);
+});
+
+Deno.test("CsvToJson keeps no more of names than matters", () => {
+  const names = (count: number) => Array.from({ length: count }, (_, at) => `n${at}`);
+  const line = (count: number) => names(count).join(",");
+  strictEqual(convert(`${line(maxNames)}\n${line(maxNames)}\n`).keys.length, maxNames);
+  deepStrictEqual(refusalOf(() => convert(`${line(maxNames + 1)}\n1\n`)), {
+    code: "102",
+    status: 400,
+    message: "parse error (more than 4096 names) at line 1 of the CSV body",
+  });
+  const long = "x".repeat(1_000_000);
+  for (const length of [1000, Infinity]) {
+    deepStrictEqual(convert(`${long},b\n1,2`, { length }).keys, ["b", `${"x".repeat(1024)}…`]);
+  }
+});
+
+Deno.test("CsvToJson writes as much more as there is more to read, in linear time", () => {
+  const shapes: [name: string, make: (count: number) => string][] = [
+    ["short lines", (count) => `a\n${"b\n".repeat(count)}`],
+    ["a long line", (count) => `a\n${"b,".repeat(count)}`],
+    ["a long field", (count) => `a\n${"b".repeat(count)}`],
+    ["a long field in quotes", (count) => `a\n"${"b".repeat(count)}"`],
+    ["doubled quotes", (count) => `a\n"${'""'.repeat(count)}"`],
+    ["escapes", (count) => `a\n${"\x01".repeat(count)}`],
+    ["nulls", (count) => `a\n${"NULL\n".repeat(count)}`],
+    ["blank lines", (count) => `a\n${"\n".repeat(count)}`],
+    [
+      "wide lines",
+      (count) => `${"n,".repeat(1000)}\n${("1,".repeat(1000) + "\n").repeat(count / 1000)}`,
+    ],
+  ];
+  for (const [name, make] of shapes) {
+    const size = 20_000;
+    const lengthOf = (count: number) => convert(make(count)).json.length;
+    strictEqual(lengthOf(2 * size) - lengthOf(size), lengthOf(3 * size) - lengthOf(2 * size), name);
+    const run = (bytes: Uint8Array) => {
+      const reader = new CsvToJson({ firstRowOnly: false, onKeys: () => {} });
+      for (let at = 0; at < bytes.length; at += 65_536) {
+        reader.write(bytes.subarray(at, at + 65_536));
+      }
+      reader.end();
+    };
+    const bytes = (count: number) => encoder.encode(make(count));
+    assertLinearTime(`CsvToJson of ${name}`, { size: 200_000, make: bytes, run });
+  }
 });

@@ -1,18 +1,45 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
-import { beginsAsObject, type JsonRows, readJsonRows } from "../../../src/request/json_rows.ts";
+import { maxNames } from "../../../src/request/body_names.ts";
+import { type JsonRows, JsonRowsScan } from "../../../src/request/json_rows.ts";
+import { pieceLengths, piecesOf } from "../../support/in_pieces.ts";
 
 const encoder = new TextEncoder();
+
+function readPieces(bytes: Uint8Array, length: number): JsonRows {
+  const scan = new JsonRowsScan();
+  for (const piece of piecesOf(bytes, length)) {
+    if (!scan.push(piece)) return { kind: "malformed" };
+  }
+  return scan.end();
+}
+
+/** Reads bytes however they may be cut. */
+function readJsonRows(bytes: Uint8Array): JsonRows {
+  const whole = readPieces(bytes, Infinity);
+  for (const length of pieceLengths) deepStrictEqual(readPieces(bytes, length), whole);
+  return whole;
+}
 
 function read(text: string): JsonRows {
   return readJsonRows(encoder.encode(text));
 }
 
-const object = (...keys: string[]): JsonRows => ({ kind: "rows", shape: "object", keys });
-const array = (...keys: string[]): JsonRows => ({ kind: "rows", shape: "array", keys });
+const object = (...keys: string[]): JsonRows => ({
+  kind: "rows",
+  shape: "object",
+  keys,
+  moreKeys: 0,
+});
+const array = (...keys: string[]): JsonRows => ({
+  kind: "rows",
+  shape: "array",
+  keys,
+  moreKeys: 0,
+});
 
-Deno.test("readJsonRows finds the keys of rows", () => {
+Deno.test("JsonRowsScan finds the keys of rows", () => {
   const rows: [text: string, expected: JsonRows][] = [
     ["{}", object()],
     [' {"b":1,\t"a" : [1, {"c": "}"}]}\r\n', object("a", "b")],
@@ -112,7 +139,7 @@ const malformed = [
   "{\0}",
 ];
 
-Deno.test("readJsonRows refuses what JSON.parse refuses", () => {
+Deno.test("JsonRowsScan refuses what JSON.parse refuses", () => {
   for (const text of malformed) {
     let parses = true;
     try {
@@ -127,7 +154,7 @@ Deno.test("readJsonRows refuses what JSON.parse refuses", () => {
   }
 });
 
-Deno.test("readJsonRows takes no control characters but as blanks", () => {
+Deno.test("JsonRowsScan takes no control characters but as blanks", () => {
   for (let code = 0; code <= 0x20; code++) {
     const character = String.fromCharCode(code);
     const inside = code < 0x20 ? "malformed" : "none";
@@ -166,7 +193,7 @@ function check(text: string): void {
   deepStrictEqual(read(text), expected);
 }
 
-Deno.test("readJsonRows reads every value that JSON.stringify writes", () => {
+Deno.test("JsonRowsScan reads every value that JSON.stringify writes", () => {
   const key = fc.oneof(fc.constantFrom("a", "b", "é", "\n", '"', "\\", "__proto__"), fc.string());
   const json = fc.oneof(
     fc.jsonValue({ depthSize: "medium" }),
@@ -183,12 +210,12 @@ Deno.test("readJsonRows reads every value that JSON.stringify writes", () => {
   );
 });
 
-Deno.test("readJsonRows agrees with JSON.parse on garbage", () => {
+Deno.test("JsonRowsScan agrees with JSON.parse on garbage", () => {
   const unit = fc.constantFrom(...'{}[],:"\\ \n0123-+.eEtrufalsn/é', '"a"', "null", "true", "1.5");
   fc.assert(fc.property(fc.string({ unit, maxLength: 12 }), check), { numRuns: 30_000 });
 });
 
-Deno.test("readJsonRows agrees with JSON.parse on broken values", () => {
+Deno.test("JsonRowsScan agrees with JSON.parse on broken values", () => {
   const put = fc.constantFrom("", "x", '"', ",", "}", "]", "0");
   const broken = fc.tuple(fc.json(), fc.nat(), put).map(([text, at, character]) => {
     const cut = at % (text.length + 1);
@@ -197,7 +224,7 @@ Deno.test("readJsonRows agrees with JSON.parse on broken values", () => {
   fc.assert(fc.property(broken, check), { numRuns: 5000 });
 });
 
-Deno.test("readJsonRows takes UTF-8 alone", () => {
+Deno.test("JsonRowsScan takes UTF-8 alone", () => {
   const strict = new TextDecoder("utf-8", { fatal: true });
   const isUtf8 = (bytes: Uint8Array) => {
     try {
@@ -229,16 +256,43 @@ Deno.test("readJsonRows takes UTF-8 alone", () => {
   strictEqual(readJsonRows(Uint8Array.from([0xc3, 0xa9])).kind, "malformed");
 });
 
-Deno.test("beginsAsObject looks at the first character that is not blank", () => {
-  const rows: [text: string, begins: boolean][] = [
-    ["{", true],
-    [" \n\r\t{", true],
-    ["[{", false],
-    ["", false],
-    ["  ", false],
-    ["x{", false],
+Deno.test("JsonRowsScan knows the keys when the first row has ended", () => {
+  const rows: [before: string, after: string, expected: JsonRows][] = [
+    ['[{"a":1,"b":{}', "}", array("a", "b")],
+    ['{"a":{"c":[{}]}', "}", object("a")],
+    ['[{"a":1},5', ",", { kind: "mixed" }],
   ];
-  for (const [text, begins] of rows) {
-    strictEqual(beginsAsObject(encoder.encode(text)), begins, text);
+  for (const [before, after, expected] of rows) {
+    const scan = new JsonRowsScan();
+    scan.push(encoder.encode(before));
+    strictEqual(scan.isFirstRowKnown, expected.kind === "mixed", before);
+    scan.push(encoder.encode(after));
+    strictEqual(scan.isFirstRowKnown, true, before);
+    deepStrictEqual(scan.rows(), expected, before);
+  }
+});
+
+Deno.test("JsonRowsScan keeps no more of keys than matters", () => {
+  const keys = Array.from({ length: 10_000 }, (_, at) => `"k${at}":0`);
+  const kept = { kind: "rows", keys: maxNames, moreKeys: 10_000 - maxNames } as const;
+  const shown = (rows: JsonRows) =>
+    rows.kind === "rows" ? { ...rows, keys: rows.keys.length } : rows;
+  const whole = (text: string) => shown(readPieces(encoder.encode(text), Infinity));
+  deepStrictEqual(whole(`{${keys}}`), { ...kept, shape: "object" });
+  deepStrictEqual(whole(`[{${keys}},{${keys}}]`), { ...kept, shape: "array" });
+  const long = "x".repeat(100_000);
+  const cut = `${"x".repeat(1024)}…`;
+  for (const length of [1000, Infinity]) {
+    const readBy = (text: string) => readPieces(encoder.encode(text), length);
+    deepStrictEqual(readBy(`{"${long}":1}`), object(cut));
+    deepStrictEqual(readBy(`[{"${long}":1},{"${long}":2}]`), array(cut));
+    deepStrictEqual(readBy(`[{"${long}":1},{"x":2}]`), { kind: "mixed" });
+    deepStrictEqual(readBy(`{"${"\\u0041".repeat(1000)}":1}`).kind, "rows");
+  }
+  // What ends in the middle of an escape or of a character is cut there.
+  for (const text of ["\\u00e9", "é", "😀"]) {
+    for (let before = 1020; before < 1026; before++) {
+      strictEqual(read(`{"${"x".repeat(before)}${text}":1}`).kind, "rows");
+    }
   }
 });

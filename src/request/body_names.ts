@@ -1,0 +1,83 @@
+/**
+ * The names that a body has: keys, columns of CSV, fields of a form. A body may have millions of them,
+ * a relation has at most 1,664 columns and a function at most 100 parameters.
+ *
+ * @module
+ */
+
+/** So many different names of a body are told apart; the others are counted. */
+export const maxNames = 4096;
+
+/** PostgreSQL's names have at most 63 bytes; of a longer one so many are looked at. */
+export const maxNameBytes = 1024;
+
+const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
+
+/** Texts of so many bytes are read here if they are ASCII: that is faster. */
+const shortText = 32;
+
+/** Gives the text of a name; one that is too long ends in an ellipsis, and is no name of PostgreSQL's. */
+export function nameText(bytes: Uint8Array, start: number, end: number): string {
+  if (end - start <= shortText) {
+    let text = "";
+    let at = start;
+    for (let code; at < end && (code = bytes[at]!) < 0x80; at++) text += String.fromCharCode(code);
+    if (at === end) return text;
+  }
+  const kept = Math.min(end, start + maxNameBytes);
+  const text = utf8.decode(bytes.subarray(start, kept));
+  return kept < end ? `${text}…` : text;
+}
+
+/** The bytes of a name that comes in pieces, as many as matter. */
+export class NameBuffer {
+  /** One more than is looked at, so that {@linkcode nameText} sees what is too long. */
+  readonly bytes = new Uint8Array(maxNameBytes + 1);
+  length = 0;
+
+  add(piece: Uint8Array, start: number, end: number): void {
+    const stop = Math.min(end, start + this.bytes.length - this.length);
+    if (stop <= start) return;
+    this.bytes.set(piece.subarray(start, stop), this.length);
+    this.length += stop - start;
+  }
+
+  clear(): void {
+    this.length = 0;
+  }
+
+  equals({ bytes, length }: NameBuffer): boolean {
+    if (length !== this.length) return false;
+    for (let at = 0; at < length; at++) if (bytes[at] !== this.bytes[at]) return false;
+    return true;
+  }
+
+  get text(): string {
+    return nameText(this.bytes, 0, this.length);
+  }
+}
+
+/** Different names. */
+export class NameSet {
+  readonly #names = new Set<string>();
+  /** The last name: names that come again mostly do so at once, and then no text is made. */
+  readonly #last = new NameBuffer();
+  #isEmpty = true;
+  /** How many names came after the set was full. */
+  uncounted = 0;
+
+  add(name: NameBuffer): void {
+    if (this.#names.size === maxNames) {
+      this.uncounted++;
+    } else if (this.#isEmpty || !this.#last.equals(name)) {
+      this.#isEmpty = false;
+      this.#names.add(name.text);
+      this.#last.clear();
+      this.#last.add(name.bytes, 0, name.length);
+    }
+  }
+
+  sorted(): readonly string[] {
+    return [...this.#names].sort();
+  }
+}

@@ -1,0 +1,202 @@
+/**
+ * The decoders of bodies, one for each content type and use.
+ *
+ * @module
+ */
+import { errors } from "../errors/catalogue.ts";
+import type { ServiceError } from "../errors/service_error.ts";
+import type { Payload } from "./api_request.ts";
+import { type BodyDecoder, noBytes, type OnKeys, type PayloadUse } from "./body_decoder.ts";
+import { CsvToJson } from "./csv.ts";
+import { FormArguments, FormToJson } from "./form.ts";
+import { type JsonRows, JsonRowsScan } from "./json_rows.ts";
+import { MarkSkipper, Utf8Check } from "./utf8.ts";
+
+const ascii = new TextEncoder();
+const noRows = ascii.encode("[]");
+const noArguments = ascii.encode("{}");
+
+/** JSON whose keys are the columns or the arguments: an object, objects of the same keys, or no rows. */
+export class JsonDecoder implements BodyDecoder {
+  readonly work = "reads";
+  readonly #takes: PayloadUse;
+  readonly #onKeys: OnKeys;
+  readonly #mark = new MarkSkipper();
+  readonly #scan = new JsonRowsScan();
+  #areKeysKnown = false;
+  #length = 0;
+
+  constructor(takes: PayloadUse, onKeys: OnKeys) {
+    this.#takes = takes;
+    this.#onKeys = onKeys;
+  }
+
+  write(piece: Uint8Array): Uint8Array {
+    const text = this.#mark.skip(piece);
+    this.#length += text.length;
+    if (!this.#scan.push(text)) throw malformedJson();
+    if (!this.#areKeysKnown && this.#scan.isFirstRowKnown) {
+      this.#areKeysKnown = true;
+      const rows = this.#scan.rows();
+      if (rows.kind === "rows") this.#onKeys(rowsPayload(rows, noBytes));
+    }
+    return text;
+  }
+
+  end(): Uint8Array {
+    if (this.#isEmptyCall) return noBytes;
+    const { kind } = this.#scan.end();
+    if (kind === "malformed") throw malformedJson();
+    if (kind === "mixed") throw errors.invalidBody("All object keys must match");
+    return noBytes;
+  }
+
+  payload(bytes: Uint8Array): Payload {
+    if (this.#isEmptyCall) return rowsPayload(emptyObject, noArguments);
+    const rows = this.#scan.rows();
+    return rows.kind === "rows" ? rowsPayload(rows, bytes) : rowsPayload(emptyArray, noRows);
+  }
+
+  /** A function is called without arguments by a body without bytes, too. */
+  get #isEmptyCall(): boolean {
+    return this.#length === 0 && this.#takes === "arguments";
+  }
+}
+
+type Rows = Extract<JsonRows, { readonly kind: "rows" }>;
+
+const emptyObject: Rows = { kind: "rows", shape: "object", keys: [], moreKeys: 0 };
+const emptyArray: Rows = { kind: "rows", shape: "array", keys: [], moreKeys: 0 };
+
+function rowsPayload({ shape, keys, moreKeys }: Rows, text: Uint8Array): Payload {
+  return { kind: "json", source: "json", shape, keys, moreKeys, text };
+}
+
+function malformedJson(): ServiceError {
+  return errors.invalidBody("Empty or invalid json");
+}
+
+/** JSON whose columns are named in the query string: PostgreSQL reads it as it is. */
+export class ColumnsJsonDecoder implements BodyDecoder {
+  readonly work = "none";
+  readonly #takes: PayloadUse;
+  readonly #mark = new MarkSkipper();
+  /** The first character that is not blank. */
+  #first: number | undefined;
+  #length = 0;
+
+  constructor(takes: PayloadUse) {
+    this.#takes = takes;
+  }
+
+  write(piece: Uint8Array): Uint8Array {
+    const text = this.#mark.skip(piece);
+    this.#length += text.length;
+    this.#first ??= text.find((code) => !blanks.has(code));
+    return text;
+  }
+
+  end(): Uint8Array {
+    return noBytes;
+  }
+
+  payload(bytes: Uint8Array): Payload {
+    const isEmptyCall = this.#length === 0 && this.#takes === "arguments";
+    const shape = isEmptyCall || this.#first === openBrace ? "object" : "array";
+    const text = isEmptyCall ? noArguments : bytes;
+    return { kind: "json", source: "json", shape, keys: null, moreKeys: 0, text };
+  }
+}
+
+const openBrace = 0x7b;
+const blanks: ReadonlySet<number> = new Set([0x20, 0x09, 0x0a, 0x0d]);
+
+/** CSV as an array of objects. */
+export class CsvDecoder implements BodyDecoder {
+  readonly work = "converts";
+  readonly #csv: CsvToJson;
+
+  constructor(takes: PayloadUse, onKeys: OnKeys) {
+    this.#csv = new CsvToJson({
+      firstRowOnly: takes === "arguments",
+      onKeys: () => onKeys(this.payload(noBytes)),
+    });
+  }
+
+  write(piece: Uint8Array): Uint8Array {
+    return this.#csv.write(piece);
+  }
+
+  end(): Uint8Array {
+    return this.#csv.end();
+  }
+
+  payload(text: Uint8Array): Payload {
+    const { keys } = this.#csv;
+    return { kind: "json", source: "csv", shape: "array", keys, moreKeys: 0, text };
+  }
+}
+
+/** A form as one object. */
+export class FormDecoder implements BodyDecoder {
+  readonly work = "converts";
+  readonly #form = new FormToJson();
+
+  write(piece: Uint8Array): Uint8Array {
+    return this.#form.write(piece);
+  }
+
+  end(): Uint8Array {
+    return this.#form.end();
+  }
+
+  payload(text: Uint8Array): Payload {
+    const { keys, moreKeys } = this.#form;
+    return { kind: "json", source: "form", shape: "object", keys, moreKeys, text };
+  }
+}
+
+/** A form as arguments. */
+export class FormArgumentsDecoder implements BodyDecoder {
+  readonly work = "converts";
+  readonly #form = new FormArguments();
+
+  write(piece: Uint8Array): Uint8Array {
+    return this.#form.write(piece);
+  }
+
+  end(): Uint8Array {
+    return this.#form.end();
+  }
+
+  payload(bytes: Uint8Array): Payload {
+    const { keys, moreKeys } = this.#form;
+    return { kind: "form", fields: this.#form.fields(bytes), keys, moreKeys };
+  }
+}
+
+/** The value of a single unnamed parameter, as it is. */
+export class RawDecoder implements BodyDecoder {
+  readonly work: "none" | "reads";
+  readonly #type: "text" | "xml" | "bytea";
+  readonly #utf8 = new Utf8Check();
+
+  constructor(type: "text" | "xml" | "bytea") {
+    this.#type = type;
+    this.work = type === "bytea" ? "none" : "reads";
+  }
+
+  write(piece: Uint8Array): Uint8Array {
+    if (this.work === "reads") this.#utf8.add(piece);
+    return piece;
+  }
+
+  end(): Uint8Array {
+    if (this.work === "reads") this.#utf8.end();
+    return noBytes;
+  }
+
+  payload(bytes: Uint8Array): Payload {
+    return { kind: "raw", type: this.#type, bytes };
+  }
+}

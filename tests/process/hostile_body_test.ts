@@ -1,0 +1,248 @@
+/** Bodies that are made to exhaust the service, whose heap is small, while others are answered. */
+import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
+import { engines } from "../support/engines.ts";
+import { type ServiceProcess, startService } from "../support/process.ts";
+import { memoryOf, resetPeak } from "../support/process_memory.ts";
+
+const encoder = new TextEncoder();
+const megabyte = 1_000_000;
+/** Megabytes of V8's heap. */
+const heap = 96;
+/** Resident bytes beside the payload: the heap, and what is on its way in and out. */
+const allowed = 250 * megabyte;
+
+/** A body of a beginning, many equal pieces and an end. */
+interface Parts {
+  readonly start?: string;
+  readonly piece: string;
+  readonly count: number;
+  readonly end?: string;
+}
+
+function* chunksOf({ start = "", piece, count, end = "" }: Parts): Generator<Uint8Array> {
+  yield encoder.encode(start);
+  const each = Math.ceil(100_000 / piece.length);
+  const chunk = encoder.encode(piece.repeat(each));
+  for (let sent = 0; sent < count; sent += each) {
+    yield sent + each <= count ? chunk : encoder.encode(piece.repeat(count - sent));
+  }
+  yield encoder.encode(end);
+}
+
+/** Different names. */
+function* fieldsOf(count: number): Generator<Uint8Array> {
+  for (let sent = 0; sent < count; sent += 1000) {
+    const names = Array.from({ length: 1000 }, (_, at) => `name${sent + at}=x&`);
+    yield encoder.encode(names.join(""));
+  }
+}
+
+const json = "application/json";
+const csv = "text/csv";
+const form = "application/x-www-form-urlencoded";
+
+/** Name, path, content type, body, status, and code where it is an error. */
+type Hostile = readonly [
+  name: string,
+  path: string,
+  type: string,
+  body: () => Iterable<Uint8Array>,
+  status: number,
+  code?: string,
+];
+
+const parts = (of: Parts) => () => chunksOf(of);
+const million = 1_000_000;
+
+const rows: readonly Hostile[] = [
+  [
+    "CSV for no table",
+    "/nothing",
+    csv,
+    parts({ start: "a\n", piece: "b\n", count: 6 * million }),
+    404,
+    "SVC205",
+  ],
+  ["short lines", "/texts", csv, parts({ start: "a\n", piece: "b\n", count: million }), 201],
+  [
+    "short lines for a function",
+    "/rpc/length_of",
+    csv,
+    parts({ start: "a\n", piece: "b\n", count: 6 * million }),
+    200,
+  ],
+  [
+    "lines of an unknown column",
+    "/texts",
+    csv,
+    parts({ start: "x\n", piece: "b\n", count: 6 * million }),
+    400,
+    "SVC204",
+  ],
+  [
+    "a line of a million fields",
+    "/texts",
+    csv,
+    parts({ start: "a\n", piece: "b,", count: million }),
+    201,
+  ],
+  [
+    "a million names",
+    "/texts",
+    csv,
+    parts({ piece: "a,", count: million, end: "\n1\n" }),
+    400,
+    "SVC102",
+  ],
+  [
+    "a quote left open",
+    "/texts",
+    csv,
+    parts({ start: 'a\n"', piece: "x", count: 25 * million }),
+    400,
+    "SVC102",
+  ],
+  [
+    "CSV that is no UTF-8 at its end",
+    "/texts",
+    csv,
+    function* () {
+      yield* chunksOf({ start: "a\n", piece: "b\n", count: million });
+      yield Uint8Array.of(0xff);
+    },
+    400,
+    "SVC102",
+  ],
+  ["a form of a million names", "/texts", form, () => fieldsOf(million), 400, "SVC204"],
+  [
+    "a form of a million names for a function",
+    "/rpc/length_of",
+    form,
+    () => fieldsOf(million),
+    400,
+    "SVC102",
+  ],
+  ["a form of one name", "/texts", form, parts({ piece: "a=1&", count: 6 * million }), 201],
+  [
+    "a form of one value",
+    "/texts",
+    form,
+    parts({ start: "a=", piece: "x", count: 25 * million }),
+    201,
+  ],
+  [
+    "a form of one argument",
+    "/rpc/length_of",
+    form,
+    parts({ start: "a=", piece: "x", count: 25 * million }),
+    200,
+  ],
+  [
+    "a form of one name without a value",
+    "/texts",
+    form,
+    parts({ piece: "x", count: 25 * million }),
+    400,
+    "SVC204",
+  ],
+  ["brackets", "/texts", json, parts({ piece: "[", count: 12 * million }), 400, "SVC102"],
+  [
+    "a deep value",
+    "/texts",
+    json,
+    function* () {
+      yield* chunksOf({ start: '{"a":', piece: "[", count: 5 * million });
+      yield* chunksOf({ piece: "]", count: 5 * million, end: "}" });
+    },
+    413,
+    "54001",
+  ],
+  [
+    "a long value",
+    "/texts",
+    json,
+    parts({ start: '{"a":"', piece: "x", count: 25 * million, end: '"}' }),
+    201,
+  ],
+  [
+    "a long value of a number",
+    "/numbers",
+    json,
+    parts({ start: '{"n":"', piece: "x", count: 25 * million, end: '"}' }),
+    400,
+    "22P02",
+  ],
+  [
+    "a long key",
+    "/texts",
+    json,
+    parts({ start: '{"', piece: "x", count: 25 * million, end: '":1}' }),
+    400,
+    "SVC204",
+  ],
+  [
+    "a key of escapes",
+    "/texts",
+    json,
+    parts({ start: '{"', piece: "\\u0041", count: 10 * million, end: '":1}' }),
+    400,
+    "SVC204",
+  ],
+  [
+    "one key again and again",
+    "/texts",
+    json,
+    parts({ start: "{", piece: '"a":1,', count: million, end: '"a":1}' }),
+    201,
+  ],
+  ["a long number", "/texts", json, parts({ piece: "1", count: 25 * million }), 201],
+  ["a text", "/rpc/whole", "text/plain", parts({ piece: "é", count: 12 * million }), 200],
+];
+
+/** Asks for something small again and again until the other request has its answer. */
+async function askMeanwhile(service: ServiceProcess, other: Promise<unknown>): Promise<void> {
+  let isOver = false;
+  other.finally(() => isOver = true).catch(() => {});
+  while (!isOver) {
+    const response = await service.fetch("GET /numbers?n=eq.1");
+    deepStrictEqual(await response.json(), [{ n: 1 }]);
+  }
+}
+
+Deno.test({
+  name: `bodies that would exhaust a heap of ${heap} MB are answered, and other requests meanwhile`,
+  ignore: Deno.build.os !== "linux",
+  async fn(t) {
+    await using resources = new AsyncDisposableStack();
+    const database = await engines.pg({ name: "long_bodies", roles: ["anon", "writer"] });
+    resources.defer(() => database.remove());
+    await using service = await startService({
+      "db-uri": database.uri,
+      "db-schemas": "api",
+      "db-anon-role": "anon",
+      "db-tx-end": "rollback",
+    }, { permissions: ["-A", `--v8-flags=--max-old-space-size=${heap}`] });
+    await service.listening();
+    for (const [name, path, type, make, status, code] of rows) {
+      await t.step(name, async () => {
+        await service.fetch("GET /numbers");
+        const before = await memoryOf(service.pid, "VmRSS");
+        await resetPeak(service.pid);
+        const sent = fetch(service.origin + path, {
+          method: "POST",
+          headers: { "Content-Type": type },
+          body: ReadableStream.from(make()),
+        });
+        await askMeanwhile(service, sent);
+        const response = await sent;
+        const text = await response.text();
+        strictEqual(response.status, status, text.slice(0, 1000));
+        if (code !== undefined) strictEqual(JSON.parse(text).code, code);
+        ok(text.length < 20_000, `${text.length} characters`);
+        const grown = await memoryOf(service.pid, "VmHWM") - before;
+        ok(grown < allowed, `${grown} bytes more`);
+      });
+    }
+    strictEqual((await service.stop()).code, 0);
+  },
+});
