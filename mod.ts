@@ -27,7 +27,7 @@ import { isEmbedded } from "./src/database/open.ts";
 import type { Connections } from "./src/database/adapters/postgres.ts";
 import { dialects } from "./src/dialect.ts";
 import type { RequestInfo } from "./src/handler/handler.ts";
-import { type Handler, lazyHandler, type Surroundings } from "./src/handler/lazy_handler.ts";
+import { type Handler, type HandlerDependencies, lazyHandler } from "./src/handler/lazy_handler.ts";
 import type {
   FinishedRequest,
   Observation,
@@ -52,7 +52,7 @@ export type {
 };
 export { version };
 
-/** What a handler is made with: options of the configuration in camel case, and its surroundings. */
+/** Options of a handler: those of the configuration in camel case, and its dependencies. */
 export interface HandlerOptions extends HandlerConfig {
   /**
    * Where the database is: `postgres://user:password@host/name`, `host=… user=…`, or
@@ -125,7 +125,7 @@ export function createHandler(options: HandlerOptions): Handler {
     ...configOptions
   } = options;
   const configured = configOf(configOptions, schemaCache ? "provided" : "loaded");
-  checkSurroundings(options);
+  checkDependencies(options);
   const source = configSource({
     file: null,
     environment: {},
@@ -151,7 +151,7 @@ export const handler: Handler = fromEnvironment();
 
 function fromEnvironment(): Handler {
   let made: Handler | null = null;
-  const get = () => made ??= lazyHandler(environmentSource, environmentSurroundings());
+  const get = () => made ??= lazyHandler(environmentSource, environmentDependencies());
   return Object.assign(
     (request: Request, info?: RequestInfo) => get()(request, info),
     {
@@ -178,7 +178,7 @@ function environmentSource(): ConfigSource {
   return configSource({ file: null, environment: environment(), readFile: rejectFile });
 }
 
-function environmentSurroundings(): Surroundings {
+function environmentDependencies(): HandlerDependencies {
   return {
     embeddedInit: null,
     connections: usualConnections(environment()["SVC_DB_URI"] ?? ""),
@@ -231,7 +231,7 @@ function cacheOf(dump: SchemaCacheDump): SchemaCache {
   }
 }
 
-function checkSurroundings(options: HandlerOptions): void {
+function checkDependencies(options: HandlerOptions): void {
   const { dbUri, embeddedInit, connections, schemaCacheMaxAge = Infinity } = options;
   if (embeddedInit !== undefined && !isEmbedded(dbUri)) {
     throw new Error("embeddedInit: goes with a dbUri that begins with pglite://");

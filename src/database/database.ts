@@ -222,9 +222,9 @@ export type ConnectionStep =
 /** A step of the pool, told while somebody watches. */
 export type PoolEvent =
   /** Somebody asks for a connection. */
-  | { readonly kind: "pool-asked" }
+  | { readonly kind: "pool-acquiring" }
   /** Somebody has used one and gave it back. */
-  | { readonly kind: "pool-returned" }
+  | { readonly kind: "pool-acquired" }
   | { readonly kind: "pool-flushed" }
   | { readonly kind: "pool-connection"; readonly id: string; readonly step: ConnectionStep };
 

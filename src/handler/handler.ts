@@ -1,5 +1,5 @@
 /**
- * The edge: a `Request` in, a `Response` out, and a word to the observer.
+ * Turns a `Request` into a `Response` and reports it to the observer.
  *
  * @module
  */
@@ -10,7 +10,12 @@ import type { Statement } from "../database/database.ts";
 import type { Dialect } from "../dialect.ts";
 import { errorFacts, errorResponse } from "../errors/error_response.ts";
 import type { ServiceError } from "../errors/service_error.ts";
-import { answer, isLoggedFailure, type Outcome, type PipelineContext } from "./pipeline.ts";
+import {
+  isLoggedFailure,
+  type PipelineContext,
+  type PipelineResult,
+  runPipeline,
+} from "./pipeline.ts";
 import { requestPieces } from "../request/raw_request.ts";
 import type { FinishedRequest } from "../observe/observation.ts";
 import type { Header } from "../response/overrides.ts";
@@ -19,20 +24,20 @@ import { PlanCache } from "../plan_cache/plan_cache.ts";
 import type { Snapshot } from "../service/snapshot.ts";
 import { version } from "../version.ts";
 
-/** What a server knows of a request beside the request. */
+/** Facts about a request that the `Request` lacks. */
 export interface RequestInfo {
   /** Peer address without port; null for Unix sockets. */
   readonly client?: string | null;
   /**
-   * Keeps the runtime at work until the promise settles although the response was given: a Worker's
-   * `ctx.waitUntil`. Without it a load of the schema cache may delay a response.
+   * Keeps the runtime running until the promise settles, even after the response: a Worker's
+   * `ctx.waitUntil`. Without it, a load of the schema cache may delay a response.
    */
   readonly waitUntil?: (work: Promise<void>) => void;
-  /** The server says how long a body is when it has all of it; false unless told. */
-  readonly tellsLength?: boolean;
+  /** The server sets `Content-Length` if the whole body is in memory. Default: false. */
+  readonly setsContentLength?: boolean;
 }
 
-/** Makes the function that answers requests with a service. It never rejects. */
+/** Makes the function that handles requests with a service. It never rejects. */
 export function serviceHandler(
   service: Service,
   loading: ServiceOptions["loading"] = "shared",
@@ -40,7 +45,7 @@ export function serviceHandler(
   const serverHeader = `${service.dialect.productToken}/${version}`;
   const missingTrace = service.dialect.missingTrace === "empty" ? "" : null;
   const untraced: HeaderList = [["Server", serverHeader]];
-  const contextOf = contexts(service);
+  const contextOf = cachedContext(service);
   return async function handle(request, info = {}) {
     const time = service.now();
     const { snapshot } = service;
@@ -59,24 +64,24 @@ export function serviceHandler(
     const statements: Statement[] | null = snapshot.config.logQuery ? [] : null;
     const pieces = requestPieces(request);
     if (!isHostHeader(pieces.headers["host"] ?? null)) return badHostResponse(headersInit(own));
-    const outcome = await answer(request, pieces, { context: contextOf(snapshot), statements });
-    if (statements !== null) reportStatements(service, statements, outcome.reply.status);
+    const result = await runPipeline(request, pieces, { context: contextOf(snapshot), statements });
+    if (statements !== null) reportStatements(service, statements, result.reply.status);
     const cors = pieces.headers["origin"] === undefined
-      ? none
+      ? noHeaders
       : actualHeaders(request, serverCorsAllowedOrigins);
-    report(service, request, { outcome, time, info });
-    const refreshing = service.reloadIfStale(outcome.error);
-    if (refreshing !== null && info.waitUntil !== undefined) info.waitUntil(refreshing);
-    else if (refreshing !== null && loading === "unshared") await refreshing;
-    return respond(request, outcome, {
-      headers: sentHeaders(own, outcome.reply.headers, cors),
-      tellsLength: info.tellsLength ?? false,
+    report(service, request, { result, time, info });
+    const reload = service.reloadIfStale(result.error);
+    if (reload !== null && info.waitUntil !== undefined) info.waitUntil(reload);
+    else if (reload !== null && loading === "unshared") await reload;
+    return toResponse(request, result, {
+      headers: sentHeaders(own, result.reply.headers, cors),
+      setsContentLength: info.setsContentLength ?? false,
     });
   };
 }
 
-/** Makes the function that gives what requests under a snapshot are answered from. */
-function contexts(service: Service): (snapshot: Snapshot) => PipelineContext {
+/** Makes the function that returns the pipeline's context of a snapshot. */
+function cachedContext(service: Service): (snapshot: Snapshot) => PipelineContext {
   const contextOf = (snapshot: Snapshot, planCache: PlanCache): PipelineContext => ({
     snapshot,
     planCache,
@@ -95,41 +100,42 @@ function contexts(service: Service): (snapshot: Snapshot) => PipelineContext {
   };
 }
 
-const none: HeaderList = [];
+const noHeaders: HeaderList = [];
 
-/** The service's own headers, unless the reply has them; its headers; those of cross-origin answers. */
+/** Returns own headers, reply headers and CORS headers. Later ones replace earlier ones. */
 function sentHeaders(own: HeaderList, reply: HeaderList, cors: HeaderList): HeaderList {
   const sent: Header[] = [];
-  for (const header of own) if (!isNamed(header[0], reply)) sent.push(header);
-  for (const header of reply) if (!isNamed(header[0], cors)) sent.push(header);
+  for (const header of own) if (!hasHeader(header[0], reply)) sent.push(header);
+  for (const header of reply) if (!hasHeader(header[0], cors)) sent.push(header);
   for (const header of cors) sent.push(header);
   return sent;
 }
 
 /**
- * What `Response` takes: an object, which costs runtimes less than a list, unless a header comes more
- * than once. The length may be left to the server.
+ * Returns headers for a `Response`: an object, which runtimes process faster, or a list if a header
+ * occurs more than once. `omitsLength` leaves `Content-Length` to the server.
  */
-function headersInit(headers: HeaderList, leavesLength = false): HeadersInit {
+function headersInit(headers: HeaderList, omitsLength = false): HeadersInit {
   const init: Record<string, string> = {};
   for (const [name, value] of headers) {
-    if (leavesLength && name === "Content-Length") continue;
-    // True of names that all objects have, too.
+    if (omitsLength && name === "Content-Length") continue;
+    // True also for names on the prototype of all objects, which need the list as well.
     if (name in init) return headers.map(([...header]) => header);
     init[name] = value;
   }
   return init;
 }
 
-function isNamed(wanted: string, headers: HeaderList): boolean {
+function hasHeader(expected: string, headers: HeaderList): boolean {
   for (const [name] of headers) {
-    if (name.length === wanted.length && name.toLowerCase() === wanted.toLowerCase()) return true;
+    if (name.length !== expected.length) continue;
+    if (name.toLowerCase() === expected.toLowerCase()) return true;
   }
   return false;
 }
 
-/** Returns the response to a request that reaches no service; the error's details are sent. */
-export function refuse(request: Request, error: ServiceError, dialect: Dialect): Response {
+/** Returns the error response to a request that reaches no service, with the error's details. */
+export function errorResponseTo(request: Request, error: ServiceError, dialect: Dialect): Response {
   const { status, headers, body } = errorResponse(error, {
     dialect: { ...dialect, serverDetails: "sent" },
     verbosity: "verbose",
@@ -144,46 +150,49 @@ export function refuse(request: Request, error: ServiceError, dialect: Dialect):
   });
 }
 
-function respond(
+function toResponse(
   request: Request,
-  { reply }: Outcome,
-  { headers, tellsLength }: { readonly headers: HeaderList; readonly tellsLength: boolean },
+  { reply }: PipelineResult,
+  { headers, setsContentLength }: {
+    readonly headers: HeaderList;
+    readonly setsContentLength: boolean;
+  },
 ): Response {
   const { status, statusText = "", content } = reply;
-  const bodiless = request.method === "HEAD";
-  if (bodiless && content instanceof ReadableStream) content.cancel().catch(() => {});
-  const body = bodiless ? null : content as BodyInit | null;
-  const isTold = tellsLength && body instanceof Uint8Array;
-  return new Response(body, { status, statusText, headers: headersInit(headers, isTold) });
+  const isHead = request.method === "HEAD";
+  if (isHead && content instanceof ReadableStream) content.cancel().catch(() => {});
+  const body = isHead ? null : content as BodyInit | null;
+  const omitsLength = setsContentLength && body instanceof Uint8Array;
+  return new Response(body, { status, statusText, headers: headersInit(headers, omitsLength) });
 }
 
 function report(
   service: Service,
   request: Request,
-  { outcome, time, info }: {
-    readonly outcome: Outcome;
+  { result, time, info }: {
+    readonly result: PipelineResult;
     readonly time: number;
     readonly info: RequestInfo;
   },
 ): void {
-  const { reply, thrown, error, targetNameUses } = outcome;
+  const { reply, thrown, error, targetNameUses } = result;
   if (error !== null) service.handleFailure(thrown);
   if (targetNameUses.length > 0) {
     const target = targetOf(request.url);
     const { method } = request;
     service.observe({ kind: "target-names-used", uses: targetNameUses, method, target });
   }
-  // What fails because the client has left is no failure.
-  if (error !== null && isLoggedFailure(outcome, service.dialect) && !request.signal.aborted) {
+  // A failure that follows from the client's disconnect is not logged.
+  if (error !== null && isLoggedFailure(result, service.dialect) && !request.signal.aborted) {
     const kind = reply.status === 504 && error.facts.own ? "pool-timeout" : "request-failed";
     service.observe({ kind, error: errorFacts(error, service.dialect) });
   } else if (error?.facts.code === "X00" && !request.signal.aborted) {
     service.observe({ kind: "unexpected-error", error: thrown });
   }
-  service.observe(new Finished(request, outcome, { info, time }));
+  service.observe(new LazyFinishedRequest(request, result, { info, time }));
 }
 
-/** The estimate of a count is the only statement whose rows are kept, and told last. */
+/** Reports the statements of a request. The estimate of a count, the only one with rows, is last. */
 function reportStatements(
   service: Service,
   statements: readonly Statement[],
@@ -195,8 +204,8 @@ function reportStatements(
   service.observe({ kind: "request-queried", status, texts });
 }
 
-/** An answered request; what of it is looked up when it is asked for, as most are not logged. */
-class Finished implements FinishedRequest {
+/** A finished request. It reads its fields on first use, since most requests are not logged. */
+class LazyFinishedRequest implements FinishedRequest {
   readonly kind = "request-finished";
   readonly status: number;
   readonly length: number | null;
@@ -207,7 +216,7 @@ class Finished implements FinishedRequest {
 
   constructor(
     request: Request,
-    { reply: { status, length }, role }: Outcome,
+    { reply: { status, length }, role }: PipelineResult,
     { info, time }: { readonly info: RequestInfo; readonly time: number },
   ) {
     this.status = status;
@@ -239,7 +248,7 @@ class Finished implements FinishedRequest {
   }
 }
 
-/** Path and query of an absolute URL. */
+/** Returns path and query of an absolute URL. */
 function targetOf(url: string): string {
   const path = url.indexOf("/", url.indexOf("//") + 2);
   return path === -1 ? "/" : url.slice(path);

@@ -1,5 +1,5 @@
 /**
- * A handler whose service starts with the first request.
+ * A handler that starts its service with the first request.
  *
  * @module
  */
@@ -9,66 +9,68 @@ import { openDatabase } from "../database/open.ts";
 import type { Connections } from "../database/adapters/postgres.ts";
 import { type Dialect, svcDialect } from "../dialect.ts";
 import { errors } from "../errors/catalogue.ts";
-import { refuse, type RequestInfo, serviceHandler } from "./handler.ts";
+import { errorResponseTo, type RequestInfo, serviceHandler } from "./handler.ts";
 import type { Observation } from "../observe/observation.ts";
 import type { SchemaCache } from "../schema_cache/schema_cache.ts";
 import { Service } from "../service/service.ts";
 
-/** Answers requests. It never rejects for what a request or the database does: that is a response. */
+/** Handles requests. Failures of requests and of the database are responses, not rejections. */
 export interface Handler {
   /**
-   * Answers a request. While the database cannot be reached the answer is 503 with SVC000, after
-   * `close()` it is the same with the detail that the handler was closed.
+   * Handles a request. While the database is unreachable, the response is 503 with SVC000. After
+   * `close()` it is the same, with the detail that the handler was closed.
    *
-   * Rejects with an `Error` when the options turn out to be unusable only now: a JSON Web Key that
-   * cannot be imported, a role path that is none.
+   * Rejects with an `Error` if an option that is checked late is invalid: a JSON Web Key that cannot
+   * be imported, or an invalid role path.
    */
   (request: Request, info?: RequestInfo): Promise<Response>;
   /**
-   * Resolves when requests can be answered: with the schema cache that was given, or the loaded one.
-   * Rejects with an `Error` when the first attempt to load it failed, for which further ones follow
-   * on their own, and after `close()`.
+   * Resolves when a schema cache is available: that of the options, or the loaded one. Rejects with
+   * an `Error` if the first load fails, which the handler retries, and after `close()`.
    */
   ready(): Promise<void>;
   /**
-   * Loads the schema cache again; resolves when the attempt has ended, well or not. Rejects after
+   * Reloads the schema cache. Resolves when the attempt has succeeded or failed. Rejects after
    * `close()`.
    */
   reloadSchema(): Promise<void>;
   /**
-   * Reads again what the database says of the configuration (and, with `handler`, the environment);
-   * resolves when it is in force. What cannot be used is reported, and the old one kept. Rejects
+   * Reads the configuration in the database again, and the environment of `handler`. Resolves when
+   * the configuration is applied. Reports an invalid configuration and keeps the old one. Rejects
    * after `close()`.
    */
   reloadConfig(): Promise<void>;
-  /** Ends the connections to the database when what runs on them is done. For good. */
+  /** Closes the handler. Connections to the database end after their running transactions. */
   close(): Promise<void>;
 }
 
-/** What a handler needs beside its configuration. */
-export interface Surroundings {
+/** Dependencies of a handler apart from its configuration. */
+export interface HandlerDependencies {
   readonly embeddedInit: string | null;
   readonly connections: Connections;
   readonly schemaCache: SchemaCache | null;
-  /** Milliseconds. */
+  /** Milliseconds; `Infinity` for a cache that does not age. */
   readonly schemaCacheMaxAge: number;
   readonly now: () => number;
   readonly observe: (event: Observation) => void;
 }
 
-interface Started {
+interface StartedService {
   readonly service: Service;
   readonly handle: ReturnType<typeof serviceHandler>;
 }
 
-/** Makes a handler; nothing is read and nobody is asked before the first request. */
-export function lazyHandler(source: () => ConfigSource, surroundings: Surroundings): Handler {
-  const start = starter(source, surroundings);
-  let state: Started | null = null;
+/** Makes a handler. It reads no source and opens no connection before the first request. */
+export function lazyHandler(
+  source: () => ConfigSource,
+  dependencies: HandlerDependencies,
+): Handler {
+  const start = makeStart(source, dependencies);
+  let state: StartedService | null = null;
   let dialect: Dialect = svcDialect;
   let closed = false;
   const started = async () => {
-    if (closed) throw new Error(closedText);
+    if (closed) throw new Error(closedMessage);
     const ready = await start();
     dialect = ready.service.dialect;
     if (closed) await ready.service.close();
@@ -76,7 +78,7 @@ export function lazyHandler(source: () => ConfigSource, surroundings: Surroundin
   };
   return Object.assign(
     async (request: Request, info?: RequestInfo) => {
-      if (closed) return refuse(request, errors.cannotConnect(closedText), dialect);
+      if (closed) return errorResponseTo(request, errors.cannotConnect(closedMessage), dialect);
       const { handle } = state?.service.snapshot.cache ? state : await started();
       return await handle(request, info);
     },
@@ -92,7 +94,7 @@ export function lazyHandler(source: () => ConfigSource, surroundings: Surroundin
   );
 }
 
-const closedText = "the handler was closed";
+const closedMessage = "the handler was closed";
 
 function checkReady({ snapshot }: Service): void {
   if (snapshot.cache !== null) return;
@@ -102,29 +104,32 @@ function checkReady({ snapshot }: Service): void {
 }
 
 /**
- * Makes what starts the service: once for everybody; or, where work ends with the request that began
- * it, for each request that finds it not done.
+ * Makes the function that starts the service. With pooled connections all requests share one start.
+ * Otherwise each request that finds no schema cache loads it, since work ends with its request.
  */
-function starter(source: () => ConfigSource, surroundings: Surroundings): () => Promise<Started> {
-  const create = () => createService(source, surroundings);
-  if (surroundings.connections === "pooled") {
-    let starting: Promise<Started> | null = null;
-    return () => starting ??= create().then(loaded);
+function makeStart(
+  source: () => ConfigSource,
+  dependencies: HandlerDependencies,
+): () => Promise<StartedService> {
+  const create = () => createService(source, dependencies);
+  if (dependencies.connections === "pooled") {
+    let starting: Promise<StartedService> | null = null;
+    return () => starting ??= create().then(withSchema);
   }
-  let made: Started | null = null;
-  return async () => await loaded(made ??= await create());
+  let made: StartedService | null = null;
+  return async () => await withSchema(made ??= await create());
 }
 
-async function loaded(started: Started): Promise<Started> {
+async function withSchema(started: StartedService): Promise<StartedService> {
   if (started.service.snapshot.cache === null) await started.service.reloadSchema();
   return started;
 }
 
 async function createService(
   source: () => ConfigSource,
-  surroundings: Surroundings,
-): Promise<Started> {
-  const { embeddedInit, connections, schemaCache, schemaCacheMaxAge, now, observe } = surroundings;
+  dependencies: HandlerDependencies,
+): Promise<StartedService> {
+  const { embeddedInit, connections, schemaCache, schemaCacheMaxAge, now, observe } = dependencies;
   const config = source().configure(noValues);
   const applicationName = config.dialect.displayName;
   const database = await openDatabase(config, {

@@ -52,7 +52,7 @@ import {
   type TransactionOwner,
 } from "../transaction/transaction.ts";
 
-/** What all requests are answered from: one snapshot, and the database. */
+/** State that all requests of a snapshot share. */
 export interface PipelineContext {
   readonly snapshot: Snapshot;
   /** Plans of that snapshot. */
@@ -66,12 +66,12 @@ export interface PipelineContext {
   readonly traceStage: TraceStage | null;
 }
 
-/** A reply, and what the log needs beside it. */
-export interface Outcome {
+/** A reply, and the facts that the log needs. */
+export interface PipelineResult {
   readonly reply: Reply;
   /** Null when authentication failed. */
   readonly role: string | null;
-  /** What was thrown, when the reply is an error. */
+  /** The thrown value if the reply is an error. */
   readonly thrown: unknown;
   /** The error as the client received it. */
   readonly error: ServiceError | null;
@@ -91,12 +91,12 @@ interface Exchange {
   readonly targetNameUses: TargetNameUse[];
 }
 
-/** Answers a request. Never rejects. */
-export async function answer(
+/** Runs the stages of a request. Never rejects. */
+export async function runPipeline(
   request: Request,
   pieces: RequestPieces,
   { context, statements }: Pick<Exchange, "context" | "statements">,
-): Promise<Outcome> {
+): Promise<PipelineResult> {
   const { serverTimingEnabled } = context.snapshot.config;
   const stopwatch = new Stopwatch(serverTimingEnabled, context.traceStage);
   const targetNameUses: TargetNameUse[] = [];
@@ -118,15 +118,15 @@ export async function answer(
     const { role } = identity;
     return { reply: timed(reply, stopwatch), role, thrown: null, error: null, targetNameUses };
   } catch (thrown) {
-    return { ...failedOutcome(thrown, identity, context), targetNameUses };
+    return { ...failedResult(thrown, identity, context), targetNameUses };
   }
 }
 
-function failedOutcome(
+function failedResult(
   thrown: unknown,
   identity: Identity | null,
   { dialect, snapshot, retryAfter }: PipelineContext,
-): Omit<Outcome, "targetNameUses"> {
+): Omit<PipelineResult, "targetNameUses"> {
   const error = toServiceError(thrown, {
     authenticated: identity?.authenticated ?? false,
     dialect,
@@ -252,7 +252,7 @@ function receiveBody(
   return receivePayload(request, reader, { checks });
 }
 
-/** Answers the root with a description of what the role may use. */
+/** Responds to the root with a description of the API as the role may use it. */
 async function describe(
   { request, context: { snapshot, database }, stopwatch, statements }: Exchange,
   parsed: ApiRequest,
@@ -348,11 +348,11 @@ function timed(reply: Reply, stopwatch: Stopwatch): Reply {
 }
 
 /**
- * Whether the log shows an error beside the request's line: failures of the database and of
- * connections always, the service's own where the dialect wants it.
+ * Returns whether the log shows an error in addition to the request's line. Failures of the database
+ * and of connections are always logged; the service's own are logged if the dialect says so.
  */
 export function isLoggedFailure(
-  { thrown, error }: Outcome,
+  { thrown, error }: PipelineResult,
   { ownFailures }: Pick<Dialect, "ownFailures">,
 ): boolean {
   if (error === null || error.facts.status < 500) return false;

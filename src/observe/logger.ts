@@ -66,7 +66,7 @@ const texts: {
   "notification-queue-broken": () =>
     "This is likely a PostgreSQL bug in the notification queue, executing the following to try to " +
     "solve it: SELECT pg_notification_queue_usage();",
-  "reload-asked": ({ what, channel }) =>
+  "reload-requested": ({ what, channel }) =>
     `Received a ${what === "schema" ? "schema cache" : "config"} reload message on the ` +
     `"${redact(channel)}" channel`,
   "version-failed": ({ error }) => `Failed to query the PostgreSQL version. ${json(error)}`,
@@ -75,8 +75,8 @@ const texts: {
   "pooler-found": ({ mode, error }) => `${poolers[mode]}${json(error)}`,
   "statement-refused": ({ error, name }) =>
     `This is probably a bug in ${name}, please report it. ${json(error)}`,
-  "pool-asked": () => "Trying to borrow a connection from pool",
-  "pool-returned": () => "Borrowed a connection from the pool",
+  "pool-acquiring": () => "Trying to borrow a connection from pool",
+  "pool-acquired": () => "Borrowed a connection from the pool",
   "pool-flushed": () => "Database connection pool flushed",
   "pool-connection": ({ id, step }) => `Connection ${id} is ${step.replace(":", " due to")}`,
   "jwt-cache-lookup": () => "Looked up a JWT in JWT cache",

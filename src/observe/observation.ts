@@ -110,7 +110,7 @@ export type Observation =
   | { readonly kind: "notification-queue-broken" }
   /** A notification came. */
   | {
-    readonly kind: "reload-asked";
+    readonly kind: "reload-requested";
     readonly what: "schema" | "config";
     readonly channel: string;
   }
@@ -128,8 +128,8 @@ export type Observation =
     readonly error: ReportedError;
     readonly name: string;
   }
-  | { readonly kind: "pool-asked" }
-  | { readonly kind: "pool-returned" }
+  | { readonly kind: "pool-acquiring" }
+  | { readonly kind: "pool-acquired" }
   | { readonly kind: "pool-flushed" }
   /** `step` is what happens to the connection: `terminated: max idletime`. */
   | { readonly kind: "pool-connection"; readonly id: string; readonly step: string }
@@ -197,13 +197,13 @@ export const severities: Readonly<Record<Diagnostic["kind"], LogLevel>> = {
   "listener-retrying": "crit",
   "listener-cleanup-failed": "crit",
   "notification-queue-broken": "crit",
-  "reload-asked": "crit",
+  "reload-requested": "crit",
   "version-failed": "crit",
   "version-unsupported": "crit",
   "pooler-found": "crit",
   "statement-refused": "crit",
-  "pool-asked": "debug",
-  "pool-returned": "debug",
+  "pool-acquiring": "debug",
+  "pool-acquired": "debug",
   "pool-flushed": "debug",
   "pool-connection": "debug",
   "jwt-cache-lookup": "debug",

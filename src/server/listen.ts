@@ -20,7 +20,7 @@ export interface ClientInfo {
   /** Address without port; null for a Unix socket. */
   readonly client: string | null;
   /** Deno sets `Content-Length` if the whole body is in memory. */
-  readonly tellsLength: true;
+  readonly setsContentLength: true;
 }
 
 /** Options of {@linkcode listen} apart from the address. */
@@ -132,7 +132,7 @@ function drainingHandler(drain: Drain, { serve }: ListenOptions): Deno.ServeHand
 
 /** Reads the client's address on first use, since most requests do not need it. */
 class ConnectedClient implements ClientInfo {
-  readonly tellsLength = true as const;
+  readonly setsContentLength = true as const;
   readonly #info: Deno.ServeHandlerInfo;
 
   constructor(info: Deno.ServeHandlerInfo) {

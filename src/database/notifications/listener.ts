@@ -145,7 +145,7 @@ export class Listener {
     this.#options.probe?.arrived(payload);
     const what = payloads.get(payload);
     if (what === undefined) return;
-    this.#options.observe({ kind: "reload-asked", what, channel });
+    this.#options.observe({ kind: "reload-requested", what, channel });
     this.#options.onAsked(what);
   }
 

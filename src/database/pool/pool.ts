@@ -111,7 +111,7 @@ class Pool implements Database {
 
   transaction(batch: Batch, caller: Caller | null = null): Promise<BatchResult> {
     return new Promise((resolve, reject) => {
-      this.#trace?.({ kind: "pool-asked" });
+      this.#trace?.({ kind: "pool-acquiring" });
       if (this.#closed !== null) throw errors.cannotConnect("the database was closed");
       this.#enqueue({
         batch,
@@ -349,7 +349,7 @@ class Pool implements Database {
     if (this.#trace === null) return;
     const step = work.failures === 0 ? "available: session success" : "available: session failure";
     traceStep(this.#trace, pooled, step);
-    for (const _ of work.batches) this.#trace({ kind: "pool-returned" });
+    for (const _ of work.batches) this.#trace({ kind: "pool-acquired" });
   }
 
   #releaseShare(work: NonNullable<PooledConnection["work"]>): void {

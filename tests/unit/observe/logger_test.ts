@@ -153,8 +153,8 @@ const events: {
     "This is likely a PostgreSQL bug in the notification queue, executing the following to try to " +
     "solve it: SELECT pg_notification_queue_usage();",
   ],
-  "reload-asked": [
-    { kind: "reload-asked", what: "schema", channel: "svc" },
+  "reload-requested": [
+    { kind: "reload-requested", what: "schema", channel: "svc" },
     "crit",
     'Received a schema cache reload message on the "svc" channel',
   ],
@@ -179,8 +179,12 @@ const events: {
     "crit",
     `This is probably a bug in SVC, please report it. ${json}`,
   ],
-  "pool-asked": [{ kind: "pool-asked" }, "debug", "Trying to borrow a connection from pool"],
-  "pool-returned": [{ kind: "pool-returned" }, "debug", "Borrowed a connection from the pool"],
+  "pool-acquiring": [
+    { kind: "pool-acquiring" },
+    "debug",
+    "Trying to borrow a connection from pool",
+  ],
+  "pool-acquired": [{ kind: "pool-acquired" }, "debug", "Borrowed a connection from the pool"],
   "pool-flushed": [{ kind: "pool-flushed" }, "debug", "Database connection pool flushed"],
   "pool-connection": [
     { kind: "pool-connection", id: "7f", step: "terminated: max idletime" },
@@ -298,7 +302,7 @@ const variants: readonly (readonly [event: Diagnostic, text: string])[] = [
     `Connection poolers in statement mode are not supported. ${json}`,
   ],
   [
-    { kind: "reload-asked", what: "config", channel: "a\nb" },
+    { kind: "reload-requested", what: "config", channel: "a\nb" },
     'Received a config reload message on the "a b" channel',
   ],
   [{ kind: "embedded-starting", folder: null }, "Starting the embedded PostgreSQL in memory..."],

@@ -55,9 +55,9 @@ function controlled(options: Partial<ListenerOptions> = {}) {
 }
 
 const payloads: readonly (readonly [payload: string, told: readonly string[]])[] = [
-  ["", ["reload-asked", "load schema"]],
-  ["reload schema", ["reload-asked", "load schema"]],
-  ["reload config", ["reload-asked", "load config"]],
+  ["", ["reload-requested", "load schema"]],
+  ["reload schema", ["reload-requested", "load schema"]],
+  ["reload config", ["reload-requested", "load config"]],
   ["Reload schema", []],
   [" reload schema", []],
   ["reload schema\n", []],

@@ -314,12 +314,12 @@ Deno.test("Pool emits the steps of its connections while somebody watches", asyn
   await done;
   fake.pool.flush();
   deepStrictEqual(steps, [
-    "pool-asked",
+    "pool-acquiring",
     "being established",
     "available: connection establishment",
     "used",
     "available: session success",
-    "pool-returned",
+    "pool-acquired",
     "pool-flushed",
     "terminated: release",
   ]);
