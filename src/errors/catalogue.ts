@@ -342,7 +342,7 @@ export const errors = {
     }),
   ),
 
-  bodyTooLarge: entry(
+  bodyTooLarge: defineError(
     "130",
     413,
     "the body, as PostgreSQL gets it, has more bytes than PostgreSQL takes at once",
