@@ -4,15 +4,15 @@
  * @module
  */
 
-/** Gives the next alias for a relation: the beginning of its name and a number. */
+/** Returns the next alias for a relation: the beginning of its name and a number. */
 export type Aliases = (relation: string) => string;
 
-/** Whole characters that fit with a number into an identifier of 63 bytes. */
+/** Maximum characters of a relation's name in an alias. With a number they fit into 63 bytes. */
 const keptCharacters = 12;
 
 /**
- * Makes a source of aliases that differ from each other and from the root's. The same request gets
- * the same ones every time, so that its statement is the same text.
+ * Returns a source of aliases, unique in the statement and different from the root's alias. Equal
+ * requests get equal aliases, so their statements are the same text.
  */
 export function makeAliases(root: string): Aliases {
   let count = 0;

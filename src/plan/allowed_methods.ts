@@ -1,5 +1,5 @@
 /**
- * What OPTIONS answers: the methods that a resource takes. Privileges do not matter.
+ * The methods of a resource, for the `Allow` header. They do not depend on privileges.
  *
  * @module
  */
@@ -8,7 +8,7 @@ import type { Relation, Routine } from "../schema_cache/schema_cache.ts";
 /** The value of `Allow` for the root. */
 export const rootMethods = "OPTIONS,GET,HEAD";
 
-/** The value of `Allow` for a table or view. */
+/** Returns the value of `Allow` for a table or view. */
 export function relationMethods(relation: Relation): string {
   const { insertable, updatable, deletable, primaryKey } = relation;
   return [
@@ -20,7 +20,7 @@ export function relationMethods(relation: Relation): string {
   ].join(",");
 }
 
-/** The value of `Allow` for a function, or for several overloads together. */
+/** Returns the value of `Allow` for a function with all its overloads. */
 export function routineMethods(overloads: readonly Routine[]): string {
   return overloads.every(({ volatility }) => volatility === "volatile")
     ? "OPTIONS,POST"

@@ -1,24 +1,25 @@
 /**
- * How many columns nodes may have.
+ * The maximum number of columns of a node.
  *
  * @module
  */
 import { DatabaseError } from "../errors/service_error.ts";
 import type { ResolvedNode } from "./resolved_tree.ts";
 
-/** Entries that a select list of PostgreSQL may have: its `MaxTupleAttributeNumber`. */
+/** Maximum entries of a select list: `MaxTupleAttributeNumber` of PostgreSQL. */
 const maxColumns = 1664;
 
 /**
- * Refuses a node that has more columns than PostgreSQL takes, with the error that PostgreSQL would
- * give: columns that are spread stand in every node above, so that the statement is not to be
- * written to find out.
+ * Throws PostgreSQL's error 54011 if a node has more columns than PostgreSQL accepts.
+ *
+ * The check runs before the statement is rendered: every ancestor repeats the columns of a spread,
+ * so the statement could become very long.
  */
 export function checkColumnCount(root: ResolvedNode): void {
   ownColumns(root);
 }
 
-/** At least how many columns a node has, with those that are spread into it. */
+/** Returns the minimum number of columns of a node, with the columns that spreads add. */
 function ownColumns({ fields, relation, children }: ResolvedNode): number {
   let columns = 0;
   for (const { kind } of fields) columns += kind === "all" ? relation?.columns.length ?? 1 : 1;

@@ -1,5 +1,5 @@
 /**
- * Filters and groups as conditions: what their columns' types ask for is decided here.
+ * Plans filters and groups as conditions, with the conversions that the columns' types need.
  *
  * @module
  */
@@ -8,10 +8,10 @@ import type { QualifiedName, Relation, SchemaCache } from "../schema_cache/schem
 import { cachedColumn, type FieldScope, planField } from "./fields.ts";
 import type { Condition, FieldCondition } from "./read_node.ts";
 
-/** All of them have to hold. */
+/** Conditions that must all hold. */
 export type Conditions = readonly Condition[];
 
-/** Plans the conditions on a relation's own columns: those of a write. */
+/** Plans the conditions of a write, which apply to the relation's own columns. */
 export function planConditions(
   filters: readonly Filter[],
   logic: readonly LogicGroup[],
@@ -22,10 +22,12 @@ export function planConditions(
   return [...filters, ...logic].map((tree) => planCondition(tree, scope, noEmbeds));
 }
 
-/** Position of the embed that a name addresses on the level; undefined if it addresses none. */
+/**
+ * Returns the position of the embed that a name addresses; undefined when no embed has that name.
+ */
 export type EmbedPosition = (name: string) => number | undefined;
 
-/** Plans one condition of a level; a null test of an embed's name asks for its rows. */
+/** Plans one condition of a node. A null test of an embed's name becomes an EXISTS test. */
 export function planCondition(
   tree: LogicTree,
   scope: FieldScope,
@@ -42,7 +44,7 @@ export function planCondition(
   return { kind, negated, operator, children };
 }
 
-/** Whether a filter is `is.null` or `not.is.null` on a whole column. */
+/** Returns true if a filter is `is.null` or `not.is.null` on a whole column. */
 export function isNullTest({ field, operation }: Filter): boolean {
   return field.path.length === 0 && operation.kind === "is" && operation.word === "null";
 }
@@ -70,7 +72,7 @@ export function planFilter(filter: Filter, scope: FieldScope): FieldCondition {
   }
 }
 
-/** Patterns are no values of the column's type. */
+/** Operators that compare with a pattern, which is not a value of the column's type. */
 const patterns: ReadonlySet<SimpleOperator> = new Set(["like", "ilike"]);
 
 function inputFunction({ field }: Filter, scope: FieldScope): QualifiedName | null {
@@ -79,7 +81,10 @@ function inputFunction({ field }: Filter, scope: FieldScope): QualifiedName | nu
   return (type === undefined ? undefined : scope.cache.representation("text", type)) ?? null;
 }
 
-/** What is unknown is taken for a `tsvector`, as nothing else can be searched without a conversion. */
+/**
+ * Returns true if the value needs a conversion to `tsvector`. Columns of unknown type are taken for
+ * a `tsvector`.
+ */
 function isDocument({ field }: Filter, scope: FieldScope): boolean {
   if (field.path.length > 0) return true;
   const type = cachedColumn(field.name, scope)?.baseType;

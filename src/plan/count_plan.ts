@@ -1,5 +1,5 @@
 /**
- * How the total of a result becomes known.
+ * How the service counts the total of a result.
  *
  * @module
  */
@@ -8,14 +8,14 @@ import type { Window } from "../request/query_types.ts";
 
 export type CountPlan =
   | { readonly kind: "none" }
-  /** The page is everything: its rows are the total. */
+  /** The page holds all rows, so its row count is the total. */
   | { readonly kind: "page" }
   | { readonly kind: "exact" }
   | { readonly kind: "planned" }
-  /** Counted up to `cap` rows (null: to the end); above it, the planner's estimate. */
+  /** Counts up to `cap` rows (null: all rows). Above `cap` the total is the planner's estimate. */
   | { readonly kind: "estimated"; readonly cap: number | null };
 
-/** For reading a relation. */
+/** Plans the count for reading a relation. */
 export function planCount(
   preference: Preferences["count"],
   window: Window,
@@ -36,7 +36,10 @@ export function planCount(
   }
 }
 
-/** For the result of a function: an estimate counts, a plan of it says nothing. */
+/**
+ * Plans the count for the result of a function. `estimated` counts exactly, `planned` does not
+ * count: the planner cannot see into a function.
+ */
 export function planResultCount(
   preference: Preferences["count"],
   window: Window,

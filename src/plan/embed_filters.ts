@@ -1,19 +1,19 @@
 /**
- * Conditions of a level that ask whether its embeds have rows.
+ * Conditions that test whether the embeds of a node have rows.
  *
  * @module
  */
 import type { Condition, Embed } from "./read_node.ts";
 
-/** A level's conditions with the embeds that they ask for. */
+/** The conditions of a node, and its embeds as the conditions change them. */
 export interface ResolvedFilters {
   readonly conditions: readonly Condition[];
   readonly embeds: readonly Embed[];
 }
 
 /**
- * Makes `embed is not null` beside all other conditions an inner embed, says every `embed is null`
- * once, and gives an alias to tests that are still asked several times.
+ * Turns a top-level `embed is not null` into an inner embed and drops repeated `embed is null`
+ * conditions. An EXISTS test that is used more than once gets an alias.
  */
 export function resolveNullFilters(
   conditions: readonly Condition[],

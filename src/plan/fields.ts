@@ -1,5 +1,5 @@
 /**
- * Columns of a level with the decisions that their types ask for.
+ * Columns of a node, with the conversions that their types need.
  *
  * @module
  */
@@ -8,16 +8,19 @@ import type { QualifiedName, Relation, SchemaCache } from "../schema_cache/schem
 import type { FieldItem } from "./select_tree.ts";
 import type { PlannedField, ReadItem, RowType } from "./read_node.ts";
 
-/** What a level's names are looked up in. */
+/** The scope that resolves the field names of a node. */
 export interface FieldScope {
-  /** The relation whose columns they are, if it is known. */
+  /** The relation that has the columns; null when unknown. */
   readonly relation: Relation | null;
-  /** Rows lack their type, so that functions of a row have to be told it. */
+  /**
+   * The type of the rows, when the rows come without it. Functions of a row need a cast to this
+   * type. Null when the rows have their type.
+   */
   readonly untypedRow: RowType | null;
   readonly cache: SchemaCache;
 }
 
-/** Plans a field. Unknown columns are left to the database, because functions of the row work. */
+/** Plans a field. Unknown names pass to PostgreSQL, because a name may be a function of the row. */
 export function planField({ name, path }: Field, scope: FieldScope): PlannedField {
   const type = cachedColumn(name, scope)?.declaredType;
   return {
@@ -28,7 +31,7 @@ export function planField({ name, path }: Field, scope: FieldScope): PlannedFiel
   };
 }
 
-/** Plans a field that a write orders its rows by. */
+/** Plans a field of the order of a limited write. */
 export function orderField({ name, path }: Field, { columns }: Relation): PlannedField {
   const type = columns.find((column) => column.name === name)?.declaredType;
   return { column: name, path, toJsonb: needsJsonb(path, type), computedOn: null };
@@ -38,18 +41,18 @@ function needsJsonb(path: readonly PathStep[], type: string | undefined): boolea
   return path.length > 0 && type !== "json" && type !== "jsonb";
 }
 
-/** The cached column of a name. */
+/** Returns the column of that name from the schema cache. */
 export function cachedColumn(name: string, { relation, cache }: FieldScope) {
   return relation === null ? undefined : cache.column(relation, name);
 }
 
-/** How a level's select list is made. */
+/** Options of planning a select list. */
 export interface SelectListOptions {
-  /** `*` has to be said column by column. */
+  /** True to plan `*` as a list of columns. */
   readonly expandAll: boolean;
 }
 
-/** Plans a level's select list. */
+/** Plans the select list of a node. */
 export function planItems(
   fields: readonly FieldItem[],
   scope: FieldScope,
@@ -77,7 +80,7 @@ function planAll(scope: FieldScope, expandAll: boolean): readonly ReadItem[] {
   return relation.columns.map(({ name }) => columnItem(plainField(name), scope));
 }
 
-/** A column by its name, as if the select list named it alone. */
+/** Returns the select item of a column without alias, cast and aggregate. */
 export function plainField(name: string): SelectField {
   return {
     kind: "field",
@@ -125,7 +128,7 @@ function countItem(alias: string | null, cast: string | null): ReadItem {
   return { kind: "aggregate", function: "count", argument: null, cast, key: alias ?? "count" };
 }
 
-/** The last key of a path, the column where there is none. */
+/** Returns the last key of a path, or the column's name when the path has no key. */
 function keyOf({ name, path }: Field): string {
   const key = path.findLast(isKey);
   return key?.operand.key || name;

@@ -1,6 +1,6 @@
 /**
- * Which relationship an embed means: a target, which may be the name of a relation, a constraint, a
- * column or a function, and perhaps a hint.
+ * Finds the relationship of an embed. The target names a relation, a constraint, a column or a
+ * function; a hint may narrow the choice.
  *
  * @module
  */
@@ -16,11 +16,11 @@ import type {
 } from "../schema_cache/schema_cache.ts";
 import { nameSuggesters, suggest } from "./suggest.ts";
 
-/** What an embed asks for. */
+/** The embed to find the relationship of. */
 export interface EmbedTarget {
-  /** Relation, or function without one, of the enclosing level. */
+  /** The relation of the parent node, or the function when its result has no relation. */
   readonly origin: QualifiedName;
-  /** The origin is a relation; a function without one has no relationships. */
+  /** True if the origin is a relation. A function without a relation has no relationships. */
   readonly originIsRelation: boolean;
   readonly target: string;
   readonly hint: string | null;
@@ -28,7 +28,9 @@ export interface EmbedTarget {
   readonly schema: string;
 }
 
-/** Finds the relationship. Raises `200` when there is none and `201` when there are several. */
+/**
+ * Finds the relationship. Throws `200` when no relationship matches and `201` when several match.
+ */
 export function findRelationship(embed: EmbedTarget, cache: SchemaCache): Relationship {
   const candidates = embed.originIsRelation ? cache.relationships(embed.origin, embed.schema) : [];
   const found = candidates.filter((relationship) => matches(relationship, embed));
@@ -43,7 +45,7 @@ export function findRelationship(embed: EmbedTarget, cache: SchemaCache): Relati
   });
 }
 
-/** Whether at most one row belongs to each row of the origin. */
+/** Returns true if each row of the origin has at most one related row. */
 export function isToOne(relationship: Relationship): boolean {
   return relationship.kind === "computed"
     ? relationship.toOne
@@ -59,7 +61,7 @@ function matches(relationship: Relationship, { target, hint }: EmbedTarget): boo
   return relationship.foreign.name === target || matchesKey(relationship, target);
 }
 
-/** The table's name means the children, the column's the parent. */
+/** Matches self-references: the table's name selects the children, the column's name the parent. */
 function matchesSelf(
   relationship: KeyRelationship | JunctionRelationship,
   target: string,
@@ -81,7 +83,7 @@ function matchesHint(
   return relationship.constraint === hint || pair?.[0] === hint || pair?.[1] === hint;
 }
 
-/** Constraints and columns name relations only where the foreign one is a table. */
+/** Constraint and column names select only relationships to tables. */
 function matchesKey(
   relationship: KeyRelationship | JunctionRelationship,
   target: string,

@@ -1,5 +1,6 @@
 /**
- * Which representation a request gets: the first accepted media type that can be made.
+ * Chooses the representation of a response: the first accepted media type that the service can
+ * produce.
  *
  * @module
  */
@@ -17,47 +18,50 @@ import type {
   SchemaCache,
 } from "../schema_cache/schema_cache.ts";
 
-/** How the rows become a body. */
+/** The way to build a body from rows. */
 export type BodyFormat =
   | { readonly kind: "array"; readonly stripped: boolean }
   | { readonly kind: "object"; readonly stripped: boolean }
   | { readonly kind: "csv" }
   | { readonly kind: "geojson" }
   | {
-    /** By an aggregate that the database defines. */
+    /** A user-defined aggregate builds the body. */
     readonly kind: "aggregate";
     readonly function: QualifiedName;
-    /** The relation whose row type it takes; null for any row. */
+    /** The relation whose row type the aggregate takes; null for any row. */
     readonly over: QualifiedName | null;
     readonly binary: boolean;
   }
-  /** The value of a function as it is. */
+  /** The value of a function, without conversion. */
   | { readonly kind: "value"; readonly binary: boolean };
 
-/** Asks for the execution plan in place of the body. */
+/** Options of EXPLAIN, for a body that holds the execution plan. */
 export interface Explain {
   readonly format: "text" | "json";
   readonly options: readonly PlanOption[];
 }
 
-/** A representation: what the body is made by, and the media type it is sent as. */
+/** A representation: the format of the body, and its media type. */
 export interface Representation {
   readonly format: BodyFormat;
   readonly mediaType: MediaRange;
-  /** Null for the body itself. */
+  /** Null to send the body, not its execution plan. */
   readonly explain: Explain | null;
 }
 
-/** What is to be represented. */
+/** The input of {@linkcode negotiate}. */
 export interface Negotiation {
-  /** Most wanted first. */
+  /** Accepted media types, the preferred one first. */
   readonly accept: readonly MediaRange[];
-  /** All columns and no embeds: only then handlers for the target's rows fit. */
+  /**
+   * True if the request selects all columns and no embeds. Only then handlers for the target's rows
+   * apply.
+   */
   readonly defaultSelect: boolean;
   readonly target: RepresentedTarget;
 }
 
-/** Rows of a relation, or the result of a function. */
+/** The represented rows: of a relation, or of the result of a function. */
 export type RepresentedTarget =
   | { readonly kind: "relation"; readonly relation: QualifiedName }
   | { readonly kind: "routine"; readonly routine: Routine };
@@ -68,9 +72,11 @@ export interface NegotiationConfig {
 }
 
 /**
- * Walks the accepted types. For each, built-in types of the vendor tree come first; then the target's
- * handler for anything, its handler for the type, the handler of any rows, and what is built in.
- * Raises 406 `107`.
+ * Returns the representation for the first accepted media type that the service can produce. Throws
+ * 406 `107` when there is no such type.
+ *
+ * For each type, the built-in vendor types come first. Then come the target's handler for any type,
+ * its handler for the type, the handler for any rows, and the built-in type.
  */
 export function negotiate(
   negotiation: Negotiation,
@@ -87,7 +93,10 @@ export function negotiate(
   throw errors.notAcceptable(negotiation.accept.map(canonicalText));
 }
 
-/** Finds what the database defines for a media type in lower case. */
+/**
+ * Returns the representation that a user-defined handler makes; null without a handler. Takes media
+ * types in lower case.
+ */
 type HandlerLookup = (mediaType: string) => Representation | null;
 
 const noHandlers: HandlerLookup = () => null;
@@ -106,7 +115,10 @@ const anyType = "*/*";
 
 type OwnHandlers = (mediaType: string) => MediaHandler | undefined;
 
-/** Handlers of a target: aggregates over rows of the relation, or the function itself. */
+/**
+ * Returns the look-up of a target's handlers: aggregates over rows of the relation, or the function
+ * itself.
+ */
 function ownHandlers(target: RepresentedTarget, cache: SchemaCache): OwnHandlers {
   if (target.kind === "relation") {
     return (mediaType) => cache.mediaHandler(target.relation, mediaType, "aggregate");
@@ -116,7 +128,7 @@ function ownHandlers(target: RepresentedTarget, cache: SchemaCache): OwnHandlers
   if (returns.composite) return (mediaType) => cache.mediaHandler(rows, mediaType, "aggregate");
   return (mediaType) => {
     const handler = cache.mediaHandler({ schema, name }, mediaType, "function");
-    // An overload may return something else.
+    // The handler belongs to one overload; another overload may return a different type.
     return returns.set || handler?.mediaType !== returns.domain ? undefined : handler;
   };
 }
@@ -157,7 +169,9 @@ function representationOf(range: MediaRange, handlers: HandlerLookup): Represent
 const json: MediaRange = { kind: "json" };
 const rows: Representation = built({ kind: "array", stripped: false }, json);
 
-/** What any rows can be made into without the database's help. */
+/**
+ * Returns the built-in representation of rows for a media type; null when there is no such type.
+ */
 function builtIn(range: MediaRange): Representation | null {
   switch (range.kind) {
     case "any":

@@ -6,8 +6,8 @@
 import { type Embed, isSpread, type ReadItem, type ReadNode, type RowRange } from "./read_node.ts";
 
 /**
- * Reduces an embed to the output keys that an order names. Keys that it does not select are left
- * out, so that the database misses them.
+ * Reduces an embed to the output keys of the order. Keys that the embed does not select are
+ * dropped, so PostgreSQL reports them as missing columns.
  */
 export function orderSourceNode(embed: Embed, keys: ReadonlySet<string>): ReadNode {
   const { node } = embed;
@@ -23,7 +23,10 @@ export function orderSourceNode(embed: Embed, keys: ReadonlySet<string>): ReadNo
   };
 }
 
-/** JSON has no order: the value behind a representation is compared. */
+/**
+ * Removes the conversion to JSON: `json` has no ordering operator, so the original value is
+ * compared.
+ */
 function sortable(item: ReadItem): ReadItem {
   return item.kind === "column" && item.cast === null ? { ...item, convert: null } : item;
 }

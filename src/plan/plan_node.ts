@@ -1,5 +1,6 @@
 /**
- * Last pass: resolved nodes as read nodes, from what they are called in the statement to how they are joined.
+ * Last pass: plans each node of the resolved tree as a {@linkcode ReadNode}, with its alias, its
+ * conditions and its join to the parent.
  *
  * @module
  */
@@ -27,27 +28,31 @@ import type { ResolvedEmbed, ResolvedNode } from "./resolved_tree.ts";
 import { isToOne } from "./find_relationship.ts";
 import { embedRange, rootRange, unlimited } from "./row_range.ts";
 
-/** What a node's planning depends on besides its resolved node. */
+/** The context of planning one node. */
 export interface NodeContext {
-  /** The node's own. */
+  /** Alias of the node. */
   readonly alias: string;
   readonly cache: SchemaCache;
-  /** How many nodes are above it. */
+  /** Number of ancestors; 0 for the root. */
   readonly depth: number;
-  /** Names for all nodes below it. */
+  /** Source of aliases for the nodes below. */
   readonly aliases: Aliases;
-  /** The root is given as rows, of one kind or the other; null when it is a relation. */
+  /**
+   * Purpose of the rows that the caller supplies for the root; null when the root reads a relation.
+   */
   readonly rows: "read" | "result" | "representation" | null;
-  /** `*` is said column by column at every node from here on. */
+  /** True to plan `*` as a list of columns, in this node and below. */
   readonly expandAll: boolean;
-  /** Null when no window applies anywhere. */
+  /** Null when row ranges do not apply. */
   readonly ranges: { readonly root: Window; readonly maxRows: number | null } | null;
 }
 
-/** The last depth at which rows are picked before their embeds. */
+/**
+ * Maximum depth at which a node picks its rows before it embeds into them. See `ReadNode.joined`.
+ */
 const maxPagedDepth = 2;
 
-/** Plans a node and all below it. */
+/** Plans a node and all nodes below it. */
 export function planNode(node: ResolvedNode, context: NodeContext): ReadNode {
   const { alias, aliases } = context;
   const row = rowOf(node, context);
@@ -86,7 +91,7 @@ function planConditions(node: ResolvedNode, scope: FieldScope): readonly Conditi
   );
 }
 
-/** Rows are not a relation's own: a caller, or a function, gives them. */
+/** Returns true if the caller or a function supplies the rows of the node. */
 function hasSuppliedRows(node: ResolvedNode, { rows }: NodeContext): boolean {
   return node.item === null ? rows !== null : node.relationship.kind === "computed";
 }
@@ -97,7 +102,7 @@ function scopeOf(node: ResolvedNode, row: RowType, { rows, cache }: NodeContext)
   return { relation, untypedRow: untyped ? row : null, cache };
 }
 
-/** Plans the order of a node; related terms name embeds that were checked before. */
+/** Plans one order term. An earlier pass has checked that related terms name embeds. */
 function planOrder(term: OrderTerm, node: ResolvedNode, scope: FieldScope): PlannedOrder {
   const { relation, field, direction, nulls } = term;
   if (relation === null) {
@@ -159,7 +164,10 @@ function joinOf(relationship: Relationship, parentRow: RowType, aliases: Aliases
   }
 }
 
-/** The root's row has its type only where the root is the relation itself. */
+/**
+ * Returns the row type of a node. The rows of the root have their type only when the root reads the
+ * relation itself.
+ */
 function rowOf(node: ResolvedNode, { rows }: NodeContext): RowType {
   const isSupplied = node.item === null && rows !== null;
   return {
@@ -168,14 +176,17 @@ function rowOf(node: ResolvedNode, { rows }: NodeContext): RowType {
   };
 }
 
-/** A to-one embed has no use for the maximum. */
+/** Returns the row range of a node. `db-max-rows` does not apply to a to-one embed. */
 function rangeOf(node: ResolvedNode, { ranges }: NodeContext): RowRange {
   if (ranges === null) return unlimited;
   if (node.item === null) return rootRange(ranges.root, ranges.maxRows);
   return embedRange(node, isToOne(node.relationship) ? null : ranges.maxRows);
 }
 
-/** One source per embed that the order names; a grouped node orders by what was spread into it. */
+/**
+ * Returns one source for each embed that the order names. A node with aggregates orders by the
+ * columns that are spread into it.
+ */
 function orderSources(
   order: readonly PlannedOrder[],
   embeds: readonly Embed[],
@@ -203,8 +214,8 @@ function orderSources(
 }
 
 /**
- * Gives an embed that selects nothing the columns that an order names: all columns of its relation
- * are open to the order then, and computed fields too.
+ * Adds the columns of an order to an embed that selects no columns. Such an order may use all
+ * columns and computed fields of the relation.
  */
 function sortableEmbed(
   embed: Embed,

@@ -1,6 +1,6 @@
 /**
- * What reading a level of a request means: plain data, every name resolved, every decision about
- * types made. A level is the root or one embedded relation.
+ * The plan of reading a node: the root or one embed. Plain data: all names are resolved, all
+ * conversions are decided.
  *
  * @module
  */
@@ -14,41 +14,41 @@ import type {
 } from "../request/query_types.ts";
 import type { ColumnPair, QualifiedName } from "../schema_cache/schema_cache.ts";
 
-/** A row type, and how to make a row of it. */
+/** A row type, and the columns of a row of this type. */
 export interface RowType {
   readonly type: QualifiedName;
-  /** The columns that a row is put together from; null when the level's own row has the type. */
+  /** Columns to build the row from; null when the node's own row has the type. */
   readonly columns: readonly string[] | null;
 }
 
-/** A column of a level, or a place inside it. */
+/** A column of a node, or a path into its JSON value. */
 export interface PlannedField {
   readonly column: string;
   readonly path: readonly PathStep[];
-  /** The path needs JSON, and the column is something else. */
+  /** True if the path needs a cast to `jsonb`, because the column has another type. */
   readonly toJsonb: boolean;
-  /** Not a column but perhaps a function of the row, which has to be given its type first. */
+  /** Row type to cast the row to, when the name may be a function of the row; null otherwise. */
   readonly computedOn: RowType | null;
 }
 
-/** One entry of a level's select list; never an embed. */
+/** One entry of a node's select list, except embeds. */
 export type ReadItem =
-  /** Whatever columns the source has. */
+  /** All columns of the source. */
   | { readonly kind: "all" }
   | {
     readonly kind: "column";
     readonly field: PlannedField;
-    /** Function that shows the column's domain as JSON. */
+    /** Function that converts the column's domain to JSON; null when there is no such function. */
     readonly convert: QualifiedName | null;
     readonly cast: string | null;
     readonly key: string;
-    /** With aggregates, rows are grouped by the plain column, not by the item's value. */
+    /** True if a node with aggregates groups by the plain column, not by the item's value. */
     readonly groupedByColumn: boolean;
   }
   | {
     readonly kind: "aggregate";
     readonly function: AggregateFunction;
-    /** Null counts rows. */
+    /** Null to count rows. */
     readonly argument: { readonly field: PlannedField; readonly cast: string | null } | null;
     readonly cast: string | null;
     readonly key: string;
@@ -63,7 +63,7 @@ export type FieldCondition =
       readonly operator: SimpleOperator;
       readonly quantifier: "any" | "all" | null;
       readonly value: string;
-      /** Function from text to the column's domain. */
+      /** Function from text to the column's domain; null when there is no such function. */
       readonly convert: QualifiedName | null;
     }
     | {
@@ -78,12 +78,12 @@ export type FieldCondition =
       readonly operator: FullTextOperator;
       readonly language: string | null;
       readonly value: string;
-      /** What is searched is a document yet to be made a `tsvector`. */
+      /** True if the searched value needs a conversion to `tsvector`. */
       readonly toTsvector: boolean;
     }
   );
 
-/** What rows have to fulfil. */
+/** A condition on the rows of a node. */
 export type Condition =
   | FieldCondition
   | {
@@ -92,33 +92,33 @@ export type Condition =
     readonly operator: "and" | "or";
     readonly children: readonly Condition[];
   }
-  /** The embed at this position of the level has a row, or has none. */
+  /** Tests whether the embed at this position has a row (`present`) or has no row. */
   | { readonly kind: "embedded"; readonly embed: number; readonly present: boolean };
 
-/** One term of a level's order. */
+/** One term of a node's order. */
 export type PlannedOrder =
   & Pick<OrderTerm, "direction" | "nulls">
   & (
     | { readonly kind: "field"; readonly field: PlannedField }
     | {
       readonly kind: "related";
-      /** Position among the level's embeds. */
+      /** Position among the node's embeds. */
       readonly embed: number;
-      /** Output key of the embed. */
+      /** Output key of the embed's column. */
       readonly key: string;
       readonly path: readonly PathStep[];
     }
   );
 
-/** Which rows of a level's result are wanted; null is no clause. Texts of integers. */
+/** The row range of a node, as texts of integers; null means no clause. */
 export interface RowRange {
   readonly limit: string | null;
   readonly offset: string | null;
-  /** The request set it, not only the configured maximum. */
+  /** True if the request sets the range; false if only `db-max-rows` does. */
   readonly isRequested: boolean;
 }
 
-/** How an embed's rows belong to a row of its parent. */
+/** The join of an embed's rows to a row of its parent. */
 export type EmbedJoin =
   | { readonly kind: "columns"; readonly pairs: readonly ColumnPair[] }
   | {
@@ -130,53 +130,59 @@ export type EmbedJoin =
     /** [junction column, embed column] */
     readonly embedPairs: readonly ColumnPair[];
   }
-  /** A function of the parent's row gives the rows. */
+  /** A function of the parent's row returns the rows. */
   | { readonly kind: "function"; readonly function: QualifiedName; readonly parentRow: RowType };
 
 /**
- * What an embed's rows are in its parent: one value under its key, or its columns beside the
- * parent's (`spread`), each as an array over all its rows (`arrays`).
+ * The output of an embed in its parent: an `object` or an `array` under its key, or columns beside
+ * the parent's. Of a to-one `spread` these are the columns themselves; `arrays` aggregates each
+ * column over all rows.
  */
 export type EmbedShape = "object" | "array" | "spread" | "arrays";
 
-/** Whether an embed's columns become columns of its parent. */
+/** Returns true if the embed's columns become columns of its parent. */
 export function isSpread({ shape }: Embed): boolean {
   return shape === "spread" || shape === "arrays";
 }
 
-/** An embedded level. */
+/** An embedded node. */
 export interface Embed {
   readonly node: ReadNode;
-  /** Output key, unless it is spread. */
+  /** Output key; unused for spreads. */
   readonly key: string;
   readonly shape: EmbedShape;
-  /** Parents without a row of it are dropped. */
+  /** True to drop parents without a row of the embed (INNER JOIN). */
   readonly inner: boolean;
   readonly join: EmbedJoin;
-  /** One row is promised and nothing enforces it: a parent may be repeated. */
+  /**
+   * True if a to-one relationship has no unique key that enforces it, so that a parent may repeat.
+   */
   readonly mayRepeat: boolean;
-  /** It adds something to the output. */
+  /** True if the embed adds columns to the output. */
   readonly hasOutput: boolean;
   /**
-   * Alias of the test for its rows, where conditions ask several times: asking in place each time
-   * would double the statement with every level.
+   * Alias of a shared EXISTS test, when several conditions need it; null otherwise. Repeating the
+   * test in place would double the statement with every level of the tree.
    */
   readonly existsAlias: string | null;
 }
 
-/** The rows of a to-one embed that a level is ordered by. */
+/** The rows of a to-one embed that a node is ordered by. */
 export interface OrderSource {
   readonly embed: number;
   readonly alias: string;
-  /** The embed with only what the order needs. */
+  /** The embed, reduced to the columns of the order. */
   readonly node: ReadNode;
 }
 
-/** One level. */
+/** The plan of one node. */
 export interface ReadNode {
-  /** Unique in the statement; the root's is its relation's name, which messages then show. */
+  /**
+   * Alias of the node, unique in the statement. The root uses its relation's name, which
+   * PostgreSQL's messages then show.
+   */
   readonly alias: string;
-  /** Where rows come from: null for what the caller, or a function, gives. */
+  /** The relation that supplies the rows; null when the caller or a function supplies them. */
   readonly relation: QualifiedName | null;
   readonly items: readonly ReadItem[];
   readonly conditions: readonly Condition[];
@@ -184,13 +190,13 @@ export interface ReadNode {
   readonly orderSources: readonly OrderSource[];
   readonly range: RowRange;
   readonly embeds: readonly Embed[];
-  /** There are aggregates: rows are grouped by everything else. */
+  /** True if the node has aggregates: all other columns form the groups. */
   readonly grouped: boolean;
-  /** Rows are picked before anything is embedded into them. */
+  /** True if a subquery picks the rows before embeds are joined to them. */
   readonly paged: boolean;
   /**
-   * Embeds are joined to all rows, and tested there. Testing them beforehand says everything below
-   * twice, which deep down would make statements grow with the square of the depth.
+   * True if embeds are joined to all rows and tested there. Separate EXISTS tests would render all
+   * nodes below twice, so the statement would grow with the square of the depth.
    */
   readonly joined: boolean;
 }

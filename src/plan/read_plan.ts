@@ -1,6 +1,6 @@
 /**
- * What a request reads, from a relation or from rows that a function or a write gives: the select
- * tree with every relationship, type and window settled.
+ * Plans reading from a relation, or from rows that a function or a write returns. The plan is the
+ * select tree with all relationships, types and row ranges resolved.
  *
  * @module
  */
@@ -20,30 +20,30 @@ export interface ReadConfig extends AggregateConfig, TargetNameConfig {
   readonly dbMaxRows: number | null;
 }
 
-/** Where the root's rows come from. */
+/** The source of the root's rows. */
 export type ReadSource =
   | { readonly kind: "relation"; readonly relation: Relation }
   | {
-    /** An item of FROM that is given when the plan is rendered. */
+    /** A FROM item that the renderer receives beside the plan. */
     readonly kind: "rows";
-    /** The item's alias. */
+    /** Alias of the item. */
     readonly alias: string;
-    /** The relation whose row type the rows have, if any. */
+    /** The relation whose row type the rows have; null when unknown. */
     readonly relation: Relation | null;
     /** The relation or function that errors name. */
     readonly origin: QualifiedName;
   };
 
 /**
- * What the rows are for: a `read`, the `result` of a function, or the `representation` of what a
- * write returned, whose root filters and windows belong to the write.
+ * The purpose of the rows: a `read`, the `result` of a function, or the `representation` of the
+ * rows that a write returns. Root filters and row ranges of a representation belong to the write.
  */
 export type ReadPurpose = "read" | "result" | "representation";
 
-/** What is to be read. */
+/** The input of {@linkcode planRead}. */
 export interface ReadInput {
   readonly query: QueryParams;
-  /** Of the root. */
+  /** The row range of the root. */
   readonly window: Window;
   /** Schema of the request. */
   readonly schema: string;
@@ -51,19 +51,19 @@ export interface ReadInput {
   readonly purpose: ReadPurpose;
 }
 
-/** A plan of reading. */
+/** The plan of a read. */
 export interface ReadPlan {
   readonly root: ReadNode;
-  /** The relation whose rows the root has, if it is columns. */
+  /** The relation whose rows the root has; null when unknown. */
   readonly relation: Relation | null;
-  /** Aliased embeds that were addressed by their target's name, which is deprecated. */
+  /** Aliased embeds that parameters address by their target's name, which is deprecated. */
   readonly targetNameUses: readonly TargetNameUse[];
 }
 
 /**
- * Plans reading. Raises, in this order: `108` for paths that are not embedded, `200` and `201` for
- * relationships, `108` and `118` for related orders, `119`, `120`, `123` and `127`; then `DatabaseError`
- * for more columns than PostgreSQL takes.
+ * Plans a read. Throws, in this order: `108` for paths that are not embedded; `200` and `201` for
+ * relationships; `108` and `118` for related orders; `119`, `120`, `123` and `127`; `DatabaseError`
+ * for more columns than PostgreSQL accepts.
  */
 export function planRead(input: ReadInput, cache: SchemaCache, config: ReadConfig): ReadPlan {
   const { source, purpose, window } = input;
@@ -87,14 +87,14 @@ export function planRead(input: ReadInput, cache: SchemaCache, config: ReadConfi
   return { root: node, relation, targetNameUses };
 }
 
-/** Which rows there are was decided by the write. */
+/** Removes the filters of the root: the write has applied them. */
 function withoutRowFilters(root: ResolvedRoot): ResolvedRoot {
   return { ...root, filters: [], logic: [] };
 }
 
 /**
- * Lists the root's columns (and functions of its rows) that the plan asks for, sorted: what RETURNING
- * has to supply. `all` where those are the relation's columns.
+ * Lists the columns, and functions of the row, that the root needs from RETURNING, sorted. Returns
+ * `all` when these are all columns of the relation.
  */
 export function neededColumns({ root, relation }: ReadPlan): readonly string[] | "all" {
   const columns = new Set(relation?.columns.map(({ name }) => name));
@@ -110,7 +110,7 @@ export function neededColumns({ root, relation }: ReadPlan): readonly string[] |
         names.add(name)
       );}
   }
-  // Without such a column, `count` counts the rows that come back.
+  // Without a column of that name, `count` counts the returned rows.
   if (!columns.has("count")) names.delete("count");
   const extra = [...names].filter((name) => !columns.has(name)).sort();
   if (columns.size === 0 || [...columns].some((name) => !names.has(name))) return [...names].sort();

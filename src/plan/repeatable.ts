@@ -1,5 +1,5 @@
 /**
- * Whether a planned read can run twice without a second effect on the database.
+ * Decides whether a planned read can run twice without a second effect on the database.
  *
  * @module
  */
@@ -17,7 +17,7 @@ import type {
 } from "./read_node.ts";
 import type { ReadPlan } from "./read_plan.ts";
 
-/** The parts of a plan that decide; a `Plan` that reads, writes or calls has them. */
+/** The parts of a plan that decide. A `Plan` of a read, write or call has them. */
 export type RepeatablePlan =
   | {
     readonly kind: "read";
@@ -59,7 +59,7 @@ function volatileFunctions({ data }: SchemaCache): FunctionNames | null {
   return data.volatileFunctions === null ? null : new Set(data.volatileFunctions);
 }
 
-/** The default of an argument may be volatile where the function itself is not. */
+/** Returns true if neither the function nor a default of its arguments is volatile. */
 function isRepeatableRoutine({ routine }: CallPlan, volatile: FunctionNames): boolean {
   return routine.volatility !== "volatile" && !volatile.has(routine.name);
 }
@@ -85,7 +85,10 @@ interface Scope {
   readonly volatile: FunctionNames;
 }
 
-/** `origin` is the relation whose columns the rows have; null if it is not known. */
+/**
+ * Checks a node and all nodes below it. `origin` is the relation that has the columns of the rows;
+ * null when unknown.
+ */
 function isRepeatableNode(node: ReadNode, origin: QualifiedName | null, scope: Scope): boolean {
   const { relation, items, conditions, order, orderSources, embeds } = node;
   const isRepeatable: FieldCheck = ({ column }) => isRepeatableField(column, origin, scope);
@@ -103,7 +106,7 @@ function isRepeatableRelation(name: QualifiedName, { cache }: Scope): boolean {
 
 type FieldCheck = (field: PlannedField) => boolean;
 
-/** A name that is no column of the relation can be a function of the row. */
+/** Checks a field. A name that is not a column of the relation may be a function of the row. */
 function isRepeatableField(
   column: string,
   origin: QualifiedName | null,
@@ -174,7 +177,10 @@ function isRepeatableCondition(
   }
 }
 
-/** A user-defined function of the same name may fit an argument better than the built-in one. */
+/**
+ * Functions that full-text operators call, by operator. A user-defined function of the same name
+ * may match the argument types better than the built-in one.
+ */
 const textQueryFunctions: Readonly<Record<FullTextOperator, string>> = {
   fts: "to_tsquery",
   plfts: "plainto_tsquery",
@@ -182,7 +188,7 @@ const textQueryFunctions: Readonly<Record<FullTextOperator, string>> = {
   wfts: "websearch_to_tsquery",
 };
 
-/** A related term names an output of its embed, or else a function of any row. */
+/** Checks an order term. A related term names an output of its embed, or a function of the row. */
 function isRepeatableOrder(
   term: PlannedOrder,
   isRepeatable: FieldCheck,

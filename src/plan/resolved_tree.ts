@@ -1,6 +1,5 @@
 /**
- * Second pass: the tree of nodes with the relation behind each, and how each is related to its
- * parent.
+ * Second pass: finds the relation of each node and its relationship to the parent node.
  *
  * @module
  */
@@ -13,11 +12,11 @@ import type {
 import type { EmbedItem, SelectNode } from "./select_tree.ts";
 import { findRelationship } from "./find_relationship.ts";
 
-/** Where a node's rows come from. */
+/** The source of a node's rows. */
 export interface RowOrigin {
-  /** The relation whose rows these are, if it is known. */
+  /** The relation that has the rows; null when unknown. */
   readonly relation: Relation | null;
-  /** Its name, or that of the function that gives the rows. */
+  /** The name of the relation, or of the function that returns the rows. */
   readonly origin: QualifiedName;
 }
 
@@ -30,7 +29,7 @@ export interface ResolvedRoot extends ResolvedSource {
   readonly item: null;
 }
 
-/** A node below the root. */
+/** An embedded node. */
 export interface ResolvedEmbed extends ResolvedSource {
   readonly item: EmbedItem;
   readonly relationship: Relationship;
@@ -38,7 +37,7 @@ export interface ResolvedEmbed extends ResolvedSource {
 
 export type ResolvedNode = ResolvedRoot | ResolvedEmbed;
 
-/** Resolves every embed, parents first. Raises `200` and `201`. */
+/** Resolves every embed, parents first. Throws `200` and `201`. */
 export function resolveTree(
   root: SelectNode,
   origin: RowOrigin,
@@ -69,7 +68,7 @@ function resolveChildren(
   });
 }
 
-/** All nodes of a tree, parents before children. */
+/** Lists all nodes of a tree, parents before children. */
 export function* allNodes(node: ResolvedNode): Generator<ResolvedNode> {
   const stack: ResolvedNode[] = [node];
   while (stack.length > 0) {

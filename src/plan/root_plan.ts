@@ -1,5 +1,5 @@
 /**
- * What is answered at the root: a description of the API, in the version that was asked for.
+ * Plans the root: the OpenAPI description of a schema, in the version that the request accepts.
  *
  * @module
  */
@@ -7,27 +7,27 @@ import { errors } from "../errors/catalogue.ts";
 import { canonicalText, type MediaRange } from "../http/media_type.ts";
 import type { ApiRequest } from "../request/api_request.ts";
 
-/** Versions of OpenAPI that the description can follow. */
+/** Versions of OpenAPI that the description supports. */
 export type OpenApiVersion = "2.0" | "3.1";
 
-/** A plan of the description. */
+/** The plan of the OpenAPI description. */
 export interface RootPlan {
   readonly kind: "root";
   readonly headersOnly: boolean;
-  /** The schema whose relations and functions are described. */
+  /** The described schema. */
   readonly schema: string;
   readonly version: OpenApiVersion;
-  /** Whether only what the role may use is described. */
+  /** True to describe only the relations and functions that the role may use. */
   readonly followPrivileges: boolean;
 }
 
-/** Options that the description's plan depends on. */
+/** Options that the plan depends on. */
 export interface RootConfig {
   readonly openapiMode: "follow-privileges" | "ignore-privileges" | "disabled";
   readonly openapiVersion: OpenApiVersion;
 }
 
-/** Plans the description. Raises 406 `107` when nothing of what is accepted is a description. */
+/** Plans the description. Throws 406 `107` when the request accepts no OpenAPI media type. */
 export function planRoot(
   { accept, schema }: ApiRequest,
   { headersOnly }: { readonly headersOnly: boolean },
@@ -42,7 +42,7 @@ export function planRoot(
   throw errors.notAcceptable(accept.map(canonicalText));
 }
 
-/** The version of a description that a media range takes; null when it takes none. */
+/** Returns the OpenAPI version of a media range; null when the range is not a description. */
 function versionOf(range: MediaRange, otherwise: OpenApiVersion): OpenApiVersion | null {
   switch (range.kind) {
     case "any":

@@ -1,5 +1,5 @@
 /**
- * Windows of levels, with the configured maximum of rows.
+ * Row ranges (LIMIT and OFFSET) of nodes, within `db-max-rows`.
  *
  * @module
  */
@@ -9,13 +9,13 @@ import type { RowRange } from "./read_node.ts";
 /** All rows. */
 export const unlimited: RowRange = { limit: null, offset: null, isRequested: false };
 
-/** The root's window: never more than `maxRows` rows, counted from its first. */
+/** Returns the range of the root, limited to `maxRows` rows. */
 export function rootRange({ first, last }: Window, maxRows: number | null): RowRange {
   const limit = last === null ? null : last - first + 1n;
   return embedRange({ limit, offset: first > 0n ? first : null }, maxRows);
 }
 
-/** An embedded level's window. Values that make no sense are PostgreSQL's to refuse. */
+/** Returns the range of an embed, limited to `maxRows` rows. PostgreSQL reports invalid values. */
 export function embedRange(
   { limit, offset }: { readonly limit: bigint | null; readonly offset: bigint | null },
   maxRows: number | null,
@@ -27,7 +27,7 @@ export function embedRange(
   };
 }
 
-/** The lower of both; null is no limit. */
+/** Returns the lower limit; null means no limit. */
 function lowerLimit(limit: bigint | null, maxRows: number | null): bigint | number | null {
   return maxRows === null || (limit !== null && limit < maxRows) ? limit : maxRows;
 }

@@ -1,6 +1,6 @@
 /**
- * First pass: the select list as a tree of nodes, each with the filters, groups, orders and limits
- * that address it.
+ * First pass: builds the tree of the select list. Each node gets the filters, groups, orders and
+ * limits that address it.
  *
  * @module
  */
@@ -20,15 +20,15 @@ import type {
   SelectSpread,
 } from "../request/query_types.ts";
 
-/** An entry of a select list that is no embed. */
+/** An entry of a select list that is not an embed. */
 export type FieldItem = SelectField | SelectAll | SelectCount;
 
-/** An entry of a select list that embeds. */
+/** An entry of a select list that embeds a relation. */
 export type EmbedItem = SelectRelation | SelectSpread;
 
-/** What a request says about one node. */
+/** One node of the tree: the root or an embed, as the request writes it. */
 export interface SelectNode {
-  /** What embeds it; null for the root. */
+  /** The select item that embeds the node; null for the root. */
   readonly item: EmbedItem | null;
   readonly fields: readonly FieldItem[];
   readonly children: readonly SelectNode[];
@@ -39,21 +39,24 @@ export interface SelectNode {
   readonly offset: bigint | null;
 }
 
-/** The tree, and how it was addressed. */
+/** The tree, with the embeds that parameters address by their target's name. */
 export interface SelectTree {
   readonly root: SelectNode;
-  /** One per embed that was addressed so, parents before children, in the order of `select`. */
+  /**
+   * One entry for each aliased embed that a parameter addresses by its target's name: parents
+   * before children, in the order of `select`.
+   */
   readonly targetNameUses: readonly TargetNameUse[];
 }
 
-/** What of the configuration decides how embeds are addressed. */
+/** The option that decides whether target names address aliased embeds. */
 export interface TargetNameConfig {
   readonly urlUseLegacyTargetNames: boolean;
 }
 
 /**
- * Makes the tree. Raises `108` for a path that is not embedded: of filters first, then of orders,
- * limits and groups, and among those of a kind for the last one.
+ * Builds the tree. Throws `108` for a path that is not embedded. Filters are checked first, then
+ * orders, limits and groups; of each kind, the last path that fails is reported.
  */
 export function buildSelectTree(query: QueryParams, config: TargetNameConfig): SelectTree {
   const root = draftOf(null, query.select.length === 0 ? [{ kind: "all" }] : query.select);
@@ -76,12 +79,12 @@ export function buildSelectTree(query: QueryParams, config: TargetNameConfig): S
   return { root, targetNameUses: targetNameUsesOf(root) };
 }
 
-/** The name that addresses an embed: its alias, else its target as written. */
+/** Returns the name that addresses an embed: its alias, else its target as written. */
 export function addressOf(item: EmbedItem): string {
   return aliasOf(item) ?? item.target;
 }
 
-/** A {@linkcode SelectNode} while this module fills it. */
+/** A {@linkcode SelectNode} under construction. */
 interface Draft extends SelectNode {
   readonly children: Draft[];
   readonly filters: Filter[];
@@ -89,7 +92,7 @@ interface Draft extends SelectNode {
   readonly order: OrderTerm[];
   limit: bigint | null;
   offset: bigint | null;
-  /** A filter, order or limit used the target's name although there is an alias. */
+  /** True if a parameter addresses an aliased embed by its target's name. */
   usesTargetName: boolean;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Finds the name that a misspelt one probably means, for the hints of errors: candidates that share
- * letter groups are ranked by them, the best are compared by edit distance.
+ * Finds the most similar name for the hints of errors. Shared letter groups (n-grams) rank the
+ * candidates; edit distance compares the best ones.
  *
  * @module
  */
@@ -8,12 +8,13 @@ import { distance } from "fastest-levenshtein";
 import type { SchemaCache } from "../schema_cache/schema_cache.ts";
 
 /**
- * Finds the candidate that is most similar to a query, in its original spelling; null when none
- * scores `minimum` (between 0 and 1) or more. A candidate that differs only in case scores 1.
+ * Finds the candidate most similar to a query and returns it in its original spelling. Returns null
+ * when no candidate scores `minimum` (0 to 1) or more. A candidate that differs only in case scores
+ * 1.
  */
 export type Suggester = (query: string, minimum: number) => string | null;
 
-/** Searches a list once. Where a list is searched again and again, keep a {@linkcode makeSuggester}. */
+/** Searches a list once. {@linkcode makeSuggester} is faster for repeated searches of one list. */
 export function suggest(
   query: string,
   candidates: readonly string[],
@@ -22,7 +23,7 @@ export function suggest(
   return makeSuggester(candidates)(query, minimum);
 }
 
-/** Makes a search over a list; indexes are built when a query first needs them. */
+/** Returns a search over a list. The first query that needs an index builds it. */
 export function makeSuggester(candidates: readonly string[]): Suggester {
   let entries: CandidateIndex | undefined;
   const indexes = new Map<number, GramIndex>();
@@ -56,8 +57,8 @@ export interface NameSuggesters {
 }
 
 /**
- * Makes searches over the names in a schema cache, with indexes that live as long as it does: to be
- * asked for as `cache.derived(nameSuggesters)`.
+ * Builds searches over the names in a schema cache. `cache.derived(nameSuggesters)` keeps the
+ * indexes as long as the cache.
  */
 export function nameSuggesters(cache: SchemaCache): NameSuggesters {
   return {
@@ -78,15 +79,15 @@ function oncePerSchema(
   };
 }
 
-/** Tried in this order; the first that gives a result decides. */
+/** Lengths of letter groups. The search tries them in this order until one gives a result. */
 const gramSizes = [3, 2] as const;
 
-/** How many of the candidates with the most alike letter groups are compared by edit distance. */
+/** Maximum candidates that are compared by edit distance, which is the expensive step. */
 const maxCompared = 50;
 
 interface CandidateIndex {
   readonly lower: readonly string[];
-  /** Original spelling by lower case; the first of several. */
+  /** Original spelling by lower case; the first one of duplicates. */
   readonly exact: ReadonlyMap<string, string>;
   /** Length of the longest candidate. */
   readonly maxLength: number;
@@ -105,10 +106,10 @@ function indexCandidates(candidates: readonly string[]): CandidateIndex {
   };
 }
 
-/** Which candidates hold a group of letters how often. */
+/** An inverted index: the candidates that contain each letter group, and how often. */
 interface GramIndex {
   readonly postings: ReadonlyMap<string, readonly Posting[]>;
-  /** Length of each candidate's vector of counts. */
+  /** Euclidean length of each candidate's vector of counts. */
   readonly magnitudes: readonly number[];
 }
 
@@ -131,7 +132,7 @@ function indexGrams(texts: readonly string[], size: number): GramIndex {
   return { postings, magnitudes };
 }
 
-/** Counts the substrings of one length, with only letters, digits, white space and commas kept. */
+/** Counts the substrings of one length. Only letters, digits, white space and commas are kept. */
 function gramsOf(lower: string, size: number): ReadonlyMap<string, number> {
   const text = `-${lower.replaceAll(/[^\p{L}\p{N}\s,]+/gu, "")}-`;
   const counts = new Map<string, number>();
@@ -149,8 +150,8 @@ function magnitude(grams: ReadonlyMap<string, number>): number {
 }
 
 /**
- * Ranks the candidates that share a group with the query by the cosine of the angle between their
- * vectors of counts, and returns the best. (The query's own magnitude divides all of them alike.)
+ * Ranks the candidates by cosine similarity of their counts and returns the best. The query's own
+ * length scales all scores equally, so it is left out.
  */
 function rankByGrams(grams: ReadonlyMap<string, number>, index: GramIndex): readonly number[] {
   const products = new Map<number, number>();
@@ -168,7 +169,10 @@ function rankByGrams(grams: ReadonlyMap<string, number>, index: GramIndex): read
     .map(({ candidate }) => candidate);
 }
 
-/** The candidate with the highest score, the earlier of equals; undefined if all are below. */
+/**
+ * Returns the candidate with the highest score, the first of equals; undefined if all score below
+ * `minimum`.
+ */
 function mostSimilar(
   lowerQuery: string,
   minimum: number,
@@ -184,7 +188,10 @@ function mostSimilar(
   return best;
 }
 
-/** One minus the share of letters to change; texts too unlike in length to reach `minimum` score 0. */
+/**
+ * Returns one minus the share of letters that differ. Texts whose lengths rule out `minimum` score
+ * 0.
+ */
 function similarity(a: string, b: string, minimum: number): number {
   const longer = Math.max(a.length, b.length);
   if (Math.min(a.length, b.length) < minimum * longer) return 0;

@@ -1,5 +1,5 @@
 /**
- * What a tree of nodes must not ask for, in the order in which it is reported.
+ * Checks of the resolved tree: restrictions on orders, spreads, filters and aggregates.
  *
  * @module
  */
@@ -17,13 +17,13 @@ import {
 } from "./resolved_tree.ts";
 import { isToOne } from "./find_relationship.ts";
 
-/** What of the configuration decides what may be asked for. */
+/** Options that the checks depend on. */
 export interface AggregateConfig {
   readonly dbAggregatesEnabled: boolean;
   readonly dialect: Pick<Dialect, "embedFilters" | "toManySpreads">;
 }
 
-/** Raises `108` and `118` of related orders, then `119`, `120`, `123` and `127`. */
+/** Throws `108` and `118` for related orders, then `119`, `120`, `123` and `127`, in this order. */
 export function checkTree(root: ResolvedRoot, cache: SchemaCache, config: AggregateConfig): void {
   const nodes = [...allNodes(root)];
   nodes.forEach(checkRelatedOrders);
@@ -37,17 +37,17 @@ export function checkTree(root: ResolvedRoot, cache: SchemaCache, config: Aggreg
   }
 }
 
-/** The embed of a node that a name addresses, if any. */
+/** Returns the embed that a name addresses; undefined when no embed has that name. */
 export function findEmbed(node: ResolvedNode, name: string): ResolvedEmbed | undefined {
   return node.children.find(({ item }) => addressOf(item) === name);
 }
 
-/** Whether each column of a node becomes an array in the node above. */
+/** Returns true if each column of the embed becomes an array in the parent node. */
 export function spreadsMany(node: ResolvedNode): boolean {
   return node.item !== null && node.item.kind === "spread" && !isToOne(node.relationship);
 }
 
-/** Whether a node has aggregates: its own, or those of to-one spreads, which belong to it. */
+/** Returns true if the node, or a to-one spread in it, has an aggregate. */
 export function hasSpreadAggregate(node: ResolvedNode): boolean {
   return hasAggregate(node) ||
     node.children.some((child) =>
@@ -55,7 +55,7 @@ export function hasSpreadAggregate(node: ResolvedNode): boolean {
     );
 }
 
-/** Whether a node's own select list has aggregates. */
+/** Returns true if the node's own select list has an aggregate. */
 function hasAggregate({ fields }: ResolvedNode): boolean {
   return fields.some((field) =>
     field.kind === "count" || (field.kind === "field" && field.aggregate !== null)
@@ -99,7 +99,7 @@ function filtersOf({ filters, logic }: ResolvedNode): readonly Filter[] {
   return found;
 }
 
-/** Columns, and what is callable with a row alone and gives one value. */
+/** Returns true for a column, and for a function of the row that returns one value. */
 function isColumn(name: string, relation: Relation | null, cache: SchemaCache): boolean {
   if (relation === null) return false;
   if (cache.column(relation, name) !== undefined) return true;

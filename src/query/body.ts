@@ -1,25 +1,25 @@
 /**
- * How rows become a body, inside the database.
+ * Renders the expressions that build a body from rows, inside PostgreSQL.
  *
  * @module
  */
 import type { BodyFormat } from "../plan/negotiate.ts";
 import { ident, type Sql, sql } from "../sql/fragment.ts";
 
-/** Alias of the rows that a body is made of. */
+/** Alias of the rows that the body is built from. */
 export const rowsAlias = ident("svc_t");
 
-/** What of a row goes into a body: all its columns, or the value of one column. */
+/** The part of each row that goes into the body: all columns, or the value of one column. */
 export interface BodyRows {
   /** The only column of a result that is not a row type; null for rows. */
   readonly scalarColumn: string | null;
-  /** The result is one value or one row, not an array of them. */
+  /** True if the result is one value or one row, not an array. */
   readonly single: boolean;
 }
 
 /**
- * The expression over the rows (as {@linkcode rowsAlias}) that makes the body, of a type whose binary
- * form is the body's bytes.
+ * Returns the expression over the rows (as {@linkcode rowsAlias}) that builds the body. The binary
+ * form of its type is the bytes of the body.
  */
 export function bodyExpression(format: BodyFormat, rows: BodyRows): Sql {
   const element = rows.scalarColumn === null
@@ -29,7 +29,7 @@ export function bodyExpression(format: BodyFormat, rows: BodyRows): Sql {
     case "array":
       return stripped(rows.single ? first(element) : all(element), format.stripped);
     case "object":
-      // One row of a set is an object, also where its only column has no name in the database.
+      // One row of a set is an object, even when the database gives its only column no name.
       return stripped(first(rows.single ? element : sql`${rowsAlias}.*`), format.stripped);
     case "csv":
       return csv;
@@ -44,7 +44,7 @@ export function bodyExpression(format: BodyFormat, rows: BodyRows): Sql {
   }
 }
 
-/** The same over a single row with one value, of a type that is built in. */
+/** Returns the same expression for a single row with one value of a built-in type. */
 export function valueExpression(
   { stripped: strip }: Extract<BodyFormat, { kind: "array" | "object" }>,
   column: string,
@@ -66,13 +66,16 @@ function stripped(json: Sql, strip: boolean): Sql {
 }
 
 /**
- * Header and lines. The rows stand beside their number, so that the header comes from the first one
- * without collecting them all.
+ * Header and lines of CSV. Each row carries its number, so the header comes from the first row
+ * without collecting all rows.
  */
 const csv: Sql =
   sql`coalesce((select string_agg(svc_key, ',') from json_object_keys((pg_catalog.json_agg(${rowsAlias}.svc_row) filter (where ${rowsAlias}.svc_number = 1))->0) as svc_key), '') || E'\n' || coalesce(string_agg(substring(${rowsAlias}.svc_row::text, 2, length(${rowsAlias}.svc_row::text) - 2), E'\n' order by ${rowsAlias}.svc_number), '')`;
 
-/** `st_asgeojson` is PostGIS's, wherever it was installed to. */
+/**
+ * `st_asgeojson` is a function of PostGIS. It is not qualified, because PostGIS may be installed in
+ * any schema.
+ */
 const geojson: Sql =
   sql`pg_catalog.json_build_object('type', 'FeatureCollection', 'features', coalesce(pg_catalog.json_agg(st_asgeojson(${rowsAlias}.*)::json), '[]'))::text`;
 
@@ -85,19 +88,19 @@ function aggregated(
 }
 
 /**
- * The bytes of `bytea`, or the text that the type's output function writes. A cast to text is not the
- * same: the output of `xml` drops a line break at the beginning and the encoding.
+ * Returns the bytes of a `bytea`, or the text that the type's output function writes. A cast to
+ * text differs: the output function of `xml` drops a leading line break and the encoding.
  */
 function bytes(value: Sql, binary: boolean): Sql {
   return binary ? sql`${value}::bytea` : sql`pg_catalog.concat(${value})`;
 }
 
-/** The value of the only row. */
+/** Returns the value of the only row. */
 function onlyValue(value: Sql, binary: boolean): Sql {
   return sql`string_agg(${bytes(value, binary)}, '')`;
 }
 
-/** The FROM item under {@linkcode rowsAlias} that a format's expression expects. */
+/** Returns the FROM item, under {@linkcode rowsAlias}, that a format's expression reads. */
 export function bodySource(format: BodyFormat, rows: Sql): Sql {
   return format.kind === "csv"
     ? sql`(select svc_row, row_number() over () as svc_number from (${rows}) as svc_row) as ${rowsAlias}`

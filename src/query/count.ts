@@ -1,5 +1,5 @@
 /**
- * The query that counts what a plan reads.
+ * Renders the query that counts the rows of a read plan.
  *
  * @module
  */
@@ -8,8 +8,9 @@ import { type Sql, sql } from "../sql/fragment.ts";
 import { renderFromWhere, rootSource } from "./from_where.ts";
 
 /**
- * One row for each row of the root that matches, whatever the window, the order and the windows of
- * embeds. `from` is the item of FROM of a plan over given rows, under the plan's alias.
+ * Returns a query with one row for each matching row of the root. Row ranges and orders do not
+ * apply. `from` replaces the root's relation when the caller supplies the rows, under the plan's
+ * alias.
  */
 export function renderCount({ root }: ReadPlan, from?: Sql): Sql {
   const rows = renderFromWhere(root, rootSource(root, from), { ranges: false, joined: false });

@@ -1,5 +1,5 @@
 /**
- * The execution plan of a statement.
+ * Renders EXPLAIN.
  *
  * @module
  */
@@ -20,7 +20,9 @@ const options: Readonly<Record<PlanOption, Sql>> = {
   wal: sql`wal`,
 };
 
-/** `explain (…) <statement>`: its rows have one column of text, a line each. */
+/**
+ * Returns `explain (…) <statement>`. Its result has one text column, with one row for each line.
+ */
 export function renderExplain(statement: Sql, explain: Explain): Sql {
   const list = [formats[explain.format], ...explain.options.map((option) => options[option])];
   return sql`explain (${join(list)}) ${statement}`;

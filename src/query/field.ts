@@ -1,5 +1,5 @@
 /**
- * Columns, paths into them, casts and functions as SQL.
+ * Renders columns, JSON paths, casts and functions.
  *
  * @module
  */
@@ -9,8 +9,8 @@ import type { QualifiedName } from "../schema_cache/schema_cache.ts";
 import { emptySql, ident, join, param, type Sql, sql, typeName } from "../sql/fragment.ts";
 
 /**
- * A field of a relation. Columns are always qualified, because `t."f"` also calls the function `f`
- * with a row of `t`.
+ * Renders a field of a relation. Columns are always qualified, because `t."f"` also calls the
+ * function `f` with a row of `t`.
  */
 export function renderField(field: PlannedField, qualifier: Sql): Sql {
   const { column, path, toJsonb, computedOn } = field;
@@ -19,7 +19,7 @@ export function renderField(field: PlannedField, qualifier: Sql): Sql {
   return renderPath(toJsonb ? sql`pg_catalog.to_jsonb(${value})` : value, path);
 }
 
-/** A value of a relation's row type. */
+/** Renders a value of a relation's row type. */
 export function renderRow({ type, columns }: RowType, qualifier: Sql): Sql {
   const row = columns === null
     ? sql`${qualifier}.*`
@@ -27,7 +27,7 @@ export function renderRow({ type, columns }: RowType, qualifier: Sql): Sql {
   return sql`cast(${row} as ${nameOf(type)})`;
 }
 
-/** Steps into a JSON value. Keys and indexes are parameters. */
+/** Renders the steps into a JSON value. Keys and indexes are parameters. */
 export function renderPath(value: Sql, path: readonly PathStep[]): Sql {
   if (path.length === 0) return value;
   const steps = path.map((step) => sql`${arrows[step.arrow]}${operand(step)}`);
@@ -42,17 +42,17 @@ function operand({ operand }: PathStep): Sql {
     : sql`cast(${param(operand.index)} as integer)`;
 }
 
-/** A cast that a client asked for, if it did. */
+/** Renders the cast that the request contains; null means no cast. */
 export function renderCast(value: Sql, type: string | null): Sql {
   return type === null ? value : sql`cast(${value} as ${typeName(type)})`;
 }
 
-/** A value passed through a function of one argument, if there is one. */
+/** Renders the call of a conversion function with the value; null means no conversion. */
 export function renderConversion(value: Sql, convert: QualifiedName | null): Sql {
   return convert === null ? value : sql`${nameOf(convert)}(${value})`;
 }
 
-/** A relation, function or type by schema and name. */
+/** Renders the qualified name of a relation, function or type. */
 export function nameOf({ schema, name }: QualifiedName): Sql {
   return ident(schema, name);
 }

@@ -1,5 +1,5 @@
 /**
- * Which rows a level has: its FROM and WHERE, tied to a row of its parent.
+ * Renders FROM and WHERE of a node, with the join to a row of its parent.
  *
  * @module
  */
@@ -9,51 +9,51 @@ import { emptySql, ident, join, param, smallNumber, type Sql, sql } from "../sql
 import { renderConditions, whereClause } from "./condition.ts";
 import { nameOf, renderRow } from "./field.ts";
 
-/** How a level's rows are reached, before its own conditions. */
+/** The FROM item of a node, and the conditions that join it to its parent. */
 export interface JoinSource {
   readonly from: Sql;
   readonly conditions: readonly Sql[];
 }
 
-/** What of a parent's row its embeds are tied to. */
+/** Values of a parent's row that its embeds join to. */
 export interface ParentRow {
   readonly column: (name: string) => Sql;
   readonly row: (join: Extract<EmbedJoin, { kind: "function" }>) => Sql;
 }
 
-/** The rows of the root: of its relation, or of the item of FROM that is given for it. */
+/** Returns the source of the root: its relation, or the FROM item that the caller supplies. */
 export function rootSource(root: ReadNode, from?: Sql): JoinSource {
   return { from: from ?? relationItem(root), conditions: [] };
 }
 
-/** The rows of an embed that belong to a row of its parent. */
-export function embedSource({ node, join: source }: Embed, parent: ParentRow): JoinSource {
+/** Returns the source of an embed, joined to a row of its parent. */
+export function embedSource({ node, join: embedJoin }: Embed, parent: ParentRow): JoinSource {
   const alias = ident(node.alias);
-  switch (source.kind) {
+  switch (embedJoin.kind) {
     case "columns":
       return {
         from: relationItem(node),
-        conditions: source.pairs.map(([own, foreign]) =>
+        conditions: embedJoin.pairs.map(([own, foreign]) =>
           sql`${alias}.${ident(foreign)} = ${parent.column(own)}`
         ),
       };
     case "junction": {
-      const junction = ident(source.alias);
-      const on = equalColumns(source.embedPairs, junction, alias);
+      const junction = ident(embedJoin.alias);
+      const on = equalColumns(embedJoin.embedPairs, junction, alias);
       return {
-        from: sql`${relationItem(node)} join ${nameOf(source.junction)} as ${junction} on ${on}`,
-        conditions: source.parentPairs.map(([own, foreign]) =>
+        from: sql`${relationItem(node)} join ${nameOf(embedJoin.junction)} as ${junction} on ${on}`,
+        conditions: embedJoin.parentPairs.map(([own, foreign]) =>
           sql`${junction}.${ident(foreign)} = ${parent.column(own)}`
         ),
       };
     }
     case "function":
       return {
-        from: sql`${nameOf(source.function)}(${parent.row(source)}) as ${alias}`,
+        from: sql`${nameOf(embedJoin.function)}(${parent.row(embedJoin)}) as ${alias}`,
         conditions: [],
       };
     default:
-      return source satisfies never;
+      return embedJoin satisfies never;
   }
 }
 
@@ -65,11 +65,13 @@ function equalColumns(pairs: readonly ColumnPair[], left: Sql, right: Sql): Sql 
 }
 
 function relationItem({ relation, alias }: ReadNode): Sql {
-  if (relation === null) throw new TypeError("a level without relation needs an item of FROM");
+  if (relation === null) {
+    throw new TypeError("cannot render a node: it has neither a relation nor a FROM item");
+  }
   return relation.name === alias ? nameOf(relation) : sql`${nameOf(relation)} as ${ident(alias)}`;
 }
 
-/** A level's own row as its parent row, addressed by its alias. */
+/** Returns the row of a node as the parent row of its embeds. The node's alias addresses it. */
 export function ownRow(node: ReadNode): ParentRow {
   const alias = ident(node.alias);
   return {
@@ -78,15 +80,15 @@ export function ownRow(node: ReadNode): ParentRow {
   };
 }
 
-/** How a level's embeds are tested for rows. */
+/** Options of the EXISTS tests of a node's embeds. */
 export interface ExistsOptions {
-  /** Windows that the request set for embeds count. */
+  /** True to apply the row ranges that the request sets for embeds. */
   readonly ranges: boolean;
-  /** What the level joins is tested in place of what it would join. */
+  /** True to test the column of a joined embed, without a separate EXISTS. */
   readonly joined: boolean;
 }
 
-/** The column that an embed which is joined to its parent shows itself in. */
+/** The column of a joined embed that is not NULL when the embed has rows. */
 export const joinedColumn = {
   object: sql`object`,
   array: sql`array_of_rows`,
@@ -94,7 +96,7 @@ export const joinedColumn = {
   arrays: sql`present`,
 } as const;
 
-/** A level's rows as ` from … where …`; `joins` are further items of FROM. */
+/** Renders a node as ` from … where …`. `joins` are further FROM items. */
 export function renderFromWhere(
   node: ReadNode,
   source: JoinSource,
@@ -112,8 +114,8 @@ export function renderFromWhere(
   const shared = node.embeds.filter((embed) =>
     embed.existsAlias !== null && !(options.joined && isTestable(embed))
   );
-  // OFFSET keeps the planner from putting the test back into every place that asks.
-  const presence = shared.map((embed) =>
+  // OFFSET 0 keeps the planner from inlining the subquery, so PostgreSQL runs the test once.
+  const existsJoins = shared.map((embed) =>
     sql` cross join lateral (select ${inPlace(embed)} as present offset 0) as ${
       ident(embed.existsAlias!)
     }`
@@ -123,10 +125,13 @@ export function renderFromWhere(
     ...renderConditions(node.conditions, ident(node.alias), test),
     ...node.embeds.flatMap(({ inner }, position) => inner ? [test(position)] : []),
   ];
-  return sql` from ${source.from}${joins}${join(presence, emptySql)}${whereClause(where)}`;
+  return sql` from ${source.from}${joins}${join(existsJoins, emptySql)}${whereClause(where)}`;
 }
 
-/** Aggregates give a row also where there are none. */
+/**
+ * Returns true if a join shows whether the embed has rows. An aggregate returns a row even without
+ * input rows.
+ */
 function isTestable({ hasOutput, node }: Embed): boolean {
   return hasOutput && !node.grouped;
 }
@@ -138,7 +143,7 @@ function existsTest(embed: Embed, parent: ParentRow, { ranges }: ExistsOptions):
   return sql`exists (select 1${rows}${range})`;
 }
 
-/** ` limit … offset …`; nothing for all rows. */
+/** Renders ` limit … offset …`; empty for all rows. */
 export function renderRange({ limit, offset }: RowRange): Sql {
   return sql`${limit === null ? emptySql : sql` limit ${smallNumber(limit)}`}${
     offset === null ? emptySql : sql` offset ${param(offset)}`

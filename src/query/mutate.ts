@@ -1,5 +1,6 @@
 /**
- * The statement that writes, as a common table expression whose rows are what RETURNING gives.
+ * Renders the statement of a write. The request's query uses it as a common table expression over
+ * the rows of RETURNING.
  *
  * @module
  */
@@ -18,15 +19,15 @@ import {
 } from "../sql/fragment.ts";
 import { renderConditions, renderOrder } from "./condition.ts";
 
-/** Name of the setting that counts the rows which took the update path of an upsert. */
+/** Name of the setting that counts the rows that an upsert updates. */
 export const updatedRowsSetting = "svc.updated";
 
-/** Alias of the expanded body. */
+/** Alias of the rows of the body. */
 const body = ident("svc_body");
-/** Alias of the body's objects, where defaults are put into them. */
+/** Alias of the body's objects, before defaults are added to them. */
 const row = ident("svc_row");
 
-/** `insert|update|delete … returning …` */
+/** Renders `insert|update|delete … returning …`. */
 export function renderMutation(plan: MutatePlan): Sql {
   const returned = returnedColumns(plan);
   switch (plan.kind) {
@@ -47,7 +48,7 @@ function renderInsert(plan: Extract<MutatePlan, { kind: "insert" }>): Sql {
   const { rows, where } = plan;
   const names = join(rows.columns.map(({ name }) => ident(name)));
   const target = rows.columns.length === 0 ? emptySql : sql` (${names})`;
-  // The conditions are about the values that would be written.
+  // The conditions apply to the values to write.
   const source = where === null
     ? selectRows(rows)
     : sql`select ${names} from (${selectRows(rows)}) as ${body} where ${
@@ -56,7 +57,10 @@ function renderInsert(plan: Extract<MutatePlan, { kind: "insert" }>): Sql {
   return sql`insert into ${tableOf(plan.relation)}${target} ${source}${conflictClause(plan)}`;
 }
 
-/** `select … from <the body's rows>`: one row of defaults per object when nothing is written. */
+/**
+ * Renders `select … from <rows of the body>`. Without columns, each object becomes one row of
+ * defaults.
+ */
 function selectRows(rows: WrittenRows): Sql {
   if (rows.columns.length === 0) return sql`select from ${emptyObjects(rows)}`;
   const values = rows.columns.map((column) =>
@@ -65,14 +69,14 @@ function selectRows(rows: WrittenRows): Sql {
   return sql`select ${join(values)} from ${expandedRows(rows)}`;
 }
 
-/** One row per object of a body whose objects have no keys. */
+/** Returns one row for each object of a body whose objects have no keys. */
 function emptyObjects({ json, shape }: WrittenRows): Sql {
   return shape === "object"
     ? sql`(values (1)) as ${body}`
     : sql`json_array_elements(${param(json)}::json) as ${body}`;
 }
 
-/** `json_to_recordset($1) as svc_body("a" int, …)` */
+/** Renders `json_to_recordset($1) as svc_body("a" int, …)`. */
 function expandedRows(rows: WrittenRows): Sql {
   const { json, shape, columns } = rows;
   const types = join(columns.map(columnDefinition));
@@ -87,8 +91,8 @@ function expandedRows(rows: WrittenRows): Sql {
 }
 
 /**
- * The row's object with the defaults of the columns that it lacks. They go through JSON like what was
- * sent, so that they are converted to the column's type however they are typed themselves.
+ * Returns the row's object with defaults for the missing columns. Defaults pass through JSON like
+ * the values of the body, which converts them to the column's type.
  */
 function completed(columns: readonly WrittenColumn[]): Sql {
   const defaults = columns.flatMap((column) => {
@@ -100,7 +104,7 @@ function completed(columns: readonly WrittenColumn[]): Sql {
   return join([...defaults, sql`${row}.value`], sql` || `);
 }
 
-/** Whether the row's object has the column's key. */
+/** Renders the test that the row's object has the column's key. */
 function has({ name }: WrittenColumn): Sql {
   return sql`${row}.value ? ${literal(name)}`;
 }
@@ -113,7 +117,7 @@ function writtenValue(column: WrittenColumn, { defaults }: WrittenRows): Sql {
   const plain = sql`${body}.${ident(column.name)}`;
   if (column.fromJson === null) return plain;
   const converted = sql`${functionName(column.fromJson)}(${plain})`;
-  // A default is no JSON that the function would know how to read.
+  // A default is SQL, not JSON, so the conversion function cannot read it.
   return defaults && column.default !== null
     ? sql`case when ${has(column)} then ${converted} else ${catalogueSql(column.default)} end`
     : converted;
@@ -141,7 +145,10 @@ function renderUpdate(plan: Extract<MutatePlan, { kind: "update" }>): Sql {
   } from ${expandedRows(rows)} limit 1) as ${body}${whereOf(plan)}`;
 }
 
-/** A body without columns changes nothing, and still answers with the right columns. */
+/**
+ * Renders the update of a body without columns: no row changes, and the result has the columns of
+ * RETURNING.
+ */
 function nothingUpdated(plan: MutatePlan): Sql {
   if (plan.returning === "none") return sql`select 1 where false`;
   return sql`select ${returnedColumns(plan)} from ${tableOf(plan.relation)} where false`;

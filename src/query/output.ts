@@ -1,5 +1,5 @@
 /**
- * Output columns of a level.
+ * Renders the output columns of a node.
  *
  * @module
  */
@@ -11,21 +11,21 @@ import type { RowReader } from "./row_reader.ts";
 
 /** One output column. */
 export interface Output {
-  /** Null for all columns of the source. */
+  /** Key of the column; null for all columns of the source. */
   readonly key: string | null;
-  /** What it shows, or what is aggregated. */
+  /** The value, or the argument of the aggregate. */
   readonly value: Sql;
   readonly aggregate: { readonly function: AggregateFunction; readonly cast: string | null } | null;
-  /** What rows are grouped by for it; null for its own value. */
+  /** The expression that rows are grouped by; null for the column's own value. */
   readonly groupBy: Sql | null;
-  /** Position of the embed that it was spread from. */
+  /** Position of the embed that the column is spread from; null for other columns. */
   readonly embed: number | null;
 }
 
-/** How a level's columns are named: by their keys, or by position for the level they are spread into. */
+/** Names of a node's columns: their keys, or positions for the parent of a spread. */
 export type ColumnNaming = "keys" | "positions";
 
-/** The output of an entry of the select list. */
+/** Returns the output column of an entry of the select list. */
 export function itemOutput(item: ReadItem, node: ReadNode, reader: RowReader): Output {
   switch (item.kind) {
     case "all":
@@ -47,19 +47,19 @@ export function itemOutput(item: ReadItem, node: ReadNode, reader: RowReader): O
   }
 }
 
-/** A column that shows a value as it is. */
+/** Returns an output column with a plain value. */
 export function output(key: string | null, value: Sql): Output {
   return { key, value, aggregate: null, groupBy: null, embed: null };
 }
 
-/** Name of a spread level's column by its position. */
+/** Returns the name of a spread column, by its position. */
 export function spreadColumn(position: number): string {
   return `s${position + 1}`;
 }
 
 /**
- * The select list. Only a level named by keys aggregates: a spread hands on what to aggregate, and
- * the column `present` for rows that there are.
+ * Renders the select list. A node named by keys applies its aggregates. A spread passes on their
+ * arguments, and adds the column `present`, which is true for each row.
  */
 export function selectList(outputs: readonly Output[], naming: ColumnNaming): Sql {
   if (naming === "keys") {
@@ -76,8 +76,8 @@ export function selectList(outputs: readonly Output[], naming: ColumnNaming): Sq
 }
 
 /**
- * The select list that gathers a spread level's rows: an array for each column, all in the order of
- * the rows, and `present`, which is NULL where there are none.
+ * Renders the select list that aggregates the rows of a spread: one array for each column, in the
+ * order of the rows. The column `present` is NULL when there are no rows.
  */
 export function arrayList(outputs: readonly Output[], rows: Sql): Sql {
   const arrays = outputs.map((_, position) => {
@@ -100,7 +100,9 @@ function aggregated({ value, aggregate }: Output): Sql {
   return renderCast(sql`${aggregates[aggregate.function]}(${value})`, aggregate.cast);
 }
 
-/** ` group by` everything that is not aggregated; nothing when everything is. */
+/**
+ * Renders ` group by` over all columns without aggregate; empty when all columns are aggregates.
+ */
 export function groupClause(outputs: readonly Output[]): Sql {
   const groups = outputs.flatMap(({ key, aggregate, groupBy }, position) =>
     key === null || aggregate !== null ? [] : [groupBy ?? ordinal(position + 1)]

@@ -1,6 +1,6 @@
 /**
- * The statement that answers a request: one row whose first columns are metadata of the result, as
- * text, and whose last column is the body.
+ * Renders the statement of a request. Its result is one row: metadata columns, as text, then the
+ * body.
  *
  * @module
  */
@@ -22,39 +22,39 @@ import { renderRows } from "./read.ts";
 export const resultColumn = {
   /** Number of rows of the result. */
   rows: 0,
-  /** Number of rows without the window; NULL when not counted. */
+  /** Number of rows without the row range; NULL when the request needs no total. */
   total: 1,
-  /** What database code set as `response.headers`, NULL or empty when nothing. */
+  /** Value of the setting `response.headers`; NULL or empty when unset. */
   headers: 2,
-  /** What database code set as `response.status`, NULL or empty when nothing. */
+  /** Value of the setting `response.status`; NULL or empty when unset. */
   status: 3,
-  /** Writes: number of rows that took the update path of an upsert. */
+  /** Writes: number of rows that an upsert updated. */
   updated: 4,
-  /** Writes: JSON object of the primary key of the only row, NULL otherwise. */
+  /** Writes: JSON object of the primary key, if the result has one row; NULL otherwise. */
   key: 5,
-  /** Writes: number of rows that were written, NULL when the result has just these. */
+  /** Writes: number of written rows; NULL when it equals the rows of the result. */
   affected: 6,
 } as const;
 
 /** The statements of a request, in order. */
 export interface Query {
   readonly main: Statement;
-  /** The planner's estimate of the count; its rows are kept. */
+  /** The EXPLAIN whose row estimate is the count; null when the request needs no estimate. */
   readonly estimate: Statement | null;
 }
 
-/** What a statement is to give. */
+/** Options of the result. */
 export interface ResultOptions {
-  /** Null makes no body. */
+  /** Format of the body; null for no body. */
   readonly format: BodyFormat | null;
-  /** The plan of the statement in place of its answer; null for the answer. */
+  /** Options of EXPLAIN, to return the execution plan; null to return the result. */
   readonly explain: Explain | null;
 }
 
 const tableRows: BodyRows = { scalarColumn: null, single: false };
 const source = ident("svc_source");
 
-/** Reading a relation. */
+/** Renders the query that reads a relation. */
 export function readQuery(plan: ReadPlan, count: CountPlan, options: ResultOptions): Query {
   const { format } = options;
   const main = sql`select ${renderMetadataColumns(totalOf(plan, count))}, ${
@@ -64,7 +64,7 @@ export function readQuery(plan: ReadPlan, count: CountPlan, options: ResultOptio
   return { main: toStatement(main, options), estimate };
 }
 
-/** Writing. */
+/** Renders the query that writes rows. */
 export function mutateQuery(plan: MutatePlan, options: ResultOptions): Query {
   const from = sql`${source} as ${ident(plan.relation.name)}`;
   const rows = plan.read === null ? sql`select * from ${source}` : renderRows(plan.read, from);
@@ -77,7 +77,7 @@ export function mutateQuery(plan: MutatePlan, options: ResultOptions): Query {
   return { main: toStatement(main, options), estimate: null };
 }
 
-/** Calling a function. */
+/** Renders the query that calls a function. */
 export function callQuery(plan: CallPlan, count: CountPlan, options: ResultOptions): Query {
   const { format } = options;
   const { read, routine, scalarColumn } = plan;
@@ -85,7 +85,7 @@ export function callQuery(plan: CallPlan, count: CountPlan, options: ResultOptio
   const call = renderCall(plan, alias);
   const isJson = format?.kind === "array" || format?.kind === "object";
   if (isJson && scalarColumn !== null && isOneValue(plan, count)) {
-    // With an offset the function has run before it is looked at what it said of the response.
+    // OFFSET 0 makes PostgreSQL run the function before it reads the response settings.
     const main = sql`select '1'::text, ${nullText}, ${responseSettings}, ${
       valueExpression(format, scalarColumn)
     } from (${renderRows(read, call)} offset 0) as ${rowsAlias}`;
@@ -95,7 +95,7 @@ export function callQuery(plan: CallPlan, count: CountPlan, options: ResultOptio
     scalarColumn,
     single: !routine.returns.set,
   };
-  // Counting needs the result a second time, and the function must run once.
+  // The count reads the result a second time, but the function must run once.
   const materialized = count.kind === "exact";
   const from = materialized ? sql`${source} as ${ident(alias)}` : call;
   const common = materialized
@@ -109,7 +109,10 @@ export function callQuery(plan: CallPlan, count: CountPlan, options: ResultOptio
   return { main: toStatement(main, options), estimate: null };
 }
 
-/** Whether the result is exactly one value, which JSON shows as it shows it in an array. */
+/**
+ * Returns true if the result is exactly one value of a built-in type. A single value and an array
+ * element then have the same JSON.
+ */
 function isOneValue({ routine, arguments: given, read: { root } }: CallPlan, count: CountPlan) {
   const { returns } = routine;
   const isCalled = given.kind !== "json" || given.shape === "object";
@@ -122,7 +125,7 @@ function isOneValue({ routine, arguments: given, read: { root } }: CallPlan, cou
 
 const nullText = sql`null::text`;
 
-/** What database code says of the response. */
+/** The settings that user-defined code can use to change the response. */
 const responseSettings =
   sql`current_setting('response.headers', true), current_setting('response.status', true)`;
 
@@ -168,7 +171,10 @@ function updatedRows(plan: MutatePlan): Sql {
     : nullText;
 }
 
-/** Embeds, conditions on them and aggregates make other rows than those that were written. */
+/**
+ * Returns the number of written rows. It differs from the rows of the result when there are embeds,
+ * conditions on them, or aggregates.
+ */
 function affectedRows({ read }: MutatePlan): Sql {
   if (read === null) return nullText;
   const { embeds, conditions, grouped } = read.root;
@@ -176,13 +182,16 @@ function affectedRows({ read }: MutatePlan): Sql {
   return same ? nullText : sql`(select count(*) from ${source})::text`;
 }
 
-/** No body; a scalar is still asked for, as PostgreSQL leaves out calls that nobody looks at. */
+/**
+ * Returns an empty body that still uses the value of a scalar function. PostgreSQL drops a call
+ * whose value is unused.
+ */
 function calledOnly({ scalarColumn }: BodyRows): Sql {
   if (scalarColumn === null) return nullText;
   return sql`case when count(${rowsAlias}.${ident(scalarColumn)}) < 0 then '' end`;
 }
 
-/** The primary key of the only row, in the order of the returned columns. */
+/** Returns the primary key of the only row, in the order of the returned columns. */
 function keyOf({ relation, returning, read, kind }: MutatePlan): Sql {
   if (kind !== "insert" || returning === "none" || read !== null) return nullText;
   const key = new Set(relation.primaryKey);

@@ -1,6 +1,6 @@
 /**
- * The query that reads what a plan says. Rows are picked first and embedded into afterwards, so that
- * rows before the wanted ones cost nothing but being passed by.
+ * Renders the query of a read plan. A paged node picks its rows before it embeds into them, so
+ * skipped rows cost no embeds.
  *
  * @module
  */
@@ -31,9 +31,9 @@ import {
 import { directReader, fieldKey, pageReader, type RowReader } from "./row_reader.ts";
 
 /**
- * Renders the whole query: `select … from … where … order by … limit …`, whose columns are named as
- * the output's keys (a key may occur twice). `from` is the item of FROM of a plan over given rows,
- * under the plan's alias.
+ * Renders the whole query: `select … from … where … order by … limit …`. The output keys name its
+ * columns; a key may occur twice. `from` replaces the root's relation when the caller supplies the
+ * rows, under the plan's alias.
  */
 export function renderRows({ root }: ReadPlan, from?: Sql): Sql {
   return renderNode(root, rootSource(root, from), "keys").query;
@@ -48,7 +48,7 @@ function renderNode(node: ReadNode, source: JoinSource, naming: ColumnNaming): N
   return node.paged ? renderPaged(node, source, naming) : renderFlat(node, source, naming);
 }
 
-/** Everything in one SELECT. */
+/** Renders a node as one SELECT. */
 function renderFlat(node: ReadNode, source: JoinSource, naming: ColumnNaming): NodeQuery {
   const reader = directReader(node);
   const { outputs, joins } = renderOutputs(node, reader);
@@ -63,8 +63,8 @@ function renderFlat(node: ReadNode, source: JoinSource, naming: ColumnNaming): N
 }
 
 /**
- * Rows in a subquery, with all that is needed of them; what is made of them around it. The order is
- * said again outside, where PostgreSQL sees that it is so already unless a join has mixed the rows.
+ * Renders a node as a subquery that picks the rows, and an outer query that embeds into them. The
+ * outer query repeats the order: PostgreSQL skips the sort unless a join changes the order.
  */
 function renderPaged(node: ReadNode, source: JoinSource, naming: ColumnNaming): NodeQuery {
   const alias = ident(node.alias);
@@ -89,13 +89,16 @@ function orderClause(terms: readonly Sql[]): Sql {
   return terms.length === 0 ? emptySql : sql` order by ${join(terms)}`;
 }
 
-/** Embeds that repeat their parents must not make more rows than were asked for. */
+/**
+ * Renders the limit again when an embed may repeat its parent, so the result stays within the
+ * limit.
+ */
 function repeatLimit({ embeds, range: { limit } }: ReadNode): Sql {
   const repeats = embeds.some(({ hasOutput, mayRepeat }) => hasOutput && mayRepeat);
   return repeats && limit !== null ? sql` limit ${smallNumber(limit)}` : emptySql;
 }
 
-/** Output columns, and the items of FROM that some of them need. */
+/** Output columns, and the FROM items that they read. */
 interface Outputs {
   readonly outputs: readonly Output[];
   readonly joins: Sql;
@@ -162,7 +165,7 @@ function lateral(query: Sql, alias: Sql): Sql {
   return sql` left join lateral (${query}) as ${alias} on true`;
 }
 
-/** The rows that related terms of a level's order look at. */
+/** Renders the joins that the related terms of an order read. */
 function orderJoins(node: ReadNode): Sql {
   const joins = node.orderSources.map((source) => {
     const embed = { ...node.embeds[source.embed]!, node: source.node };
@@ -192,7 +195,7 @@ function orderValue(
   return term.path.length === 0 ? value : renderPath(sql`pg_catalog.to_jsonb(${value})`, term.path);
 }
 
-/** What was spread into the level under the key that it is ordered by. */
+/** Returns the value of a column that the node's spread embed supplies, for an order by its key. */
 function spreadValue(
   { embed, key }: Extract<PlannedOrder, { kind: "related" }>,
   node: ReadNode,

@@ -1,5 +1,5 @@
 /**
- * Where the values of a level's row are found: at the level's own relation, or in the page of it.
+ * Reads the values of a node's row: from its relation, or from the subquery that picks the page.
  *
  * @module
  */
@@ -8,14 +8,17 @@ import { ident, join, type Sql, sql } from "../sql/fragment.ts";
 import { renderField } from "./field.ts";
 import { ownRow, type ParentRow } from "./from_where.ts";
 
-/** Reads values of a level's row. */
+/** Renders values of a node's row. */
 export interface RowReader {
   readonly field: (field: PlannedField) => Sql;
-  /** The row as that which embeds are tied to. */
+  /** The row that embeds join to. */
   readonly parent: ParentRow;
 }
 
-/** Reads at the relation itself. The same field is the same fragment, so that groups recognise it. */
+/**
+ * Returns a reader of the relation itself. Equal fields are the same fragment, so GROUP BY matches
+ * them.
+ */
 export function directReader(node: ReadNode): RowReader {
   const alias = ident(node.alias);
   const rendered = new Map<string, Sql>();
@@ -28,15 +31,15 @@ export function directReader(node: ReadNode): RowReader {
   return { field, parent: ownRow(node) };
 }
 
-/** Reads in a subquery under the level's alias that supplies what was asked for. */
+/** Reads from a subquery, under the node's alias, that supplies the values that were read. */
 export interface PageReader extends RowReader {
-  /** Name of the subquery's column for a value; equal keys are one column. */
+  /** Returns the name of the subquery's column for a value. Equal keys share one column. */
   readonly column: (key: string, value: () => Sql) => string;
-  /** The subquery's select list: to be called last. */
+  /** Returns the select list of the subquery. Call it after all reads. */
   readonly columns: () => Sql;
 }
 
-/** Makes a page over what a reader gives. */
+/** Returns a reader of a page over another reader. */
 export function pageReader(node: ReadNode, own: RowReader): PageReader {
   const alias = ident(node.alias);
   const names = new Map<string, string>();
@@ -67,7 +70,7 @@ function columnKey(column: string): string {
   return `.${column}`;
 }
 
-/** Equal for equal fields of one level. */
+/** Returns a key that is equal for equal fields of one node. */
 export function fieldKey({ column, path }: PlannedField): string {
   return path.length === 0 ? columnKey(column) : JSON.stringify([column, path]);
 }

@@ -1,33 +1,42 @@
 /**
- * The statement that asks what a description of a schema depends on beside the schema cache: the
- * schema's comment, and what the role may use.
+ * The query for the metadata of a schema that the schema cache does not hold: its comment, and the
+ * privileges of the role.
  *
  * @module
  */
 import type { Statement } from "../database/database.ts";
 import { compile, param, type Sql, sql } from "../sql/fragment.ts";
 
-/** What is asked. */
+/** The schema to read the metadata of. */
 export interface SchemaMetadataRequest {
   readonly schema: string;
-  /** Whether to ask what the role may use. */
+  /** True to read the privileges of the role. */
   readonly followPrivileges: boolean;
 }
 
-/** The statement's only value, parsed. Without privileges there is nothing but the comment. */
+/**
+ * The metadata of a schema, as the query returns it. Without `followPrivileges` it holds the
+ * comment only.
+ */
 export interface SchemaMetadata {
   readonly comment: string | null;
-  /** Names of relations of which the role may use anything. */
+  /** Names of relations that the role has any privilege on. */
   readonly relations?: readonly string[];
   /** Names of functions without overloads that the role may execute. */
   readonly functions?: readonly string[];
-  /** Other functions that it may execute, with the types of their parameters in the search path. */
+  /**
+   * Overloaded functions that the role may execute, with the types of their parameters relative to
+   * the search path.
+   */
   readonly overloads?: readonly (readonly [name: string, types: readonly string[]])[];
-  /** Types of parameters, qualified, that the search path finds by their bare name. */
+  /** Qualified parameter types that the search path finds by their bare name. */
   readonly visibleTypes?: readonly string[];
 }
 
-/** One row with one text column, the JSON of {@linkcode SchemaMetadata}; no row without the schema. */
+/**
+ * Returns the statement. Its result is one row with one text column, the JSON of {@linkcode
+ * SchemaMetadata}; no row if the schema does not exist.
+ */
 export function schemaMetadataQuery(
   { schema, followPrivileges }: SchemaMetadataRequest,
 ): Statement {
@@ -55,7 +64,10 @@ const relations: Sql = sql`(
     )
 )`;
 
-/** Aliased `p`; the number of functions of the same name counts those that are not permitted, too. */
+/**
+ * Functions as `p`, filtered by privilege. `overloaded` also counts functions that the role may not
+ * execute.
+ */
 const functions: Sql = sql`(
   select f.oid, f.proname, f.proargtypes,
     pg_catalog.count(*) over (partition by f.proname) > 1 as overloaded
@@ -70,7 +82,7 @@ const parameterTypes: Sql = sql`(
   from pg_catalog.unnest(p.proargtypes) with ordinality a (type, place)
 )`;
 
-/** Of arrays the type of the elements counts. */
+/** For arrays, the visibility of the element type counts. */
 const visibleTypes: Sql = sql`(
   select coalesce(pg_catalog.json_agg(
     pg_catalog.quote_ident(e.nspname) || '.' || pg_catalog.quote_ident(t.typname)

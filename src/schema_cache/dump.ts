@@ -1,5 +1,5 @@
 /**
- * The schema cache as operators see it.
+ * The JSON dump of the schema cache, for operators.
  *
  * @module
  */
@@ -7,8 +7,8 @@ import { indexSchemaCache } from "./lookups.ts";
 import type { Relation, SchemaCache, SchemaCacheData } from "./schema_cache.ts";
 
 /**
- * Writes the schema cache as one line of JSON. Its members are known to tools; what is inside of them is
- * for people.
+ * Writes the schema cache as one line of JSON. The names of the top-level members are stable; their
+ * contents may change between versions.
  */
 export function dumpSchemaCache(data: SchemaCacheData): string {
   const { relations, relationships, routines, representations, mediaHandlers, volatileFunctions } =
@@ -26,11 +26,11 @@ export function dumpSchemaCache(data: SchemaCacheData): string {
   });
 }
 
-/** A dump as JSON has it. What is inside of the lists is what the same version wrote. */
+/** A parsed dump. Its lists hold data of the version that wrote it. */
 export interface SchemaCacheDump {
-  /** Ways to render rows as a media type. */
+  /** User-defined media type handlers. */
   readonly dbMediaHandlers: readonly unknown[];
-  /** Foreign keys and what follows from them. */
+  /** Relationships. */
   readonly dbRelationships: readonly unknown[];
   /** Casts that the service applies itself. */
   readonly dbRepresentations: readonly unknown[];
@@ -38,11 +38,11 @@ export interface SchemaCacheDump {
   readonly dbRoutines: readonly unknown[];
   /** Tables and views, each with its name. */
   readonly dbTables: readonly unknown[];
-  /** Names of functions; older dumps have no such member. */
+  /** Names of volatile functions; absent in dumps of older versions. */
   readonly dbVolatileFunctions?: readonly unknown[] | null;
 }
 
-/** Reads a dump back. Raises an `Error` for what is none. */
+/** Reads a dump. Throws an `Error` if the value is not a dump. */
 export function readSchemaCache(dump: SchemaCacheDump): SchemaCache {
   try {
     const { dbTables, dbRelationships, dbRoutines, dbRepresentations, dbMediaHandlers } = dump;
@@ -59,11 +59,11 @@ export function readSchemaCache(dump: SchemaCacheDump): SchemaCache {
       } as SchemaCacheData,
     );
   } catch (cause) {
-    throw new Error("not a schema cache as it was dumped", { cause });
+    throw new Error("not a schema cache dump of this version", { cause });
   }
 }
 
-/** Older dumps do not say whether a relation is volatile. */
+/** Adds `volatile` to relations of older dumps, which lack it. */
 function readRelation(relation: Relation): Relation {
   return "volatile" in relation ? relation : { ...(relation as Relation), volatile: true };
 }

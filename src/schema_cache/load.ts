@@ -1,5 +1,5 @@
 /**
- * Reads the schema cache: which queries to run, and what their results say.
+ * Loads the schema cache: lists the queries, and builds the data from their results.
  *
  * @module
  */
@@ -35,23 +35,23 @@ import type {
 } from "./schema_cache.ts";
 import { type KeyColumns, trackViewColumns } from "./view_columns.ts";
 
-/** What of the configuration the schema cache depends on. */
+/** Options that the schema cache depends on. */
 export interface SchemaCacheConfig {
   /** Exposed schemas. */
   readonly dbSchemas: readonly string[];
   readonly dbExtraSearchPath: readonly string[];
-  /** Settings of functions that are applied to the transaction of a call. */
+  /** Settings of functions that a call applies to its transaction. */
   readonly dbHoistedTxSettings: readonly string[];
 }
 
-/** One query of the load: one row with one text column. */
+/** One query of the load. Its result is one row with one text column. */
 export interface SchemaCacheQuery {
   readonly name: QueryName;
   readonly text: string;
   readonly params: readonly string[];
 }
 
-/** What a query is about. */
+/** Names of the queries. */
 export type QueryName =
   | "settings"
   | "view rules"
@@ -64,10 +64,9 @@ export type QueryName =
   | "media handlers";
 
 /**
- * Lists the queries that read the schema cache. They are to be run in this order in one read-only
- * transaction, and can be sent at once. The first one empties the `search_path` for the transaction,
- * so that the names of types and functions in the results are qualified. A schema that does not exist
- * makes PostgreSQL raise 3F000 `schema "x" does not exist`.
+ * Lists the queries of the load. They run in this order in one read-only transaction, and can be
+ * pipelined. The first one empties the `search_path`, so that the results qualify the names of
+ * types and functions. For a missing schema, PostgreSQL reports 3F000 `schema "x" does not exist`.
  */
 export function schemaCacheQueries(config: SchemaCacheConfig): readonly SchemaCacheQuery[] {
   const exposed = schemaArray(config.dbSchemas);
@@ -86,8 +85,8 @@ export function schemaCacheQueries(config: SchemaCacheConfig): readonly SchemaCa
 }
 
 /**
- * Lists the queries that read a {@linkcode TypeCatalogue}, to be run in this order in one transaction;
- * the second one results with its JSON.
+ * Lists the queries that read a {@linkcode TypeCatalogue}. They run in this order in one
+ * transaction; the second one returns its JSON.
  */
 export function typeCatalogueQueries(
   { dbSchemas }: Pick<SchemaCacheConfig, "dbSchemas">,
@@ -98,13 +97,13 @@ export function typeCatalogueQueries(
   ];
 }
 
-/** Compiling these queries just in time would take longer than running them. */
+/** Turns JIT compilation off, which would take longer than the queries themselves. */
 const settingsQuery = "select pg_catalog.concat(pg_catalog.set_config('search_path', '', true), " +
   "pg_catalog.set_config('jit', 'off', true))";
 
 /**
- * Builds the schema cache of the results to {@linkcode schemaCacheQueries}, which are the single
- * values of the queries, in their order.
+ * Builds the schema cache from the results of {@linkcode schemaCacheQueries}: one value for each
+ * query, in their order.
  */
 export function buildSchemaCache(
   results: readonly string[],
@@ -146,7 +145,7 @@ export function buildSchemaCache(
   };
 }
 
-/** An array literal of identifiers, for a parameter of type `regnamespace[]`. */
+/** Returns an array literal of identifiers, for a parameter of type `regnamespace[]`. */
 function schemaArray(schemas: readonly string[]): string {
   const items = schemas.map((name) => `"${quoteIdent(name).replaceAll(/["\\]/g, "\\$&")}"`);
   return `{${items.join(",")}}`;

@@ -16,7 +16,7 @@ import type {
   SchemaCacheData,
 } from "./schema_cache.ts";
 
-/** Indexes the data, which must be sorted as `buildSchemaCache` leaves it. */
+/** Indexes the data, which must have the order of `buildSchemaCache`. */
 export function indexSchemaCache(data: SchemaCacheData): SchemaCache {
   const relations = indexByName(data.relations);
   const relationships = indexRelationships(data.relationships);
@@ -50,7 +50,7 @@ export function indexSchemaCache(data: SchemaCacheData): SchemaCache {
   return cache;
 }
 
-/** Schema, then name. Not one map by a joined text, which every look-up would have to put together. */
+/** Values by schema, then by name. Two levels save each look-up from building a joined key. */
 type ByName<Value> = ReadonlyMap<string, ReadonlyMap<string, Value>>;
 
 function indexByName(relations: readonly Relation[]): ByName<Relation> {
@@ -83,7 +83,9 @@ function indexRelationships(
   return schemas;
 }
 
-/** Leaves out origins that are related to other schemas only, as requests do not see those. */
+/**
+ * Removes origins that have relationships to other schemas only, because requests cannot use these.
+ */
 function withinSchema(
   relationships: ByName<ReadonlyMap<string, readonly Relationship[]>>,
 ): ByName<unknown> {
@@ -95,7 +97,7 @@ function withinSchema(
   );
 }
 
-/** Sorted names of a schema; the same list every time. */
+/** Returns the sorted names of a schema; the same array each time. */
 function namesBySchema(index: ByName<unknown>): (schema: string) => readonly string[] {
   const lists = new Map(
     Array.from(index, ([schema, names]) => [schema, [...names.keys()].sort()] as const),
@@ -120,7 +122,7 @@ function handlerKey(target: QualifiedName | null, mediaType: string): string {
   return target === null ? mediaType : `${pairKey(target.schema, target.name)}\0${mediaType}`;
 }
 
-/** PostgreSQL's names hold no NUL. */
+/** Joins two names by NUL, which names in PostgreSQL cannot contain. */
 function pairKey(first: string, second: string): string {
   return `${first}\0${second}`;
 }

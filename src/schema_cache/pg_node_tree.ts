@@ -1,16 +1,16 @@
 /**
- * Reads the serialised parse trees of view rules (`pg_rewrite.ev_action`) as far as they say which
- * column of which relation each view column shows.
+ * Reads the serialised parse trees of view rules (`pg_rewrite.ev_action`, of type `pg_node_tree`).
+ * It finds the relation and column that each view column shows.
  *
- * The text is what PostgreSQL's `outfuncs.c` writes: nodes `{TYPE :field value …}`, lists `( … )`,
- * null `<>`; in names, special characters are escaped with a backslash. Sub-selects and common table
- * expressions have target lists of their own, so the tree is followed by its brackets: only the
- * fields of the outermost query are looked at, everything below is skipped without recursion.
+ * PostgreSQL's `outfuncs.c` writes the text: nodes `{TYPE :field value …}`, lists `( … )`, null
+ * `<>`. A backslash escapes special characters in names. Sub-selects and common table expressions
+ * have target lists of their own. The reader therefore follows the brackets, reads the fields of
+ * the outermost query only, and skips the rest without recursion.
  *
  * @module
  */
 
-/** A view column that shows a column of a relation as it is. */
+/** A view column that shows a column of a relation unchanged. */
 export interface TargetColumn {
   /** Attribute number of the view column. Junk entries have numbers beyond the view's columns. */
   readonly position: number;
@@ -20,8 +20,8 @@ export interface TargetColumn {
 }
 
 /**
- * Reads rules into the plain columns of each view, by the view's oid. Text that is not understood
- * gives no columns.
+ * Returns the plain columns of each view, by the view's oid. A rule that the reader cannot parse
+ * has no columns.
  *
  * `Rules = *( oid SP "(" Query ")" SP )`
  */
@@ -72,8 +72,8 @@ function readTargetEntry(text: string, start: number, columns: TargetColumn[]): 
 }
 
 /**
- * Goes through the items of a list; `read` returns the position after the item that it was given.
- * Returns the position after the list. Anything but a list is one value that is skipped.
+ * Reads the items of a list and returns the position after the list. `read` returns the position
+ * after its item. A value that is not a list is skipped.
  */
 function eachItem(text: string, start: number, read: (item: number) => number): number {
   if (text.charCodeAt(start) !== openParenthesis) return valueEnd(text, start);
@@ -85,10 +85,10 @@ function eachItem(text: string, start: number, read: (item: number) => number): 
 }
 
 /**
- * Goes through the fields of a node; `read` gets the positions of the field's label (at its colon) and
- * of its value, and returns the position after it. Further atoms before the next label are skipped:
- * labels and values alternate, so that a column named like a field is not taken for one. Returns the
- * position after the node.
+ * Reads the fields of a node and returns the position after the node. `read` receives the positions
+ * of a field's label (at its colon) and of its value, and returns the position after the value.
+ * Further atoms before the next label are skipped. Labels and values alternate, so a column name
+ * that looks like a label is read as a value.
  */
 function eachField(
   text: string,

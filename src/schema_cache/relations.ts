@@ -1,5 +1,5 @@
 /**
- * Builds relations from what the catalogue says.
+ * Builds relations from rows of the catalogue.
  *
  * @module
  */
@@ -11,14 +11,14 @@ import type { ViewColumns } from "./view_columns.ts";
 /** Attribute numbers of primary keys by the table's oid. */
 export type PrimaryKeys = ReadonlyMap<number, readonly number[]>;
 
-/** What else is known of relations by their oid. */
+/** Further properties of relations, by their oid. */
 export interface RelationTraits {
   readonly volatile: ReadonlySet<number>;
-  /** Schemas that junctions in schemas which are not exposed lead to. */
+  /** Schemas that junctions in unexposed schemas lead to. */
   readonly hiddenJunctions: ReadonlyMap<number, ReadonlySet<string>>;
 }
 
-/** Builds the relations; `ends` holds them in the same order, with their keys. */
+/** Builds the relations. `ends` holds their keys, in the same order. */
 export function buildRelations(
   result: RelationsResult,
   ends: readonly RelationshipEnd[],
@@ -38,7 +38,7 @@ function hiddenJunctionsOf(
   return schemas === undefined ? {} : { hiddenJunctionsTo: [...schemas] };
 }
 
-/** Names, kinds and keys of the relations, before their relationships are known. */
+/** Returns the name, kind and primary key of each relation. */
 export function relationshipEnds(
   rows: readonly RelationRow[],
   primaryKeys: PrimaryKeys,
@@ -59,7 +59,7 @@ export function relationshipEnds(
   });
 }
 
-/** Names of a relation's columns by attribute number. */
+/** Returns the names of a relation's columns by attribute number. */
 export function columnNames(row: RelationRow): readonly (string | undefined)[] {
   const names: (string | undefined)[] = [undefined];
   for (const [number, name] of row[6] ?? []) {
@@ -70,9 +70,9 @@ export function columnNames(row: RelationRow): readonly (string | undefined)[] {
 }
 
 /**
- * Adds up the keys of all tables that the view shows completely, in key order, by the place of their
- * first column in the view. Of a column viewColumns repeatedly the first one counts. Whether the rows are
- * unique by it is not asked.
+ * Returns the primary keys of all tables whose key the view shows completely. Keys are ordered by
+ * the position of their first column in the view. If the view shows a column twice, the first one
+ * counts. The rows need not be unique by these columns.
  */
 function viewPrimaryKey(
   viewColumns: ViewColumns,
@@ -88,7 +88,7 @@ function viewPrimaryKey(
   return [...new Set(keys.sort((a, b) => place(a) - place(b)).flat())];
 }
 
-/** `pg_relation_is_updatable` says one bit per kind of change. */
+/** Bits of `pg_relation_is_updatable`, by kind of change. */
 const eventBits = { update: 4, insert: 8, delete: 16 } as const;
 
 function buildRelation(

@@ -1,13 +1,13 @@
 /**
- * The order of relationships, so that lists of ambiguous ones are the same after every load.
+ * Sorts relationships, so that lists of ambiguous ones are the same after every load.
  *
  * @module
  */
 import type { ColumnPair, Relationship } from "./schema_cache.ts";
 
 /**
- * Schema whose requests see the relationship: that of the foreign relation, for computed ones that
- * of the function.
+ * Returns the schema whose requests can use the relationship: that of the foreign relation, or of
+ * the function of a computed relationship.
  */
 export function foreignSchemaOf(relationship: Relationship): string {
   return relationship.kind === "computed"
@@ -16,8 +16,8 @@ export function foreignSchemaOf(relationship: Relationship): string {
 }
 
 /**
- * Sorts by origin, then by foreign schema and name, self last, kind, constraint or junction, columns,
- * and views last.
+ * Sorts by origin, foreign schema and name (self-references last), kind, constraint or junction,
+ * columns, and views last.
  */
 export function sortRelationships(relationships: readonly Relationship[]): readonly Relationship[] {
   return relationships
@@ -28,7 +28,10 @@ export function sortRelationships(relationships: readonly Relationship[]): reado
 
 type SortKey = readonly (string | number)[];
 
-/** Keys of one kind have the same shape up to the columns; the kind is compared before them. */
+/**
+ * Returns the sort key. Keys of one kind have the same elements up to the columns, and the kind
+ * sorts before them.
+ */
 function sortKey(relationship: Relationship): SortKey {
   const { origin, foreign, self, kind } = relationship;
   const head = [
@@ -78,7 +81,7 @@ const kindOrder: Readonly<Record<Relationship["kind"], number>> = {
   "computed": 4,
 };
 
-/** Columns as one text that sorts as the list of pairs does. */
+/** Returns the columns as one text that sorts like the list of pairs. */
 function columnsKey(pairs: readonly ColumnPair[]): string {
   return pairs.flat().join("\0");
 }

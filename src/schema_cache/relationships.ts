@@ -1,6 +1,6 @@
 /**
- * Derives the relationships between exposed relations from foreign keys, from the columns that views
- * show, and from functions.
+ * Derives the relationships between exposed relations: from foreign keys, from the columns that
+ * views show, and from functions.
  *
  * @module
  */
@@ -16,7 +16,7 @@ import type {
 import type { TrackedView, ViewColumns } from "./view_columns.ts";
 import { sortRelationships } from "./relationship_order.ts";
 
-/** What relationships need to know of an exposed relation. */
+/** The properties of an exposed relation that relationships depend on. */
 export interface RelationshipEnd extends TrackedView {
   readonly name: QualifiedName;
   readonly isView: boolean;
@@ -30,24 +30,24 @@ export interface ForeignKey {
   readonly columns: readonly number[];
   readonly foreignTable: number;
   readonly foreignColumns: readonly number[];
-  /** The columns are exactly those of a primary or unique key of the table. */
+  /** True if the columns are exactly those of a primary or unique key of the table. */
   readonly unique: boolean;
 }
 
-/** Everything that relationships are derived from. */
+/** The input from which relationships are derived. */
 export interface RelationshipInput {
   /** Exposed relations. */
   readonly ends: readonly RelationshipEnd[];
   readonly foreignKeys: readonly ForeignKey[];
-  /** Which table columns each exposed view shows. */
+  /** The table columns that each exposed view shows, by the view's oid. */
   readonly viewColumns: ReadonlyMap<number, ViewColumns>;
   readonly computed: readonly ComputedRelationship[];
 }
 
 /**
- * Derives all relationships, sorted by origin and then in the order in which ambiguities are listed.
- * The effort is linear in what comes out: relations of other schemas only pass on their keys to the
- * views that show them.
+ * Derives all relationships, sorted by origin and then in the order of ambiguity errors. The time
+ * is linear in the number of relationships. Relations of other schemas only contribute their keys
+ * to the views that show them.
  */
 export function deriveRelationships(input: RelationshipInput): readonly Relationship[] {
   const links = foreignKeyLinks(input);
@@ -62,8 +62,8 @@ export function deriveRelationships(input: RelationshipInput): readonly Relation
 }
 
 /**
- * Finds exposed relations that junctions in other schemas connect: schemas of their counterparts by
- * the origin's oid. `primaryKeys` are attribute numbers by the table's oid.
+ * Finds exposed relations that junctions in unexposed schemas connect. Returns the schemas of their
+ * counterparts, by the origin's oid. `primaryKeys` holds attribute numbers by the table's oid.
  */
 export function hiddenJunctions(
   input: RelationshipInput,
@@ -93,7 +93,7 @@ export function hiddenJunctions(
   return found;
 }
 
-/** A foreign key between two exposed relations, each the table itself or a view of it. */
+/** A foreign key between two exposed relations. Each is the table itself or a view of it. */
 interface Link {
   readonly child: RelationshipEnd;
   readonly parent: RelationshipEnd;
@@ -101,7 +101,7 @@ interface Link {
   readonly unique: boolean;
   readonly upwards: readonly ColumnPair[];
   readonly downwards: readonly ColumnPair[];
-  /** All columns on the child's side are among its primary key. */
+  /** True if the child's primary key contains all columns of the foreign key. */
   readonly withinPrimaryKey: boolean;
 }
 
@@ -115,13 +115,16 @@ function foreignKeyLinks(input: RelationshipInput): readonly Link[] {
   });
 }
 
-/** A relation that shows columns of a table, its own or as a view: the names of a column in it. */
+/**
+ * An exposed relation that shows columns of a table: the table itself or a view. `names` returns
+ * the names of a table column in it.
+ */
 interface TableExposure {
   readonly end: RelationshipEnd;
   readonly names: (column: number) => readonly string[];
 }
 
-/** For each table the exposed relations that show some of its columns: itself and its views. */
+/** Lists, for each table, the exposed relations that show some of its columns. */
 function exposuresByTable(input: RelationshipInput): ReadonlyMap<number, readonly TableExposure[]> {
   const exposures = new Map<number, TableExposure[]>();
   const add = (table: number, exposure: TableExposure) => {
@@ -138,13 +141,16 @@ function exposuresByTable(input: RelationshipInput): ReadonlyMap<number, readonl
   return exposures;
 }
 
-/** A relation with the names under which it shows all columns of a key. */
+/** A relation that shows all columns of a key, with their names in it. */
 interface KeyExposure {
   readonly end: RelationshipEnd;
   readonly columns: readonly string[];
 }
 
-/** One per relation that shows the whole key, and per combination where it shows columns repeatedly. */
+/**
+ * Lists the relations that show the whole key. A relation that shows a column twice has one entry
+ * for each combination.
+ */
 function keyExposures(
   exposures: readonly TableExposure[] = [],
   key: readonly number[],
@@ -195,9 +201,9 @@ function toChild(link: Link): KeyRelationship {
 }
 
 /**
- * Each ordered pair of a relation's many-to-one links by different constraints, where the columns of
- * both are within its primary key. (Only such links are compared, so a table with many foreign keys
- * costs nothing.)
+ * Returns a relationship for each ordered pair of many-to-one links of one relation. Their
+ * constraints differ, and the primary key of the relation contains the columns of both. Only such
+ * links are compared, so a table with many other foreign keys costs no time.
  */
 function junctionRelationships(links: readonly Link[]): readonly JunctionRelationship[] {
   const candidates = links.filter((link) => !link.unique && link.withinPrimaryKey);
@@ -232,7 +238,10 @@ function ends(origin: RelationshipEnd, foreign: RelationshipEnd) {
   };
 }
 
-/** A function takes the place of the relationships to the relation that has its name and schema. */
+/**
+ * Returns the key by which a function replaces the relationships to the relation of its name and
+ * schema.
+ */
 function overrideKey(origin: QualifiedName, foreign: QualifiedName): string {
   return JSON.stringify([origin.schema, origin.name, foreign.schema, foreign.name]);
 }

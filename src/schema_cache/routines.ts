@@ -1,5 +1,5 @@
 /**
- * Builds callable functions from what the catalogue says.
+ * Builds callable functions from rows of the catalogue.
  *
  * @module
  */
@@ -7,8 +7,9 @@ import type { Parameter, Routine, Volatility } from "./schema_cache.ts";
 import type { ParameterRow, RoutineRow } from "./queries/routines.ts";
 
 /**
- * Builds functions, sorted by schema and name; overloads by number of parameters, then comment (none
- * first), then parameters. Of the functions' own settings those named in `appliedSettings` are kept.
+ * Builds functions, sorted by schema and name. Overloads are sorted by number of parameters,
+ * comment (null first) and parameters. Of the functions' settings, those in `appliedSettings` are
+ * kept.
  */
 export function buildRoutines(
   rows: readonly RoutineRow[],
@@ -47,14 +48,17 @@ function buildRoutine(row: RoutineRow, applied: ReadonlySet<string>): Routine {
 
 const isolationSetting = "default_transaction_isolation";
 
-/** By `pg_proc.provolatile`. */
+/** Volatility by `pg_proc.provolatile`. */
 const volatilities: Readonly<Record<string, Volatility>> = {
   i: "immutable",
   s: "stable",
   v: "volatile",
 };
 
-/** A bare `character` or `bit` cast would cut the argument to length 1. */
+/**
+ * Cast types of parameters. A cast to plain `character` or `bit` would truncate the argument to
+ * length 1.
+ */
 const callTypes: ReadonlyMap<string, string> = new Map([
   ["character", "character varying"],
   ["character[]", "character varying[]"],
@@ -66,7 +70,7 @@ function buildParameter([name, type, required, variadic]: ParameterRow): Paramet
   return { name, type, callType: callTypes.get(type) ?? type, required, variadic };
 }
 
-/** `name=value`, as PostgreSQL keeps it. */
+/** Splits `name=value`, the form of `pg_proc.proconfig`. */
 function splitSetting(text: string): readonly [string, string] {
   const equals = text.indexOf("=");
   return [text.slice(0, equals), text.slice(equals + 1)];

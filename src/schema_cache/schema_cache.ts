@@ -1,6 +1,7 @@
 /**
- * What is known about the database: plain data that can be dumped as JSON and handed to another
- * thread, and the index over it that stages look names up in.
+ * The schema cache: metadata of the database as plain data, and its index.
+ *
+ * The data can be dumped as JSON and passed to another thread. Stages look names up in the index.
  *
  * @module
  */
@@ -18,15 +19,21 @@ export interface Column {
   readonly nullable: boolean;
   /** Formatted type with modifier: `character varying(10)`, `api.color`, `integer[]`. */
   readonly declaredType: string;
-  /** Through all domain levels when the base is in `pg_catalog`, without modifier. */
+  /**
+   * Type below all domain levels, without modifier, if it is in `pg_catalog`; else the declared
+   * type.
+   */
   readonly baseType: string;
   readonly maxLength: number | null;
   /**
-   * Default expression as SQL text: the domain's when the column has none, `nextval` of an identity
-   * column that takes values; none for generated columns.
+   * Default expression as SQL text: the column's, else the domain's. It is `nextval` for an
+   * identity column that accepts values, and null for generated columns.
    */
   readonly default: string | null;
-  /** Takes no values: a generated column, or an identity column that always makes its own. */
+  /**
+   * True if the column accepts no values: a generated column, or an identity column `GENERATED
+   * ALWAYS`.
+   */
   readonly generated: boolean;
   /** Labels of the base type in sort order; empty for other types. */
   readonly enumLabels: readonly string[];
@@ -40,35 +47,35 @@ export interface Relation extends QualifiedName {
   readonly updatable: boolean;
   readonly deletable: boolean;
   /**
-   * Reading it can run a function declared `VOLATILE` or ask another server: in the definition of a
-   * view, in policies, in operators and types.
+   * True if reading the relation can run a function declared `VOLATILE` or query another server.
+   * The cause can be the definition of a view, a policy, an operator or a type.
    */
   readonly volatile: boolean;
-  /** Primary key columns, alphabetical for tables; as tracked for views. */
+  /** Primary key columns: alphabetical for tables, in key order for views. */
   readonly primaryKey: readonly string[];
-  /** In attribute order. */
+  /** Columns in attribute order. */
   readonly columns: readonly Column[];
   /**
-   * Schemas of relations that junctions lead to which are not exposed. Requests cannot use them, but
-   * an error does not suggest another origin then. Absent when there are no such junctions.
+   * Schemas of relations that junctions in unexposed schemas lead to; absent when there are no such
+   * junctions. Requests cannot use them, but errors then do not suggest another origin.
    */
   readonly hiddenJunctionsTo?: readonly string[];
 }
 
-/** One column on the origin's side with the foreign one (or a junction's) it equals. */
+/** A column of the origin, and the equal column of the foreign relation or junction. */
 export type ColumnPair = readonly [origin: string, foreign: string];
 
 interface RelationshipEnds {
   readonly origin: QualifiedName;
   readonly foreign: QualifiedName;
-  /** Both ends are the same relation. */
+  /** True if both ends are the same relation. */
   readonly self: boolean;
 }
 
-/** Made by a foreign key between the two relations. */
+/** A relationship by a foreign key between the two relations. */
 export interface KeyRelationship extends RelationshipEnds {
   readonly kind: "one-to-many" | "many-to-one" | "one-to-one";
-  /** For one-to-one: the origin is the referenced side. */
+  /** For one-to-one: true if the origin is the referenced relation. */
   readonly originIsParent: boolean;
   readonly constraint: string;
   readonly pairs: readonly ColumnPair[];
@@ -90,7 +97,7 @@ export interface JunctionRelationship extends RelationshipEnds {
   readonly foreignIsView: boolean;
 }
 
-/** Made by a function from a row of the origin to rows of the foreign relation. */
+/** A relationship by a function from a row of the origin to rows of the foreign relation. */
 export interface ComputedRelationship extends RelationshipEnds {
   readonly kind: "computed";
   readonly function: QualifiedName;
@@ -101,11 +108,13 @@ export type Relationship = KeyRelationship | JunctionRelationship | ComputedRela
 
 /** An input parameter of a function. */
 export interface Parameter {
-  /** Empty when unnamed. */
+  /** Name of the parameter; empty when it has no name. */
   readonly name: string;
   /** Type as `regtype` text under an empty search path. */
   readonly type: string;
-  /** The type that arguments are cast to: `character` → `character varying`, `bit` → `bit varying`. */
+  /**
+   * Type of the cast of arguments: `character varying` for `character`, `bit varying` for `bit`.
+   */
   readonly callType: string;
   readonly required: boolean;
   readonly variadic: boolean;
@@ -113,28 +122,30 @@ export interface Parameter {
 
 export type Volatility = "immutable" | "stable" | "volatile";
 
-/** A function that can be called by `/rpc`. */
+/** A function that `/rpc` can call. */
 export interface Routine extends QualifiedName {
   readonly comment: string | null;
   readonly parameters: readonly Parameter[];
   readonly returns: {
     readonly set: boolean;
-    /** A row type, through domains, or OUT/INOUT/TABLE parameters. */
+    /** True for a row type, also through domains, and for OUT, INOUT or TABLE parameters. */
     readonly composite: boolean;
     readonly typeSchema: string;
     readonly typeName: string;
-    /** The result is `void`. */
+    /** True if the result is `void`. */
     readonly void: boolean;
-    /** Name of the domain that is returned, if it is one. */
+    /** Name of the returned domain; null for other types. */
     readonly domain: string | null;
-    /** The relation whose row type is returned, directly or through domains. */
+    /** The relation whose row type is returned, directly or through domains; null otherwise. */
     readonly relation: QualifiedName | null;
   };
   readonly volatility: Volatility;
   readonly hasVariadic: boolean;
-  /** From the function's own `default_transaction_isolation`, lower case. */
+  /**
+   * Value of the function's own `default_transaction_isolation`, in lower case; null when unset.
+   */
   readonly isolation: string | null;
-  /** Function-level settings that are applied to the transaction: [name, value]. */
+  /** Settings of the function that its call applies to the transaction: [name, value]. */
   readonly settings: readonly (readonly [string, string])[];
 }
 
@@ -146,20 +157,20 @@ export interface DataRepresentation {
   readonly function: QualifiedName;
 }
 
-/** A database-defined way to render rows, or a function's value, as a media type. */
+/** A user-defined way to render rows, or the value of a function, as a media type. */
 export interface MediaHandler {
-  /** `aggregate` over a relation's rows, over `any` rows, or a `function`'s own value. */
+  /** Kind: `aggregate` over a relation's rows, over `any` rows, or a `function`'s own value. */
   readonly kind: "aggregate" | "any" | "function";
-  /** Relation of an `aggregate`, name of a `function`; null for `any`. */
+  /** The relation of an `aggregate`, the name of a `function`; null for `any`. */
   readonly target: QualifiedName | null;
   readonly handler: QualifiedName;
-  /** Name of the domain, in its original case. */
+  /** Media type: the name of the domain, in its original case. */
   readonly mediaType: string;
-  /** The domain stands on `bytea`, not on something that is text. */
+  /** True if the base type of the domain is `bytea`; false for text types. */
   readonly binary: boolean;
 }
 
-/** Everything, as JSON-serialisable data. */
+/** The whole schema cache as JSON-serialisable data. */
 export interface SchemaCacheData {
   readonly relations: readonly Relation[];
   readonly relationships: readonly Relationship[];
@@ -167,37 +178,43 @@ export interface SchemaCacheData {
   readonly representations: readonly DataRepresentation[];
   readonly mediaHandlers: readonly MediaHandler[];
   /**
-   * Names of functions that run a function declared `VOLATILE`: they are declared so, or the defaults
-   * of their arguments or an aggregate's support functions are. Of those declared so, only the ones
-   * that a read can call beside its own function are here: with a row, or a column, as sole argument.
-   * Null when operators, casts or types run such functions, so that any statement may.
+   * Names of functions that run a function declared `VOLATILE`: themselves, in defaults of their
+   * arguments, or as support functions of an aggregate.
+   *
+   * Of functions declared `VOLATILE`, the list holds those that a read can call beside its own
+   * function: their only argument is a row or a column. Null when operators, casts or types run
+   * volatile functions, so that any statement may run one.
    */
   readonly volatileFunctions: readonly string[] | null;
 }
 
-/** The data with constant-time look-ups. Built by `indexSchemaCache`. */
+/** The data with constant-time look-ups. `indexSchemaCache` builds it. */
 export interface SchemaCache {
   readonly data: SchemaCacheData;
   relation(name: QualifiedName): Relation | undefined;
   column(relation: QualifiedName, column: string): Column | undefined;
-  /** Names of all relations of a schema, sorted. */
+  /** Returns the names of all relations of a schema, sorted. */
   relationNames(schema: string): readonly string[];
   /**
-   * Relationships of an origin to relations of one schema (computed ones: by functions of it), in the
-   * order in which an ambiguity lists them.
+   * Returns the relationships of an origin to relations of one schema, in the order of ambiguity
+   * errors. The schema of a computed relationship is that of its function.
    */
   relationships(origin: QualifiedName, foreignSchema: string): readonly Relationship[];
-  /** Names of the relations of a schema that have relationships to it, sorted. */
+  /** Returns the names of the relations of a schema that have relationships within it, sorted. */
   relatedOrigins(schema: string): readonly string[];
-  /** Overloads of a function, fewest parameters first. */
+  /** Returns the overloads of a function, fewest parameters first. */
   routines(name: QualifiedName): readonly Routine[];
-  /** Names of all functions of a schema, sorted. */
+  /** Returns the names of all functions of a schema, sorted. */
   routineNames(schema: string): readonly string[];
-  /** The cast function from one type to another, if the service has to apply it. */
+  /**
+   * Returns the function that casts one type to another; undefined when there is no such
+   * representation.
+   */
   representation(source: string, target: string): QualifiedName | undefined;
   /**
-   * The handler of a target (or of any, with null) for a lower-case media type. `kind` tells a
-   * function from the relation of the same name; without it the relation's comes first.
+   * Returns the handler of a target for a lower-case media type; null as target finds handlers of
+   * any rows. `kind` distinguishes a function from the relation of the same name. Without `kind`,
+   * the handler of the relation comes first.
    */
   mediaHandler(
     target: QualifiedName | null,
@@ -205,8 +222,8 @@ export interface SchemaCache {
     kind?: MediaHandler["kind"],
   ): MediaHandler | undefined;
   /**
-   * What a function makes of this cache, made on first use and kept as long as the cache: for indexes
-   * that a stage needs. The function itself is the key.
+   * Returns the result of `derive` for this cache. The first call computes it; the cache keeps it
+   * by the function's identity. Stages use it for their own indexes.
    */
   derived<Value>(derive: (cache: SchemaCache) => Value): Value;
 }

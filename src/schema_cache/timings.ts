@@ -1,5 +1,5 @@
 /**
- * How long the queries of a load take: the server's clock is asked between them.
+ * Measures the queries of a load by the server's clock, which extra statements read between them.
  *
  * @module
  */
@@ -13,7 +13,7 @@ const clock: Statement = {
   use: "rows",
 };
 
-/** What the log calls the queries, in the order in which it names them. */
+/** Names of the queries in the log, in its order. */
 const names: readonly (readonly [name: string, query: QueryName])[] = [
   ["tables", "relations"],
   ["keydeps", "view rules"],
@@ -24,7 +24,10 @@ const names: readonly (readonly [name: string, query: QueryName])[] = [
   ["mhandlers", "media handlers"],
 ];
 
-/** The statements of a load; timed ones have the clock before the first and after each query. */
+/**
+ * Returns the statements of a load. A timed load reads the clock before the first query and after
+ * each one.
+ */
 export function loadStatements(
   queries: readonly SchemaCacheQuery[],
   { timed }: { readonly timed: boolean },
@@ -33,7 +36,10 @@ export function loadStatements(
   return timed ? [clock, ...statements.flatMap((statement) => [statement, clock])] : statements;
 }
 
-/** Tells the answers of the queries from those of the clock; no timings where it was not asked. */
+/**
+ * Splits the values of a load into the results of its queries and their timings in milliseconds.
+ * `timings` is null for a load without timing.
+ */
 export function splitLoadResults(
   values: readonly string[],
   queries: readonly SchemaCacheQuery[],

@@ -1,35 +1,40 @@
 /**
- * Follows view columns down to the table columns that they show.
+ * Traces view columns to the table columns that they show.
  *
  * @module
  */
 import type { TargetColumn } from "./pg_node_tree.ts";
 
-/** Table columns that a view shows: by table oid and attribute number, the names of view columns. */
+/**
+ * Names of the view columns that show a table column, by the table's oid and the attribute number.
+ */
 export type ViewColumns = ReadonlyMap<number, ReadonlyMap<number, readonly string[]>>;
 
-/** A view whose columns are to be followed. */
+/** A view whose columns are traced. */
 export interface TrackedView {
   readonly oid: number;
-  /** Column names by attribute number; nothing at 0 and at those of dropped columns. */
+  /** Column names by attribute number; undefined at 0 and at dropped columns. */
   readonly columnNames: readonly (string | undefined)[];
 }
 
-/** Attribute numbers of the columns that are part of any key, by the table's oid. */
+/** Attribute numbers of all key columns, by the table's oid. */
 export type KeyColumns = ReadonlyMap<number, ReadonlySet<number>>;
 
-/** What the catalogue says about views. */
+/** Metadata of views, from the catalogue. */
 export interface ViewInput {
-  /** The views to follow. */
+  /** The views to trace. */
   readonly views: readonly TrackedView[];
-  /** What each view, of these and others, shows. Relations that are not among them end the chain. */
+  /**
+   * The columns that each view shows, including views that are not traced. Other relations end the
+   * trace.
+   */
   readonly rules: ReadonlyMap<number, readonly TargetColumn[]>;
   readonly keyColumns: KeyColumns;
 }
 
 /**
- * Says for each view which key columns of which tables it shows, under which names (in the view's
- * column order).
+ * Returns, for each view, the table key columns that it shows, with their names in the view's
+ * column order.
  */
 export function trackViewColumns(
   { views, rules, keyColumns }: ViewInput,
@@ -49,10 +54,13 @@ export function trackViewColumns(
   }));
 }
 
-/** What a view shows in one of its columns: `computed`, or `not a view` that would be known. */
+/**
+ * Returns the target of a view column: `computed` for an expression, `not a view` for other
+ * relations.
+ */
 type FindTarget = (relation: number, column: number) => TargetColumn | "computed" | "not a view";
 
-/** Indexes the columns of those views only that others are built on. */
+/** Indexes the columns of views on first use, so only views that others read are indexed. */
 function targetFinder(rules: ReadonlyMap<number, readonly TargetColumn[]>): FindTarget {
   const indexes = new Map<number, ReadonlyMap<number, TargetColumn>>();
   return (relation, column) => {
@@ -67,7 +75,10 @@ function targetFinder(rules: ReadonlyMap<number, readonly TargetColumn[]>): Find
   };
 }
 
-/** Goes on through views until a relation that is none; undefined where a view computes the column. */
+/**
+ * Follows a column through views to a relation that is not a view. Returns undefined when a view
+ * computes the column, and for a cycle.
+ */
 function follow(view: number, start: TargetColumn, find: FindTarget): TargetColumn | undefined {
   const seen = new Set([view]);
   let at = start;

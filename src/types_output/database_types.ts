@@ -1,6 +1,6 @@
 /**
- * The `Database` type that typed clients take: tables, views, functions, enums and composite types of
- * the exposed schemas.
+ * Writes the `Database` type of typed clients: tables, views, functions, enums and composite types
+ * of the exposed schemas.
  *
  * @module
  */
@@ -16,7 +16,7 @@ import { rowFunctions } from "./row_functions.ts";
 import { objectType, textType, type TypeMember, union } from "./type_text.ts";
 import { typeNames } from "./type_names.ts";
 
-/** Reads what the types need beside the schema cache. */
+/** Reads the types that the schema cache does not hold. */
 export async function readTypeCatalogue(
   database: Database,
   config: { readonly dbSchemas: readonly string[] },
@@ -28,8 +28,8 @@ export async function readTypeCatalogue(
 }
 
 /**
- * Writes a TypeScript module that exports `Database`, `Json`, the types that pick a member of
- * `Database` by its name, and `Constants` with the labels of enums.
+ * Writes a TypeScript module. It exports `Database`, `Json`, types that pick a member of `Database`
+ * by name, and `Constants` with the labels of enums.
  */
 export function databaseTypes(
   data: SchemaCacheData,
@@ -78,7 +78,7 @@ const jsonType = `export type Json =
   | Json[];
 `;
 
-/** What of the interface a client can rely on. */
+/** The version of the interface that clients can rely on. */
 const clientOptions: TypeMember = {
   name: "__InternalSupabase",
   type: objectType([{ name: "PostgrestVersion", type: textType("13") }]),

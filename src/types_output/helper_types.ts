@@ -1,5 +1,5 @@
 /**
- * Types that pick a member of `Database` by its name, and the labels of enums as values.
+ * Writes the types that pick a member of `Database` by name, and the labels of enums as values.
  *
  * @module
  */
@@ -7,8 +7,8 @@ import type { TypeCatalogue } from "../schema_cache/queries/type_catalogue.ts";
 import { memberName, textType } from "./type_text.ts";
 
 /**
- * Writes `Tables`, `TablesInsert`, `TablesUpdate`, `Enums` and `CompositeTypes`. Each takes a name of
- * the default schema, or `{ schema: "other" }` and a name of that one.
+ * Writes `Tables`, `TablesInsert`, `TablesUpdate`, `Enums` and `CompositeTypes`. Each takes a name
+ * of the default schema, or `{ schema: "other" }` and a name of that schema.
  */
 export function helperTypes(defaultSchema: string): string {
   return `type Schemas = Omit<Database, "__InternalSupabase">;
@@ -79,7 +79,7 @@ export function enumConstants(
   return `export const Constants = {\n${lists.join("")}} as const;\n`;
 }
 
-/** A member's name in an object literal, where one name would set the prototype. */
+/** Returns a member's name for an object literal. A plain `__proto__` would set the prototype. */
 function key(name: string): string {
   return name === "__proto__" ? '["__proto__"]' : memberName(name);
 }

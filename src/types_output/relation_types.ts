@@ -1,5 +1,5 @@
 /**
- * Tables and views as types of a client.
+ * Writes the types of tables and views.
  *
  * @module
  */
@@ -13,16 +13,16 @@ import type { RowFunctions } from "./row_functions.ts";
 import type { TypeNames } from "./type_names.ts";
 import { objectType, textType, type TypeMember, union } from "./type_text.ts";
 
-/** What types of relations depend on. */
+/** The context of writing the types of relations. */
 export interface RelationTypeContext {
   readonly cache: SchemaCache;
   readonly names: TypeNames;
   readonly rowFunctions: RowFunctions;
-  /** Columns of a view that an INSERT or an UPDATE cannot assign. */
+  /** Returns the columns of a view that INSERT and UPDATE cannot assign. */
   readonly readOnlyColumns: (view: Relation) => ReadonlySet<string>;
 }
 
-/** `Row`, `Insert`, `Update`, `Relationships` and `ComputedFields` of a relation. */
+/** Writes `Row`, `Insert`, `Update`, `Relationships` and `ComputedFields` of a relation. */
 export function relationType(relation: Relation, context: RelationTypeContext): string {
   const { insertable, updatable, isView } = relation;
   const insert = insertMembers(relation, context);
@@ -38,7 +38,10 @@ export function relationType(relation: Relation, context: RelationTypeContext): 
   return objectType(members.filter((each) => each !== null));
 }
 
-/** Clients know views that can be written and views that cannot, and nothing between. */
+/**
+ * The `Insert` of a view that accepts UPDATE only. Clients distinguish writable and read-only
+ * views, without a third kind.
+ */
 const noInsert: TypeMember = { name: "Insert", type: "Record<string, never>" };
 
 function rowMembers(relation: Relation, context: RelationTypeContext): readonly TypeMember[] {
@@ -50,7 +53,10 @@ function rowMembers(relation: Relation, context: RelationTypeContext): readonly 
   return [...columns, ...computedMembers(relation, context)];
 }
 
-/** The function decides whether it returns NULL, so that it may. */
+/**
+ * Returns the members for computed columns. Their types include `null`, because the function may
+ * return NULL.
+ */
 function computedMembers(
   relation: Relation,
   { rowFunctions, names }: RelationTypeContext,
@@ -65,7 +71,10 @@ function computedMembers(
   );
 }
 
-/** Names the members of `Row` that `*` leaves out. */
+/**
+ * Returns the names of the members of `Row` that `*` leaves out; null when there are no such
+ * members.
+ */
 function computedFields(
   relation: Relation,
   { rowFunctions }: RelationTypeContext,
@@ -94,7 +103,10 @@ function columnType(column: Column, { cache, names }: RelationTypeContext): stri
   return nullable && tsType !== "unknown" ? `${tsType} | null` : tsType;
 }
 
-/** Foreign keys that begin here, of this schema; clients find the other direction themselves. */
+/**
+ * Writes the foreign keys of the relation within its schema. Clients derive the other direction
+ * themselves.
+ */
 function relationshipsType(relation: Relation, cache: SchemaCache): string {
   const keys = cache.relationships(relation, relation.schema).filter(startsHere);
   return keys.length === 0 ? "[]" : `[${keys.map(relationshipType).join(", ")}]`;

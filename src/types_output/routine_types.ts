@@ -1,5 +1,5 @@
 /**
- * Functions as types of a client.
+ * Writes the types of functions.
  *
  * @module
  */
@@ -9,10 +9,10 @@ import type { RoutineResult, RowFunction, RowFunctions } from "./row_functions.t
 import type { TypeNames } from "./type_names.ts";
 import { arrayType, objectType, textType, type TypeMember, union } from "./type_text.ts";
 
-/** Gives the text of a function's result type and the columns of its OUT and TABLE parameters. */
+/** Returns the result type of a function, and the columns of its OUT and TABLE parameters. */
 export type ResultLookup = (routine: Routine) => RoutineResult | undefined;
 
-/** Makes the look-up. */
+/** Builds the look-up. */
 export function resultLookup({ results }: TypeCatalogue): ResultLookup {
   const byKey = new Map(
     results.map((result) => [JSON.stringify(result.slice(0, 3)), result]),
@@ -21,7 +21,7 @@ export function resultLookup({ results }: TypeCatalogue): ResultLookup {
     byKey.get(JSON.stringify([schema, name, parameters.map(({ type }) => type)]));
 }
 
-/** What types of functions depend on. */
+/** The context of writing the types of functions. */
 export interface RoutineTypeContext {
   readonly cache: SchemaCache;
   readonly names: TypeNames;
@@ -30,8 +30,8 @@ export interface RoutineTypeContext {
 }
 
 /**
- * `Args`, `Returns` and `SetofOptions`; a union over overloads, and over the functions of the name
- * that are not called but embedded or selected.
+ * Writes `Args`, `Returns` and `SetofOptions`. The type is a union over the overloads, and over the
+ * functions of that name that requests can only embed or select.
  */
 export function routineType(
   overloads: readonly Routine[],
@@ -57,8 +57,8 @@ function callableType(routine: Routine, context: RoutineTypeContext): string {
 }
 
 /**
- * A function that a call does not find, as its parameter has no name. Clients look it up to embed
- * what it returns, and to leave it out of `*`.
+ * Writes the type of a function that calls cannot reach, because its parameter has no name. Clients
+ * need it to embed the function's result, and to leave it out of `*`.
  */
 function uncallableType(row: RowFunction, { names }: RoutineTypeContext): string {
   const { schema, name, origin, relationship, result: [, , , , , isSet] } = row;
@@ -74,7 +74,10 @@ function uncallableType(row: RowFunction, { names }: RoutineTypeContext): string
   ]);
 }
 
-/** PostgreSQL takes NULL for any argument. */
+/**
+ * Writes the arguments. Their types include `null`, because PostgreSQL accepts NULL for any
+ * argument.
+ */
 function argumentsType({ parameters }: Routine, names: TypeNames): string {
   const members = parameters.map(({ name, type, required }): TypeMember => {
     const tsType = names.of(type);
@@ -83,7 +86,10 @@ function argumentsType({ parameters }: Routine, names: TypeNames): string {
   return objectType(members, "never");
 }
 
-/** Clients make a list themselves of a set that `SetofOptions` says has one row. */
+/**
+ * Writes the result type. A set that `SetofOptions` marks as to-one is written as one row; clients
+ * turn it into a list.
+ */
 function returnedType(
   { returns }: Routine,
   result: RoutineResult | undefined,
@@ -97,7 +103,10 @@ function returnedType(
   return returns.set && !(hasOptions && isToOne) ? arrayType(one) : one;
 }
 
-/** What clients need to embed a function, or to embed in its result, when it returns a relation's rows. */
+/**
+ * Writes the options that clients need to embed a function, or to embed in its result. Null when
+ * the function does not return a relation's rows.
+ */
 function setofOptions(
   { schema, returns: { relation, set } }: Routine,
   result: RoutineResult | undefined,

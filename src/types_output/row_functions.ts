@@ -1,6 +1,6 @@
 /**
- * Functions whose only argument is a row of an exposed relation: computed columns and computed
- * relationships, as PostgreSQL and requests address them (`row.function`).
+ * Finds the functions whose only argument is a row of an exposed relation: computed columns and
+ * computed relationships. PostgreSQL and requests address them as `row.function`.
  *
  * @module
  */
@@ -12,29 +12,31 @@ import type {
   SchemaCache,
 } from "../schema_cache/schema_cache.ts";
 
-/** What the catalogue tells of a function's result. */
+/** The result of a function, as the catalogue describes it. */
 export type RoutineResult = TypeCatalogue["results"][number];
 
 /** A function of a row. */
 export interface RowFunction extends QualifiedName {
-  /** The relation whose rows it takes. */
+  /** The relation whose rows the function takes. */
   readonly origin: QualifiedName;
   readonly result: RoutineResult;
-  /** The rows that it leads to; null for a computed column. */
+  /** The relationship to the returned rows; null for a computed column. */
   readonly relationship: ComputedRelationship | null;
 }
 
 /** Look-ups of functions of rows. */
 export interface RowFunctions {
-  /** Columns of a relation that are computed, by name. */
+  /** Returns the computed columns of a relation, by name. */
   readonly columnsOf: (relation: QualifiedName) => readonly RowFunction[];
-  /** The function of a result, if it is one of a row. */
+  /** Returns the function of a result; undefined when its argument is not a row. */
   readonly of: (result: RoutineResult) => RowFunction | undefined;
-  /** Functions of a schema that calls cannot reach, as their parameter has no name. */
+  /**
+   * Returns the functions of a schema that calls cannot reach, because their parameter has no name.
+   */
   readonly uncallable: (schema: string) => readonly RowFunction[];
 }
 
-/** Finds them among the functions of the exposed schemas. */
+/** Finds the functions of rows in the exposed schemas. */
 export function rowFunctions(catalogue: TypeCatalogue, cache: SchemaCache): RowFunctions {
   const relations = relationsByType(catalogue, cache);
   const all = catalogue.results.flatMap((result) => rowFunction(result, relations, cache) ?? []);
@@ -58,7 +60,10 @@ function relationsByType(
   }));
 }
 
-/** Requests see functions of the relation's own schema. */
+/**
+ * Returns the function of a row; null for other functions. Requests can use only functions of the
+ * relation's own schema.
+ */
 function rowFunction(
   result: RoutineResult,
   relations: ReadonlyMap<string, QualifiedName>,
@@ -76,7 +81,7 @@ function isComputed(relationship: Relationship): relationship is ComputedRelatio
   return relationship.kind === "computed";
 }
 
-/** A column of the table goes before a function of its name. */
+/** Returns true for a computed column. A column of the table hides a function of its name. */
 function isComputedColumn(
   { name, origin, relationship, result: [, , , type, , isSet] }: RowFunction,
   cache: SchemaCache,

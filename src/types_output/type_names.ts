@@ -1,5 +1,5 @@
 /**
- * PostgreSQL's types as TypeScript's.
+ * Maps PostgreSQL types to TypeScript types.
  *
  * @module
  */
@@ -8,15 +8,15 @@ import type { QualifiedName, Relation, SchemaCache } from "../schema_cache/schem
 import type { RowFunctions } from "./row_functions.ts";
 import { arrayType, textType, union } from "./type_text.ts";
 
-/** TypeScript types of PostgreSQL's. */
+/** Look-ups of TypeScript types. */
 export interface TypeNames {
-  /** The type of a value, by the `format_type` text of its type. */
+  /** Returns the TypeScript type of a value, by the `format_type` text of its PostgreSQL type. */
   readonly of: (type: string) => string;
-  /** The `Row` of an exposed relation, which has its computed columns, too. */
+  /** Returns the `Row` type of an exposed relation, with its computed columns. */
   readonly row: (relation: QualifiedName) => string;
 }
 
-/** Types that JSON does not show as strings. */
+/** Built-in types that JSON does not represent as strings. */
 const builtInTypes: ReadonlyMap<string, string> = new Map([
   ["boolean", "boolean"],
   ["smallint", "number"],
@@ -31,10 +31,10 @@ const builtInTypes: ReadonlyMap<string, string> = new Map([
   ["record", "Record<string, unknown>"],
 ]);
 
-/** Pseudo-types, and types of extensions or of schemas that are not exposed: nothing is known. */
+/** Type of pseudo-types, and of types of extensions or unexposed schemas. */
 const unknown = "unknown";
 
-/** Makes the look-up. */
+/** Builds the look-up. */
 export function typeNames(
   { enums, composites, domains }: TypeCatalogue,
   { schemas, cache, rowFunctions }: {

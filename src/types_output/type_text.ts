@@ -1,25 +1,25 @@
 /**
- * Pieces of TypeScript.
+ * Writes parts of TypeScript types.
  *
  * @module
  */
 
-/** A member's name, in quotes unless it is an identifier. */
+/** Returns a member's name, quoted unless it is an identifier. */
 export function memberName(name: string): string {
   return /^[A-Za-z_$][\w$]*$/.test(name) ? name : textType(name);
 }
 
-/** The type of one text. Line separators, which JSON leaves as they are, are escaped. */
+/** Returns the literal type of a text. Escapes line separators, which JSON leaves unescaped. */
 export function textType(text: string): string {
   return JSON.stringify(text).replaceAll("\u2028", "\\u2028").replaceAll("\u2029", "\\u2029");
 }
 
-/** A union; `never` of nothing. */
+/** Returns a union type; `never` for an empty list. */
 export function union(types: readonly string[]): string {
   return types.length === 0 ? "never" : types.join(" | ");
 }
 
-/** The type of lists. */
+/** Returns an array type. */
 export function arrayType(element: string): string {
   return /[ {]/.test(element) ? `(${element})[]` : `${element}[]`;
 }
@@ -29,11 +29,11 @@ export interface TypeMember {
   readonly name: string;
   readonly type: string;
   readonly optional?: boolean;
-  /** Becomes a doc comment. */
+  /** Text of the doc comment; null for no comment. */
   readonly comment?: string | null;
 }
 
-/** An object type; one that has no members takes none. */
+/** Returns an object type; `emptyType` when it has no members. */
 export function objectType(
   members: readonly TypeMember[],
   emptyType = "Record<never, never>",
@@ -46,7 +46,7 @@ function memberText({ name, type, optional = false, comment = null }: TypeMember
   return `${docComment(comment)}${memberName(name)}${optional ? "?" : ""}: ${type};`;
 }
 
-/** Comments of the database are text, whatever they contain. */
+/** Returns a doc comment. Text from the database cannot end the comment. */
 function docComment(comment: string | null): string {
   if (comment === null) return "";
   const lines = comment.replaceAll("*/", "*\\/").split(/\r\n|[\n\r\u2028\u2029]/);

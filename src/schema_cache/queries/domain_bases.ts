@@ -1,13 +1,14 @@
 /**
- * Common table expressions that several catalogue queries begin with.
+ * Common table expressions that several catalogue queries share.
  *
  * @module
  */
 
 /**
- * `domain_bases (oid, base, typmod, not_null)`: one row per domain with the type at the bottom of all
- * domain levels, the type modifier given on the way, and whether any level is NOT NULL. Goes after
- * `with recursive`. Materialised, because without statistics it would be run again for every row.
+ * `domain_bases (oid, base, typmod, not_null)` has one row for each domain: the type below all
+ * domain levels, the type modifier, and whether any level is NOT NULL. Put it after `with
+ * recursive`. It is materialized, because without statistics PostgreSQL would run it again for
+ * every row.
  */
 export const domainBases = `
 domain_levels (oid, base, typmod, not_null) as (

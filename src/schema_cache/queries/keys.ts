@@ -1,6 +1,6 @@
 /**
- * Primary, unique and foreign keys of the tables of all user schemas: keys of private tables are
- * needed for the exposed views of them.
+ * Reads primary, unique and foreign keys of tables in all user schemas. Exposed views depend on
+ * keys of tables in unexposed schemas.
  *
  * @module
  */
@@ -17,14 +17,16 @@ export type ForeignKeyRow = readonly [
   foreignColumns: readonly number[],
 ];
 
-/** What {@linkcode keysQuery} answers. */
+/** The result of {@linkcode keysQuery}. */
 export interface KeysResult {
   readonly primary: readonly KeyRow[];
   readonly unique: readonly KeyRow[];
   readonly foreign: readonly ForeignKeyRow[];
 }
 
-/** No parameters. Foreign keys that a partition has from its parent, or for one, are left out. */
+/**
+ * The query has no parameters. It omits the foreign keys that PostgreSQL derives for partitions.
+ */
 export const keysQuery = `
 with keys as (
   select c.conname, c.contype, c.conrelid::int8 as relid, c.conkey, c.confrelid::int8 as frelid,

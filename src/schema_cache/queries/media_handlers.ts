@@ -1,5 +1,5 @@
 /**
- * Aggregates and functions whose result is a domain that is named like a media type.
+ * Reads aggregates and functions whose result type is a domain named like a media type.
  *
  * @module
  */
@@ -13,7 +13,7 @@ export type MediaHandlerRow = readonly [
   schema: string,
   name: string,
   mediaType: string,
-  /** The domain stands on `bytea`. */
+  /** True if the base type of the domain is `bytea`. */
   binary: boolean,
 ];
 

@@ -1,29 +1,32 @@
 /**
- * Tables, views, materialized views, foreign and partitioned tables of the exposed schemas with their
- * columns. Partitions are not relations of their own.
+ * Reads tables, views, materialized views, foreign and partitioned tables of the exposed schemas,
+ * with their columns. Partitions are omitted.
  *
  * @module
  */
 import { domainBases } from "./domain_bases.ts";
 
-/** One column as {@linkcode relationsQuery} gives it. */
+/** One column in the result of {@linkcode relationsQuery}. */
 export type ColumnRow = readonly [
   number: number,
   name: string,
   comment: string | null,
   nullable: boolean,
   declaredType: string,
-  /** Null when it is the declared type. */
+  /** Null when it equals the declared type. */
   baseType: string | null,
   maxLength: number | null,
   defaultExpression: string | null,
-  /** Key of {@linkcode RelationsResult} `.enums`, when the base type is an enum. */
+  /** Key of {@linkcode RelationsResult} `.enums` when the base type is an enum; null otherwise. */
   enumType: number | null,
-  /** Takes no values: a generated column, or an identity column that always makes its own. */
+  /**
+   * True if the column accepts no values: a generated column, or an identity column `GENERATED
+   * ALWAYS`.
+   */
   generated: boolean,
 ];
 
-/** One relation as {@linkcode relationsQuery} gives it. */
+/** One relation in the result of {@linkcode relationsQuery}. */
 export type RelationRow = readonly [
   oid: number,
   schema: string,
@@ -32,24 +35,27 @@ export type RelationRow = readonly [
   isView: boolean,
   /** Bits of `pg_relation_is_updatable`: 4 update, 8 insert, 16 delete. */
   events: number,
-  /** In attribute order; null when there are none. */
+  /** Columns in attribute order; null when there are no columns. */
   columns: readonly ColumnRow[] | null,
 ];
 
-/** What {@linkcode relationsQuery} answers. */
+/** The result of {@linkcode relationsQuery}. */
 export interface RelationsResult {
-  /** By schema and name. */
+  /** Relations, sorted by schema and name. */
   readonly relations: readonly RelationRow[];
   /** Labels of all enum types in sort order, by the type's oid. */
   readonly enums: Readonly<Record<string, readonly string[]>>;
 }
 
 /**
- * Parameters: exposed schemas as `regnamespace[]`. An attribute's default is evaluated later inside
- * SQL: the domain's default, `nextval` of an identity column that takes values, or the column's own;
- * generated columns have none. Defaults hold no column references, so `pg_get_expr` needs no relation
- * (and takes no lock). Foreign tables whose wrapper has no handler are not asked whether they can be
- * written to: the question would fail.
+ * Parameters: exposed schemas as `regnamespace[]`.
+ *
+ * The default of a column is an expression for later statements: the column's own, the domain's, or
+ * `nextval` for an identity column that accepts values. Generated columns have no default. Defaults
+ * cannot reference columns, so `pg_get_expr` needs no relation and takes no lock.
+ *
+ * The query does not test whether foreign tables are updatable if their wrapper has no handler: the
+ * test would fail.
  */
 export const relationsQuery = `
 with recursive ${domainBases},

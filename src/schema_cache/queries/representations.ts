@@ -1,6 +1,6 @@
 /**
- * Implicit casts between a domain and json or text. PostgreSQL ignores casts on domains by itself;
- * the service applies these.
+ * Reads implicit casts between a domain and json or text. PostgreSQL ignores casts on domains, so
+ * the service applies them itself.
  *
  * @module
  */
@@ -13,7 +13,7 @@ export type RepresentationRow = readonly [
   functionName: string,
 ];
 
-/** No parameters. Only casts whose function the login role may execute. */
+/** The query has no parameters. It returns only casts whose function the login role may execute. */
 export const representationsQuery = `
 select coalesce(json_agg(
   json_build_array(

@@ -1,12 +1,12 @@
 /**
- * Functions of the exposed schemas that can be called by name, and those that relate rows of one
- * relation to rows of another.
+ * Reads the functions of the exposed schemas that requests can call by name, and those that relate
+ * rows of two relations.
  *
  * @module
  */
 import { domainBases } from "./domain_bases.ts";
 
-/** An input parameter as {@linkcode routinesQuery} gives it. */
+/** An input parameter in the result of {@linkcode routinesQuery}. */
 export type ParameterRow = readonly [
   name: string,
   type: string,
@@ -14,7 +14,10 @@ export type ParameterRow = readonly [
   variadic: boolean,
 ];
 
-/** A function as {@linkcode routinesQuery} gives it; types of results are below all domain levels. */
+/**
+ * A function in the result of {@linkcode routinesQuery}. Its result type is the type below all
+ * domain levels.
+ */
 export type RoutineRow = readonly [
   schema: string,
   name: string,
@@ -25,19 +28,19 @@ export type RoutineRow = readonly [
   returnsVoid: boolean,
   typeSchema: string,
   typeName: string,
-  /** The result type is the row type of a table or view. */
+  /** True if the result type is the row type of a table or view. */
   returnsRelation: boolean,
   /** `pg_proc.provolatile`. */
   volatility: string,
-  /** `name=value` settings of the function. */
+  /** Settings of the function, as `name=value`. */
   settings: readonly string[] | null,
-  /** Name of the result type when it is a domain. */
+  /** Name of the result type if it is a domain; null otherwise. */
   domain: string | null,
 ];
 
 /**
- * Parameters: exposed schemas as `regnamespace[]`. Procedures, aggregates, window functions, trigger
- * functions and functions whose unnamed parameters cannot be given are left out.
+ * Parameters: exposed schemas as `regnamespace[]`. The query omits procedures, aggregates, window
+ * functions and trigger functions, and functions whose unnamed parameters a request cannot supply.
  */
 export const routinesQuery = `
 with recursive ${domainBases}
@@ -79,7 +82,7 @@ where p.pronamespace = any ($1::regnamespace[]) and p.prokind = 'f'
     )
   )`;
 
-/** A function from a row of one relation to a row, or rows, of another. */
+/** A function from a row of one relation to one or more rows of another. */
 export type ComputedRow = readonly [
   schema: string,
   name: string,
@@ -88,7 +91,9 @@ export type ComputedRow = readonly [
   toOne: boolean,
 ];
 
-/** Parameters: exposed schemas as `regnamespace[]`. Relations are given by their oid. */
+/**
+ * Parameters: exposed schemas as `regnamespace[]`. The result identifies relations by their oid.
+ */
 export const computedRelationshipsQuery = `
 select coalesce(json_agg(json_build_array(
   n.nspname, p.proname, origin.typrelid::int8, result.typrelid::int8,

@@ -1,6 +1,6 @@
 /**
- * Enums, composite types, domains and results of functions: what typed clients know beside the schema
- * cache.
+ * Reads enums, composite types, domains and results of functions: the types of clients that the
+ * schema cache does not hold.
  *
  * @module
  */
@@ -8,7 +8,9 @@
 /** A name and the text of its type. */
 export type TypedName = readonly [name: string, type: string];
 
-/** The types that columns, parameters and results can have; `text` is what `format_type` gives. */
+/**
+ * The types that columns, parameters and results can have. `text` is the output of `format_type`.
+ */
 export interface TypeCatalogue {
   readonly enums: readonly (readonly [
     schema: string,
@@ -16,7 +18,7 @@ export interface TypeCatalogue {
     text: string,
     labels: readonly string[],
   ])[];
-  /** Row types of relations are among them. */
+  /** Composite types, including the row types of relations. */
   readonly composites: readonly (readonly [
     schema: string,
     name: string,
@@ -24,7 +26,7 @@ export interface TypeCatalogue {
     isRelation: boolean,
     attributes: readonly TypedName[],
   ])[];
-  /** Domains and what they stand on. */
+  /** Domains and their base types. */
   readonly domains: readonly (readonly [text: string, base: string])[];
   readonly results: readonly (readonly [
     schema: string,
@@ -34,10 +36,10 @@ export interface TypeCatalogue {
     /** Columns of OUT, INOUT and TABLE parameters. */
     columns: readonly TypedName[],
     isSet: boolean,
-    /** One row at most: no set, or a set that is declared with `ROWS 1`. */
+    /** True if the result has one row at most: not a set, or a set declared with `ROWS 1`. */
     isToOne: boolean,
   ])[];
-  /** Columns of views that an INSERT or an UPDATE cannot assign. */
+  /** Columns of views that INSERT and UPDATE cannot assign. */
   readonly readOnlyColumns: readonly (readonly [
     schema: string,
     view: string,

@@ -1,13 +1,13 @@
 /**
- * The parse trees of views, which say what table column each view column shows.
+ * Reads the parse trees of views, which contain the table column that each view column shows.
  *
  * @module
  */
 
 /**
- * Parameters: exposed and extra schemas as `regnamespace[]`. The answer is not JSON but what
- * `readViewRules` reads: for each view its oid and the tree, all separated by spaces. (Trees are
- * large; escaping and unescaping them as JSON would double the memory.)
+ * Parameters: exposed and extra schemas as `regnamespace[]`. The result is the input of
+ * `readViewRules`, not JSON: the oid and the tree of each view, separated by spaces. Trees are
+ * large, and escaping them as JSON would double the memory.
  */
 export const viewRulesQuery = `
 select coalesce(string_agg(c.oid::text || ' ' || r.ev_action::text, ' '), '')

@@ -1,11 +1,11 @@
 /**
- * Relations and functions that run a function declared `VOLATILE` when they are read or called. Doing
- * so twice may have an effect twice.
+ * Finds relations and functions that run a function declared `VOLATILE` when a statement reads or
+ * calls them. Running such a statement twice may have an effect twice.
  *
  * @module
  */
 
-/** What {@linkcode volatileRelationsQuery} answers. */
+/** The result of {@linkcode volatileRelationsQuery}. */
 export interface VolatileResult {
   /** Oids of exposed relations. */
   readonly relations: readonly number[];
