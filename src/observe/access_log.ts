@@ -1,11 +1,11 @@
 /**
- * Turns answered requests into lines of the access log.
+ * Formats finished requests as lines of the access log.
  *
  * @module
  */
 import type { FinishedRequest, LogLevel } from "./observation.ts";
 
-/** The lowest status that each level logs. */
+/** Lowest status that each level logs. */
 const lowestStatus: Readonly<Record<LogLevel, number>> = {
   crit: Infinity,
   error: 500,
@@ -14,25 +14,25 @@ const lowestStatus: Readonly<Record<LogLevel, number>> = {
   debug: 0,
 };
 
-/** Whether a level logs requests that were answered with a status. */
+/** Returns whether a level logs requests with this response status. */
 export function isRequestLogged(status: number, level: LogLevel): boolean {
   return status >= lowestStatus[level];
 }
 
-/** How much is logged, and how the time is told. */
+/** Level and time format of the access log. */
 export interface AccessLogContext {
   readonly level: LogLevel;
-  /** Writes an instant, in milliseconds since 1970, as the log wants it. */
+  /** Formats a time, in epoch milliseconds. */
   readonly timeText: (epochMs: number) => string;
 }
 
 /**
- * Returns the line of a request, without its line feed, or null when the level leaves it out:
+ * Returns the line of a request without its line feed; null if the level does not log it:
  *
  * `<client> - <role> [<time>] "<METHOD> <target> HTTP/1.1" <status> <bytes> "<referer>" "<agent>"`
  *
- * What a client sent cannot end its field or the line: quotes and backslashes are escaped by a
- * backslash; control and formatting characters, and white space outside quotes, as `\xNN` or `\u{N}`.
+ * Text from a client cannot end its field or the line. A backslash escapes quotes and backslashes.
+ * Control and format characters, and white space outside quotes, become `\xNN` or `\u{N}`.
  */
 export function accessLine(
   request: FinishedRequest,
@@ -45,16 +45,16 @@ export function accessLine(
     `"${quoted(request.referer)}" "${quoted(request.userAgent)}"`;
 }
 
-/** Printable ASCII but quotes and backslashes, without the space and with it: nearly all there is. */
+/** Printable ASCII without quotes and backslashes: the fast path for nearly all fields. */
 const [plainWord, plainText] = [/^[!#-[\]-~]*$/, /^[ !#-[\]-~]*$/];
 
-/** A field that ends at a space. */
+/** Escapes a field that ends at a space. */
 function word(value: string | null): string {
   if (value === null || value === "") return "-";
   return plainWord.test(value) ? value : value.replace(/[\p{C}\p{Z}"\\]/gu, escape);
 }
 
-/** A field that ends at a quote. */
+/** Escapes a field that ends at a quote. */
 function quoted(value: string | null): string {
   if (value === null) return "";
   return plainText.test(value) ? value : value.replace(/[\p{C}\p{Zl}\p{Zp}"\\]/gu, escape);

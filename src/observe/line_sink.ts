@@ -1,66 +1,68 @@
 /**
- * Collects the lines of a log and writes many at once, without making anybody wait.
+ * Buffers the lines of a log and writes many at once, so that requests do not wait for the log.
  *
  * @module
  */
 
-/** What a {@linkcode LineSink} needs. */
+/** Options of a {@linkcode LineSink}. */
 export interface LineSinkOptions {
-  /** Writes all the bytes. Called again only when it has settled; what it rejects with is dropped. */
+  /** Writes all bytes. The sink waits for it to settle and ignores rejections. */
   readonly write: (bytes: Uint8Array) => Promise<void>;
-  /** Runs a function a little later, and returns what takes it back. By default after 10 ms. */
+  /** Runs a function later and returns a function that cancels it. Default: after 10 ms. */
   readonly schedule?: (run: () => void) => () => void;
-  /** Characters that may wait for a reader that is slow; further lines are lost. 16 Mi unless told. */
-  readonly most?: number;
+  /** Buffered characters beyond which the sink drops lines. Default: 16 Mi. */
+  readonly maxPendingChars?: number;
 }
 
-/** Texts of this many characters are written without waiting. */
-const fullAt = 65_536;
+/** Buffered characters from which the sink writes at once: a pipe's buffer on Linux has 64 KiB. */
+const flushAtChars = 65_536;
 
-/** Owns the lines that are not written yet. Whoever ends the process calls `flush` before. */
+/** Buffers lines. The process must call `flush` before it exits. */
 export class LineSink {
   readonly #write: (bytes: Uint8Array) => Promise<void>;
   readonly #schedule: (run: () => void) => () => void;
-  readonly #most: number;
+  readonly #maxPendingChars: number;
   readonly #encoder = new TextEncoder();
   #pending = "";
   #writing: Promise<void> | null = null;
-  #unschedule: (() => void) | null = null;
+  #cancelScheduled: (() => void) | null = null;
 
-  constructor({ write, schedule = soon, most = 16 * 1024 * 1024 }: LineSinkOptions) {
+  constructor({ write, schedule = soon, maxPendingChars = 16 * 1024 * 1024 }: LineSinkOptions) {
     this.#write = write;
     this.#schedule = schedule;
-    this.#most = most;
+    this.#maxPendingChars = maxPendingChars;
   }
 
-  /** Adds a line; the line feed is added to it. */
+  /** Appends a line and a line feed. */
   add(line: string): void {
-    // A log that nobody reads stops neither the service nor fills its memory.
-    if (this.#pending.length >= this.#most) return;
+    // A log without a reader must neither block the service nor fill its memory.
+    if (this.#pending.length >= this.#maxPendingChars) return;
     this.#pending += `${line}\n`;
-    if (this.#writing === null) this.#plan();
+    if (this.#writing === null) this.#scheduleWrite();
   }
 
-  /** Writes what is pending; resolves when all of it is written. */
+  /** Writes the buffer. Resolves when it is empty. */
   async flush(): Promise<void> {
     while (this.#writing !== null || this.#pending !== "") {
-      await (this.#writing ?? this.#begin());
+      await (this.#writing ?? this.#startWrite());
     }
   }
 
-  #plan(): void {
-    if (this.#pending.length >= fullAt) this.#begin();
-    else if (this.#pending !== "") this.#unschedule ??= this.#schedule(() => void this.#begin());
+  #scheduleWrite(): void {
+    if (this.#pending.length >= flushAtChars) this.#startWrite();
+    else if (this.#pending !== "") {
+      this.#cancelScheduled ??= this.#schedule(() => void this.#startWrite());
+    }
   }
 
-  #begin(): Promise<void> {
-    this.#unschedule?.();
-    this.#unschedule = null;
+  #startWrite(): Promise<void> {
+    this.#cancelScheduled?.();
+    this.#cancelScheduled = null;
     const bytes = this.#encoder.encode(this.#pending);
     this.#pending = "";
     return this.#writing = this.#write(bytes).catch(() => {}).then(() => {
       this.#writing = null;
-      this.#plan();
+      this.#scheduleWrite();
     });
   }
 }

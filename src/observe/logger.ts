@@ -1,5 +1,5 @@
 /**
- * Turns events about the service into lines of the diagnostic log.
+ * Formats events of the service as lines of the diagnostic log.
  *
  * @module
  */
@@ -12,9 +12,9 @@ import {
 } from "./observation.ts";
 import { replacementsText, targetNameWarning } from "../errors/target_name_warning.ts";
 import { redact } from "./redact.ts";
-import { formatMoment, type Moment } from "./timestamp.ts";
+import { formatTimestamp, type LocalTime } from "./timestamp.ts";
 
-/** The text of each event; an array where it has several lines. */
+/** Text of each event; an array if it has several lines. */
 const texts: {
   readonly [Kind in Diagnostic["kind"]]: (
     event: Extract<Diagnostic, { readonly kind: Kind }>,
@@ -26,14 +26,14 @@ const texts: {
   "connecting": ({ attempt }) =>
     `Attempting to connect to the database${attempt > 1 ? ` (attempt ${attempt})` : ""}...`,
   "connected": ({ version }) => `Successfully connected to ${redact(version)}`,
-  "connect-failed": ({ error }) => `Failed to establish a connection. ${json(error)}`,
-  "connection-lost": ({ error }) => json(error),
+  "connect-failed": ({ error }) => `Failed to establish a connection. ${toJson(error)}`,
+  "connection-lost": ({ error }) => toJson(error),
   "retrying": ({ seconds }) => `Attempting to reconnect to the database in ${seconds} seconds...`,
   "recovery-disabled": () => "Automatic recovery disabled, exiting.",
   "pool-ready": ({ max }) =>
     `Connection Pool initialized with a maximum size of ${max} connections`,
-  "pool-timeout": ({ error }) => json(error),
-  // The space at the end is part of the line that operators' tools know.
+  "pool-timeout": ({ error }) => toJson(error),
+  // PostgREST's line ends with a space, which log parsers may match.
   "schema-cache-queried": ({ ms }) => `Schema cache queried in ${ms.toFixed(1)} milliseconds `,
   "schema-cache-loaded": ({ counts, ms }) => [
     `Schema cache loaded ${counts.relations} Relations, ` +
@@ -44,7 +44,7 @@ const texts: {
   ],
   "schema-cache-failed": ({ schemas, extraSearchPath, error }) =>
     `Failed to load the schema cache using db-schemas=${redact(schemas.join(","))} and ` +
-    `db-extra-search-path=${redact(extraSearchPath.join(","))}. ${json(error)}`,
+    `db-extra-search-path=${redact(extraSearchPath.join(","))}. ${toJson(error)}`,
   "schema-cache-timings": ({ timings }) =>
     timings.map(({ name, ms }) => `${name}: ${ms.toFixed(1)} ms`).join(", "),
   "listener-connected": ({ version, place, channel }) =>
@@ -69,12 +69,12 @@ const texts: {
   "reload-requested": ({ what, channel }) =>
     `Received a ${what === "schema" ? "schema cache" : "config"} reload message on the ` +
     `"${redact(channel)}" channel`,
-  "version-failed": ({ error }) => `Failed to query the PostgreSQL version. ${json(error)}`,
+  "version-failed": ({ error }) => `Failed to query the PostgreSQL version. ${toJson(error)}`,
   "version-unsupported": ({ version, name }) =>
     `Cannot run in this PostgreSQL version (${redact(version)}), ${name} needs at least 14.0`,
-  "pooler-found": ({ mode, error }) => `${poolers[mode]}${json(error)}`,
+  "pooler-found": ({ mode, error }) => `${poolers[mode]}${toJson(error)}`,
   "statement-refused": ({ error, name }) =>
-    `This is probably a bug in ${name}, please report it. ${json(error)}`,
+    `This is probably a bug in ${name}, please report it. ${toJson(error)}`,
   "pool-acquiring": () => "Trying to borrow a connection from pool",
   "pool-acquired": () => "Borrowed a connection from the pool",
   "pool-flushed": () => "Database connection pool flushed",
@@ -87,8 +87,8 @@ const texts: {
   "restart-needed": ({ key }) => `${key} has changed: takes effect after a restart`,
   "database-config-failed": ({ what, error }) =>
     what === "roles"
-      ? `Failed to query the role settings. ${json(error)}`
-      : `Failed to query database settings for the config parameters.${json(error)}`,
+      ? `Failed to query the role settings. ${toJson(error)}`
+      : `Failed to query database settings for the config parameters.${toJson(error)}`,
   "old-role-path": ({ path }) => [
     `WARNING: The config \`jwt-role-claim-key=${redact(path)}\` is using the deprecated JSPath ` +
     "syntax.",
@@ -106,30 +106,30 @@ const texts: {
     `Update filters, orders or limits that use ${redact(replacementsText(uses))} in ` +
     `\`${redact(`${method} ${target}`)}\``,
   ],
-  "request-failed": ({ error }) => json(error),
+  "request-failed": ({ error }) => toJson(error),
   "unexpected-error": ({ error }) => `Unexpected error: ${redact(stackOf(error))}`,
   "terminating": ({ signal }) => `Received termination unix signal ${signal}`,
 };
 
-/** What is said of poolers that take connections away between statements. */
+/** Advice for poolers that switch connections between statements or transactions. */
 const poolers = {
   transaction: "If you are using connection poolers in transaction mode, try setting " +
     "db-prepared-statements to false. ",
   statement: "Connection poolers in statement mode are not supported. ",
 } as const;
 
-/** When a line is written, and how much is logged then. */
-export interface LogContext extends Moment {
+/** Time and level of a line. */
+export interface LogContext extends LocalTime {
   readonly level: LogLevel;
 }
 
 /**
- * Returns the line of an event, without its line feed: `dd/Mon/yyyy:HH:MM:SS ±zzzz: text`; two such
- * lines with a line feed between them where the event has two. Null when the level leaves it out.
+ * Returns the line of an event without its line feed: `dd/Mon/yyyy:HH:MM:SS ±zzzz: text`. An event
+ * with several texts has several lines. Returns null if the level does not log the event.
  */
 export function diagnosticLine(event: Diagnostic, context: LogContext): string | null {
   if (!isLogged(severities[event.kind], context.level)) return null;
-  const prefix = formatMoment(context);
+  const prefix = formatTimestamp(context);
   const text = textOf(event);
   const lines = typeof text === "string" ? [text] : text;
   return lines.map((line) => `${prefix}: ${line}`).join("\n");
@@ -141,13 +141,13 @@ function textOf<Kind extends Diagnostic["kind"]>(
   return texts[event.kind as Kind](event);
 }
 
-function json({ code, details, hint, message }: ReportedError): string {
+function toJson({ code, details, hint, message }: ReportedError): string {
   const hide = (_: string, value: unknown) => (typeof value === "string" ? redact(value) : value);
   return JSON.stringify({ code, details, hint, message }, hide);
 }
 
-/** What was thrown may be anything, even something that cannot be made a text. */
+/** Returns the stack of a thrown value. Objects other than errors may not convert to a string. */
 function stackOf(error: unknown): string {
   if (error instanceof Error) return error.stack ?? error.message;
-  return typeof error === "object" ? "a thrown object that is no error" : String(error);
+  return typeof error === "object" ? "a thrown object that is not an error" : String(error);
 }

@@ -1,17 +1,17 @@
 /**
- * What can be reported: one union of events, and the severity of each.
+ * The events that the service reports, as one union, and the severity of each.
  *
  * @module
  */
 
 import type { TargetNameUse } from "../errors/target_name_warning.ts";
 
-/** From the least to the most that is logged. */
+/** Log levels, from the one that logs least to the one that logs most. */
 export const logLevels = ["crit", "error", "warn", "info", "debug"] as const;
 
 export type LogLevel = typeof logLevels[number];
 
-/** An error as the client is told of it, in full. */
+/** An error with all the fields of an error response. */
 export interface ReportedError {
   readonly code: string;
   readonly message: string;
@@ -19,7 +19,7 @@ export interface ReportedError {
   readonly hint: string | null;
 }
 
-/** How much of each kind the schema cache holds. */
+/** Number of objects in the schema cache, by kind. */
 export interface SchemaCacheCounts {
   readonly relations: number;
   readonly relationships: number;
@@ -28,13 +28,13 @@ export interface SchemaCacheCounts {
   readonly mediaHandlers: number;
 }
 
-/** How long one query of a load took on the server. */
+/** Time that the server took for one query of a load. */
 export interface QueryTiming {
   readonly name: string;
   readonly ms: number;
 }
 
-/** A request that was answered. Texts are as the client sent them. */
+/** A finished request. Texts are as the client sent them. */
 export interface FinishedRequest {
   readonly kind: "request-finished";
   readonly method: string;
@@ -49,11 +49,11 @@ export interface FinishedRequest {
   readonly client: string | null;
   readonly referer: string | null;
   readonly userAgent: string | null;
-  /** When it arrived, in milliseconds since 1970, UTC. */
+  /** Time of arrival, in epoch milliseconds. */
   readonly time: number;
 }
 
-/** What a request asked of the database, told before the request itself; the values are not. */
+/** Statements of a request, without values. It is reported before the request itself. */
 export interface QueriedRequest {
   readonly kind: "request-queried";
   readonly status: number;
@@ -61,9 +61,9 @@ export interface QueriedRequest {
   readonly texts: readonly string[];
 }
 
-/** Everything that can be reported. No event carries a token, a secret or a connection string. */
+/** An event. No event contains a token, a secret or a connection string. */
 export type Observation =
-  /** `name` is what the service is called in the dialect that it speaks. */
+  /** `name` is the name of the service in its dialect. */
   | { readonly kind: "starting"; readonly name: string; readonly version: string }
   | {
     readonly kind: "listening";
@@ -73,7 +73,7 @@ export type Observation =
   }
   /** `attempt` counts from 1. */
   | { readonly kind: "connecting"; readonly attempt: number }
-  /** `version` is what the database's `version()` says. */
+  /** `version` is the result of PostgreSQL's `version()`. */
   | { readonly kind: "connected"; readonly version: string }
   | { readonly kind: "connect-failed"; readonly error: ReportedError }
   | { readonly kind: "connection-lost"; readonly error: ReportedError }
@@ -93,7 +93,7 @@ export type Observation =
     readonly extraSearchPath: readonly string[];
     readonly error: ReportedError;
   }
-  /** How long each query of the load took on the server; times in milliseconds, by what it reads. */
+  /** Time of each query of the load on the server, by the query's name. */
   | { readonly kind: "schema-cache-timings"; readonly timings: readonly QueryTiming[] }
   /** `place` is a host with its port. */
   | {
@@ -103,26 +103,26 @@ export type Observation =
     readonly channel: string;
   }
   | { readonly kind: "listener-failed"; readonly channel: string; readonly reason: string }
-  /** The server has accepted LISTEN, and notifications do not arrive. */
+  /** The server has accepted LISTEN, but notifications do not arrive. */
   | { readonly kind: "notifications-lost"; readonly channel: string }
   | { readonly kind: "listener-retrying"; readonly seconds: number }
   | { readonly kind: "listener-cleanup-failed"; readonly reason: string }
   | { readonly kind: "notification-queue-broken" }
-  /** A notification came. */
+  /** A notification requested a reload. */
   | {
     readonly kind: "reload-requested";
     readonly what: "schema" | "config";
     readonly channel: string;
   }
   | { readonly kind: "version-failed"; readonly error: ReportedError }
-  /** `name` is what the service is called. */
+  /** `name` is the name of the service in its dialect. */
   | { readonly kind: "version-unsupported"; readonly version: string; readonly name: string }
   | {
     readonly kind: "pooler-found";
     readonly mode: "transaction" | "statement";
     readonly error: ReportedError;
   }
-  /** A statement of the service's own is no SQL. */
+  /** PostgreSQL cannot parse one of the service's own statements. */
   | {
     readonly kind: "statement-refused";
     readonly error: ReportedError;
@@ -131,22 +131,22 @@ export type Observation =
   | { readonly kind: "pool-acquiring" }
   | { readonly kind: "pool-acquired" }
   | { readonly kind: "pool-flushed" }
-  /** `step` is what happens to the connection: `terminated: max idletime`. */
+  /** `step` is the connection's new state with its reason: `terminated: max idletime`. */
   | { readonly kind: "pool-connection"; readonly id: string; readonly step: string }
   | { readonly kind: "jwt-cache-lookup" }
   | { readonly kind: "jwt-cache-evicted" }
   | { readonly kind: "config-reloaded" }
   /** `message` is that of a `ConfigError`. */
   | { readonly kind: "config-reload-failed"; readonly message: string }
-  /** An option that is not reloadable has another value than at the start. */
+  /** The value of an option that is not reloadable differs from the value at the start. */
   | { readonly kind: "restart-needed"; readonly key: string }
-  /** The database could not be asked for what it says of the configuration or of the roles. */
+  /** The service cannot read the configuration or the role settings in the database. */
   | {
     readonly kind: "database-config-failed";
     readonly what: "configuration" | "roles";
     readonly error: ReportedError;
   }
-  /** `jwt-role-claim-key` is in the old syntax; `path` is how it is understood. */
+  /** `jwt-role-claim-key` uses the old syntax; `path` is its value as parsed. */
   | { readonly kind: "old-role-path"; readonly path: string }
   | { readonly kind: "embedded-starting"; readonly folder: string | null }
   | { readonly kind: "embedded-initializing"; readonly path: string }
@@ -154,8 +154,8 @@ export type Observation =
   | FinishedRequest
   | QueriedRequest
   /**
-   * A request addressed aliased embeds by their targets' names, which is deprecated; pairs of target
-   * and alias. Told before the request itself.
+   * A request addressed aliased embeds by their targets' names, which is deprecated. `uses` holds
+   * pairs of target and alias. The event is reported before the request itself.
    */
   | {
     readonly kind: "target-names-used";
@@ -164,18 +164,18 @@ export type Observation =
     /** Path and query string. */
     readonly target: string;
   }
-  /** A request that a failure of the database or of the connection ended with a status ≥ 500. */
+  /** A failure of the database or of a connection gave a request a status ≥ 500. */
   | { readonly kind: "request-failed"; readonly error: ReportedError }
-  /** A bug: what was thrown. */
+  /** A bug. `error` is the thrown value. */
   | { readonly kind: "unexpected-error"; readonly error: unknown }
   | { readonly kind: "terminating"; readonly signal: "SIGTERM" | "SIGINT" };
 
 export type ObservationKind = Observation["kind"];
 
-/** Events about the service itself; requests have a log of their own. */
+/** Events of the diagnostic log. Finished requests go to the access log. */
 export type Diagnostic = Exclude<Observation, FinishedRequest | QueriedRequest>;
 
-/** The lowest level that logs each event. */
+/** Lowest level that logs each event. */
 export const severities: Readonly<Record<Diagnostic["kind"], LogLevel>> = {
   "starting": "crit",
   "listening": "crit",
@@ -222,7 +222,7 @@ export const severities: Readonly<Record<Diagnostic["kind"], LogLevel>> = {
   "terminating": "crit",
 };
 
-/** Returns whether `level` logs what is of `severity`. */
+/** Returns whether `level` logs events of `severity`. */
 export function isLogged(severity: LogLevel, level: LogLevel): boolean {
   return logLevels.indexOf(severity) <= logLevels.indexOf(level);
 }

@@ -1,35 +1,35 @@
 /**
- * Texts of others, made fit for one line of a log.
+ * Makes foreign texts safe for one line of a log.
  *
  * @module
  */
 
-/** Longer texts are cut. */
-const longestText = 8192;
+/** Longer texts are cut, so that one event cannot fill the log. */
+const maxTextChars = 8192;
 
 /**
- * Puts a text on one line and hides what looks like a token, a password or the user and password of
- * a URI. Takes time linear in the length of the text.
+ * Puts a text on one line and hides tokens, passwords, and the user and password of URIs, as far as
+ * it recognizes them. Takes time linear in the length of the text.
  */
 export function redact(source: string): string {
-  const cut = source.length > longestText ? `${source.slice(0, longestText)}…` : source;
+  const cut = source.length > maxTextChars ? `${source.slice(0, maxTextChars)}…` : source;
   return oneLine(cut)
     .replace(/[\w.-]+/g, (word) => (isToken(word) ? "***" : word))
     .replace(/\S+/g, hideAuthority)
     .replace(/(password\s*=\s*)('[^']*'?|[^\s'&]*)/gi, "$1***");
 }
 
-/** Puts a text on one line: line feeds and the like become spaces, tabs go. */
+/** Puts a text on one line. Replaces control characters by spaces and removes tabs. */
 export function oneLine(source: string): string {
   return source.trim().replaceAll("\t", "").replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, " ");
 }
 
-/** Three parts between dots, of which the first is the start of a JSON object in base64. */
+/** Returns whether a word is a JWT: three parts between dots, and a JSON object in base64 first. */
 function isToken(word: string): boolean {
   return word.startsWith("eyJ") && word.split(".").length >= 3;
 }
 
-/** The password of a connection string may hold slashes, so it ends at the last `@`. */
+/** Hides user and password of a URI. A password may contain slashes, so it ends at the last `@`. */
 function hideAuthority(word: string): string {
   const start = /postgres(?:ql)?:\/\//i.exec(word);
   const at = word.lastIndexOf("@");

@@ -1,6 +1,6 @@
 /**
- * Takes every event and writes what the level lets through: requests to one sink, diagnostics to the
- * other.
+ * Writes the events of the log level: finished requests to the access log, all others to the
+ * diagnostic log.
  *
  * @module
  */
@@ -10,59 +10,59 @@ import { diagnosticLine } from "./logger.ts";
 import type { Diagnostic, LogLevel, Observation, QueriedRequest } from "./observation.ts";
 import { type Schedule, schedule } from "../lib/timers.ts";
 import { oneLine } from "./redact.ts";
-import { momentWriter } from "./timestamp.ts";
+import { timestampFormatter } from "./timestamp.ts";
 
-/** Takes an event. Never raises. */
+/** Logs an event. Never throws. */
 export type Report = (event: Observation) => void;
 
-/** What a {@linkcode Report} needs. */
+/** Options of {@linkcode createReporter}. */
 export interface ReporterOptions {
-  /** Asked for each event, so that a reload of the configuration changes it. */
+  /** Returns the current level. The reporter calls it for each event, since a reload may change it. */
   readonly level: () => LogLevel;
-  /** Milliseconds since 1970, UTC. */
+  /** Epoch milliseconds. */
   readonly now: () => number;
-  /** Minutes that the local time is ahead of UTC at an instant. */
+  /** Returns the minutes by which local time is ahead of UTC at a time. */
   readonly offsetMinutes: (epochMs: number) => number;
   readonly access: Pick<LineSink, "add">;
   readonly diagnostics: Pick<LineSink, "add">;
-  /** The runtime's unless told. */
+  /** Default: the runtime's timers. */
   readonly schedule?: Schedule;
 }
 
-/** Milliseconds in which timeouts of the pool after the first are told in one line. */
-const timeoutsCollapsed = 5000;
+/** Milliseconds after a logged pool timeout during which further ones share one line. */
+const timeoutWindowMs = 5000;
 
-/** Makes the function that logs events. */
+/** Returns a function that logs events. */
 export function createReporter(options: ReporterOptions): Report {
   const { level, now, offsetMinutes, access, diagnostics } = options;
-  const timeText = momentWriter(offsetMinutes);
+  const timeText = timestampFormatter(offsetMinutes);
   const diagnose = (event: Diagnostic) => {
     const epochMs = now();
     const context = { level: level(), epochMs, offsetMinutes: offsetMinutes(epochMs) };
     const line = diagnosticLine(event, context);
     if (line !== null) diagnostics.add(line);
   };
-  const tellQueries = ({ status, texts }: QueriedRequest) => {
+  const logQueries = ({ status, texts }: QueriedRequest) => {
     if (!isRequestLogged(status, level())) return;
     const prefix = timeText(now());
     for (const text of texts) diagnostics.add(`${prefix}: ${oneLine(text)}`);
   };
-  const timedOut = collapsed(diagnose, options.schedule ?? schedule);
+  const timedOut = throttled(diagnose, options.schedule ?? schedule);
   return function report(event) {
     if (event.kind === "request-finished") {
       const line = accessLine(event, { level: level(), timeText });
       if (line !== null) access.add(line);
       return;
     }
-    if (event.kind === "request-queried") tellQueries(event);
+    if (event.kind === "request-queried") logQueries(event);
     else if (event.kind === "pool-timeout") timedOut(event);
     else diagnose(event);
   };
 }
 
-/** Passes the first event on at once, and the last of those that follow it when the time is over. */
-function collapsed(
-  pass: (event: Diagnostic) => void,
+/** Logs the first event at once, and the last of the events that follow within the window after it. */
+function throttled(
+  log: (event: Diagnostic) => void,
   schedule: Schedule,
 ): (event: Diagnostic) => void {
   let waiting = false;
@@ -72,12 +72,12 @@ function collapsed(
       last = event;
       return;
     }
-    pass(event);
+    log(event);
     waiting = true;
     schedule(() => {
       waiting = false;
-      if (last !== null) pass(last);
+      if (last !== null) log(last);
       last = null;
-    }, timeoutsCollapsed);
+    }, timeoutWindowMs);
   };
 }

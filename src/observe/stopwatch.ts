@@ -1,28 +1,28 @@
 /**
- * How long the stages of a request take.
+ * Measures the stages of a request.
  *
  * @module
  */
 
-/** Stages that are timed, in the order of `Server-Timing`. */
+/** Measured stages, in the order of `Server-Timing`. */
 export const stages = ["jwt", "parse", "plan", "transaction", "response"] as const;
 
 export type Stage = typeof stages[number];
 
-/** Is told of a stage that has ended; times are milliseconds since 1970. */
+/** Receives a finished stage. Times are epoch milliseconds. */
 export type TraceStage = (
   stage: Stage,
   times: { readonly start: number; readonly end: number },
 ) => void;
 
-/** Measures laps in milliseconds; does nothing when it is switched off and nobody is told. */
+/** Measures stages in ms. Does nothing if it is off and has no `trace`. */
 export class Stopwatch {
   readonly #laps: Map<Stage, number> | null;
   readonly #trace: TraceStage | null;
   readonly #now: () => number;
   #last: number;
 
-  /** `now` gives milliseconds since `performance.timeOrigin`. */
+  /** `now` returns milliseconds since `performance.timeOrigin`. */
   constructor(
     on: boolean,
     trace: TraceStage | null = null,
@@ -44,7 +44,7 @@ export class Stopwatch {
     this.#last = end;
   }
 
-  /** Milliseconds of all stages; those that did not take place took none. Null when switched off. */
+  /** Returns the ms of all stages, 0 for skipped ones; null if the stopwatch is off. */
   timings(): Readonly<Record<Stage, number>> | null {
     const laps = this.#laps;
     if (laps === null) return null;

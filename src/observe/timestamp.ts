@@ -1,31 +1,31 @@
 /**
- * The time as logs write it.
+ * Formats times for logs.
  *
  * @module
  */
 
-/** An instant, and how it is told where the process runs. */
-export interface Moment {
-  /** Milliseconds since 1970, UTC. */
+/** A time and the offset of the local time zone. */
+export interface LocalTime {
+  /** Epoch milliseconds. */
   readonly epochMs: number;
-  /** Minutes that the local time is ahead of UTC. */
+  /** Minutes by which local time is ahead of UTC. */
   readonly offsetMinutes: number;
 }
 
 const months = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ");
 
 /**
- * Writes `dd/Mon/yyyy:HH:MM:SS ±zzzz`, the format of web servers' logs.
+ * Formats a time as `dd/Mon/yyyy:HH:MM:SS ±zzzz`, the format of web servers' logs.
  *
  * ```ts
  * import { strictEqual } from "node:assert/strict";
  *
- * const text = formatMoment({ epochMs: 1778073371000, offsetMinutes: -300 });
+ * const text = formatTimestamp({ epochMs: 1778073371000, offsetMinutes: -300 });
  * strictEqual(text, "06/May/2026:08:16:11 -0500");
  * ```
  */
-export function formatMoment({ epochMs, offsetMinutes }: Moment): string {
-  // The fields of the shifted instant in UTC are those of the local time.
+export function formatTimestamp({ epochMs, offsetMinutes }: LocalTime): string {
+  // The UTC fields of the shifted time are those of the local time.
   const local = new Date(epochMs + offsetMinutes * 60_000);
   const day = `${two(local.getUTCDate())}/${months[local.getUTCMonth()]}/${local.getUTCFullYear()}`;
   const time = [local.getUTCHours(), local.getUTCMinutes(), local.getUTCSeconds()].map(two);
@@ -35,19 +35,19 @@ export function formatMoment({ epochMs, offsetMinutes }: Moment): string {
 }
 
 /**
- * Makes a function that writes instants as {@linkcode formatMoment} does and keeps the text of the last
- * second. The offset is asked for once a second.
+ * Returns a function that formats times as {@linkcode formatTimestamp} does. It keeps the text of the
+ * last second, and so computes text and offset once a second.
  */
-export function momentWriter(
+export function timestampFormatter(
   offsetMinutes: (epochMs: number) => number,
 ): (epochMs: number) => string {
   let second = NaN;
   let text = "";
   return (epochMs) => {
-    const asked = Math.floor(epochMs / 1000);
-    if (asked !== second) {
-      text = formatMoment({ epochMs, offsetMinutes: offsetMinutes(epochMs) });
-      second = asked;
+    const current = Math.floor(epochMs / 1000);
+    if (current !== second) {
+      text = formatTimestamp({ epochMs, offsetMinutes: offsetMinutes(epochMs) });
+      second = current;
     }
     return text;
   };

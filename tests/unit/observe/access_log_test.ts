@@ -1,7 +1,7 @@
 import { strictEqual } from "node:assert/strict";
 import { accessLine } from "../../../src/observe/access_log.ts";
 import type { FinishedRequest, LogLevel } from "../../../src/observe/observation.ts";
-import { formatMoment } from "../../../src/observe/timestamp.ts";
+import { formatTimestamp } from "../../../src/observe/timestamp.ts";
 
 const request: FinishedRequest = {
   kind: "request-finished",
@@ -17,7 +17,7 @@ const request: FinishedRequest = {
 };
 const context = {
   level: "info",
-  timeText: (epochMs: number) => formatMoment({ epochMs, offsetMinutes: -300 }),
+  timeText: (epochMs: number) => formatTimestamp({ epochMs, offsetMinutes: -300 }),
 } as const;
 const time = "[26/Jul/2026:01:56:38 -0500]";
 
@@ -64,7 +64,7 @@ const lines:
   ];
 
 for (const [title, changes, line] of lines) {
-  Deno.test(`accessLine writes ${title}`, () => {
+  Deno.test(`accessLine() writes ${title}`, () => {
     strictEqual(accessLine({ ...request, ...changes }, context), line);
   });
 }
@@ -78,7 +78,7 @@ const levels: readonly (readonly [level: LogLevel, logged: readonly number[]])[]
 ];
 
 for (const [level, logged] of levels) {
-  Deno.test(`accessLine at ${level} writes ${logged.join(" ") || "nothing"}`, () => {
+  Deno.test(`accessLine() at ${level} writes ${logged.join(" ") || "nothing"}`, () => {
     for (const status of [200, 204, 304, 399, 400, 404, 499, 500, 503]) {
       const line = accessLine({ ...request, status }, { ...context, level });
       strictEqual(line !== null, logged.includes(status), String(status));
@@ -86,7 +86,7 @@ for (const [level, logged] of levels) {
   });
 }
 
-Deno.test("accessLine escapes every character of ASCII that is not plain", () => {
+Deno.test("accessLine() escapes every ASCII character that is not plain", () => {
   for (let code = 0; code < 128; code++) {
     const character = String.fromCharCode(code);
     const line = accessLine(

@@ -4,13 +4,13 @@ import type { LogLevel, Observation } from "../../../src/observe/observation.ts"
 import { createReporter } from "../../../src/observe/reporter.ts";
 import { settled } from "../../support/fake_clock.ts";
 
-/** A sink whose clock stands still until `tick`, and whose writes last until `written` is called. */
-function stoppedSink({ most }: { readonly most?: number } = {}) {
+/** Makes a sink whose delay ends with `tick`, and whose writes end with `written`. */
+function stoppedSink({ maxPendingChars }: { readonly maxPendingChars?: number } = {}) {
   const writes: string[] = [];
   let due: (() => void) | null = null;
   let settle: (() => void) | null = null;
   const sink = new LineSink({
-    ...(most === undefined ? {} : { most }),
+    ...(maxPendingChars === undefined ? {} : { maxPendingChars }),
     write: (bytes) => {
       strictEqual(settle, null, "one write at a time");
       writes.push(new TextDecoder().decode(bytes));
@@ -32,7 +32,7 @@ function stoppedSink({ most }: { readonly most?: number } = {}) {
   return { sink, writes, tick, written, isWaiting: () => due !== null };
 }
 
-Deno.test("LineSink writes the lines of a while at once", async () => {
+Deno.test("LineSink writes the lines of one delay at once", async () => {
   const { sink, writes, tick, written, isWaiting } = stoppedSink();
   sink.add("a");
   sink.add("ü");
@@ -46,7 +46,7 @@ Deno.test("LineSink writes the lines of a while at once", async () => {
   deepStrictEqual(writes, ["a\nü\n", "b\n"]);
 });
 
-Deno.test("LineSink waits for the end of a write, and then a while", async () => {
+Deno.test("LineSink waits for the end of a write, then for the delay", async () => {
   const { sink, writes, tick, written, isWaiting } = stoppedSink();
   sink.add("a");
   tick();
@@ -60,7 +60,7 @@ Deno.test("LineSink waits for the end of a write, and then a while", async () =>
   deepStrictEqual(writes, ["a\n", "b\n"]);
 });
 
-Deno.test("LineSink flushes at once when it is told to, after what is being written", async () => {
+Deno.test("LineSink.flush() writes at once, after the running write", async () => {
   const { sink, writes, written, isWaiting } = stoppedSink();
   await sink.flush();
   sink.add("a");
@@ -75,7 +75,7 @@ Deno.test("LineSink flushes at once when it is told to, after what is being writ
   strictEqual(isWaiting(), false);
 });
 
-Deno.test("LineSink does not wait when much is pending", () => {
+Deno.test("LineSink writes at once when its buffer is full", () => {
   const { sink, writes, isWaiting } = stoppedSink();
   for (let count = 0; count < 66; count++) sink.add("x".repeat(999));
   strictEqual(writes.length, 1);
@@ -83,8 +83,8 @@ Deno.test("LineSink does not wait when much is pending", () => {
   strictEqual(isWaiting(), false);
 });
 
-Deno.test("LineSink loses the lines that a slow reader has no room for", async () => {
-  const { sink, writes, tick, written } = stoppedSink({ most: 4 });
+Deno.test("LineSink drops lines beyond maxPendingChars", async () => {
+  const { sink, writes, tick, written } = stoppedSink({ maxPendingChars: 4 });
   sink.add("a");
   tick();
   for (const line of ["b", "c", "d"]) sink.add(line);
@@ -96,7 +96,7 @@ Deno.test("LineSink loses the lines that a slow reader has no room for", async (
   deepStrictEqual(writes, ["a\n", "b\nc\n", "e\n"]);
 });
 
-Deno.test("LineSink drops what cannot be written and goes on", async () => {
+Deno.test("LineSink drops lines that cannot be written and continues", async () => {
   const written: string[] = [];
   let broken = true;
   const sink = new LineSink({
@@ -114,7 +114,7 @@ Deno.test("LineSink drops what cannot be written and goes on", async () => {
   deepStrictEqual(written, ["b\n"]);
 });
 
-Deno.test("LineSink writes by itself within moments", async () => {
+Deno.test("LineSink writes without flush() after its default delay", async () => {
   const written = await new Promise<string>((resolve) => {
     const write = (bytes: Uint8Array) => {
       resolve(new TextDecoder().decode(bytes));
@@ -127,7 +127,7 @@ Deno.test("LineSink writes by itself within moments", async () => {
   strictEqual(written, "a\nb\n");
 });
 
-Deno.test("createReporter writes requests and diagnostics to their logs, as the level says", () => {
+Deno.test("createReporter() writes requests and diagnostics of the level to their logs", () => {
   const access: string[] = [];
   const diagnostics: string[] = [];
   let level: LogLevel = "warn";
@@ -165,7 +165,7 @@ Deno.test("createReporter writes requests and diagnostics to their logs, as the 
   ]);
 });
 
-Deno.test("createReporter writes the statements of the requests that the level logs, one line each", () => {
+Deno.test("createReporter() writes each statement of the level's requests on one line", () => {
   const diagnostics: string[] = [];
   const access: string[] = [];
   const report = createReporter({

@@ -8,7 +8,7 @@ import {
   severities,
 } from "../../../src/observe/observation.ts";
 import { redact } from "../../../src/observe/redact.ts";
-import { formatMoment, momentWriter } from "../../../src/observe/timestamp.ts";
+import { formatTimestamp, timestampFormatter } from "../../../src/observe/timestamp.ts";
 import { assertLinearTime } from "../../support/linear_time.ts";
 
 const moment = { epochMs: Date.UTC(2026, 4, 6, 13, 16, 11), offsetMinutes: -300 };
@@ -26,7 +26,7 @@ const json = '{"code":"SVC000","details":"connection to \\"h\\" failed: password
 const bug = new Error("boom");
 bug.stack = "Error: boom\n    at f (a.ts:1:2)\r\n\tat g\u001b[31m";
 
-/** Of each kind: an event, the lowest level that logs it, its text. */
+/** For each kind: an event, the lowest level that logs it, its text. */
 const events: {
   readonly [Kind in Diagnostic["kind"]]: readonly [
     event: Extract<Diagnostic, { readonly kind: Kind }>,
@@ -269,7 +269,7 @@ const events: {
 };
 
 for (const [event, lowest, text] of Object.values(events)) {
-  Deno.test(`diagnosticLine writes ${event.kind} from ${lowest} on`, () => {
+  Deno.test(`diagnosticLine() writes ${event.kind} from ${lowest} on`, () => {
     const written = [text].flat().map((line) => prefix + line).join("\n");
     for (const level of logLevels) {
       const expected = isLogged(lowest, level) ? written : null;
@@ -278,14 +278,14 @@ for (const [event, lowest, text] of Object.values(events)) {
   });
 }
 
-Deno.test("severities are those of the table of events", () => {
+Deno.test("severities lists each event with its severity", () => {
   deepStrictEqual(
     Object.fromEntries(Object.values(events).map(([{ kind }, level]) => [kind, level])),
     severities,
   );
 });
 
-Deno.test("isLogged lets a level log what is as severe or more", () => {
+Deno.test("isLogged() accepts events as severe as the level or more", () => {
   strictEqual(isLogged("error", "crit"), false);
   strictEqual(isLogged("error", "error"), true);
   strictEqual(isLogged("crit", "debug"), true);
@@ -310,7 +310,7 @@ const variants: readonly (readonly [event: Diagnostic, text: string])[] = [
   [{ kind: "unexpected-error", error: Symbol("s") }, "Unexpected error: Symbol(s)"],
   [
     { kind: "unexpected-error", error: Object.create(null) },
-    "Unexpected error: a thrown object that is no error",
+    "Unexpected error: a thrown object that is not an error",
   ],
   [
     { kind: "request-failed", error: { ...error, details: [{ a: "x\ny" }] } },
@@ -319,7 +319,7 @@ const variants: readonly (readonly [event: Diagnostic, text: string])[] = [
 ];
 
 for (const [event, text] of variants) {
-  Deno.test(`diagnosticLine writes ${JSON.stringify(text)}`, () => {
+  Deno.test(`diagnosticLine() writes ${JSON.stringify(text)}`, () => {
     strictEqual(diagnosticLine(event, { ...moment, level: "error" }), prefix + text);
   });
 }
@@ -330,7 +330,7 @@ const talkative: readonly (readonly [event: Diagnostic, text: string])[] = [
 ];
 
 for (const [event, text] of talkative) {
-  Deno.test(`diagnosticLine writes ${JSON.stringify(text)} at debug`, () => {
+  Deno.test(`diagnosticLine() writes ${JSON.stringify(text)} at debug`, () => {
     strictEqual(diagnosticLine(event, { ...moment, level: "debug" }), prefix + text);
   });
 }
@@ -355,7 +355,7 @@ const redacted: readonly (readonly [source: string, expected: string])[] = [
 ];
 
 for (const [source, expected] of redacted) {
-  Deno.test(`redact makes ${JSON.stringify(expected.slice(0, 60))}`, () => {
+  Deno.test(`redact() returns ${JSON.stringify(expected.slice(0, 60))}`, () => {
     strictEqual(redact(source), expected);
   });
 }
@@ -375,14 +375,14 @@ const times: readonly (readonly [epochMs: number, offsetMinutes: number, expecte
 ];
 
 for (const [epochMs, offsetMinutes, expected] of times) {
-  Deno.test(`formatMoment writes ${expected}`, () => {
-    strictEqual(formatMoment({ epochMs, offsetMinutes }), expected);
+  Deno.test(`formatTimestamp() writes ${expected}`, () => {
+    strictEqual(formatTimestamp({ epochMs, offsetMinutes }), expected);
   });
 }
 
-Deno.test("momentWriter asks for the offset once a second, and tells each second", () => {
+Deno.test("timestampFormatter() reads the offset once a second, and formats each second", () => {
   const asked: number[] = [];
-  const write = momentWriter((epochMs) => (asked.push(epochMs), epochMs < 2000 ? 60 : 120));
+  const write = timestampFormatter((epochMs) => (asked.push(epochMs), epochMs < 2000 ? 60 : 120));
   deepStrictEqual([0, 999, 1000, 1500, 2000, 2999, 1999].map(write), [
     "01/Jan/1970:01:00:00 +0100",
     "01/Jan/1970:01:00:00 +0100",

@@ -21,7 +21,7 @@ function reporting(level: "crit" | "error") {
   return { clock, lines, report };
 }
 
-Deno.test("createReporter tells timeouts of the pool at once, then all of 5 seconds in one line", async () => {
+Deno.test("createReporter() logs the first pool timeout at once, then one line per 5 seconds", async () => {
   const { clock, lines, report } = reporting("error");
   for (let timeouts = 0; timeouts < 6; timeouts++) {
     report(timeout);
@@ -38,7 +38,7 @@ Deno.test("createReporter tells timeouts of the pool at once, then all of 5 seco
   deepStrictEqual(lines.length, 3);
 });
 
-Deno.test("createReporter tells other events while timeouts wait, and none below their level", async () => {
+Deno.test("createReporter() delays only pool timeouts, and logs none below their level", async () => {
   const { clock, lines, report } = reporting("error");
   report(timeout);
   report(timeout);

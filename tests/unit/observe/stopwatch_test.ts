@@ -1,14 +1,14 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import { type Stage, stages, Stopwatch } from "../../../src/observe/stopwatch.ts";
 
-/** A clock that moves by 1, 2, 4 … milliseconds when it is read. */
+/** Clock that advances by 1, 2, 4 … ms with each read. */
 function doublingClock(): () => number {
   let time = 0.5;
   return () => time *= 2;
 }
 
 for (const on of [true, false]) {
-  Deno.test(`Stopwatch traces each stage ${on ? "beside" : "without"} measuring`, () => {
+  Deno.test(`Stopwatch.lap() traces each stage ${on ? "with" : "without"} timings`, () => {
     const traced: (readonly [Stage, start: number, end: number])[] = [];
     const { timeOrigin } = performance;
     const trace = (
@@ -29,7 +29,7 @@ for (const on of [true, false]) {
   });
 }
 
-Deno.test("Stopwatch.timings() gives no time to stages that did not take place", () => {
+Deno.test("Stopwatch.timings() returns 0 for skipped stages", () => {
   const stopwatch = new Stopwatch(true, null, doublingClock());
   stopwatch.lap("jwt");
   deepStrictEqual(stopwatch.timings(), { jwt: 1, parse: 0, plan: 0, transaction: 0, response: 0 });
