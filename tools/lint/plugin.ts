@@ -7,6 +7,7 @@ import { importDirection } from "./import_direction.ts";
 import { noBarrel } from "./no_barrel.ts";
 import { noClock } from "./no_clock.ts";
 import { noConsole } from "./no_console.ts";
+import { plainWords } from "./plain_words.ts";
 import { portable } from "./portable.ts";
 import { sqlText } from "./sql_text.ts";
 
@@ -17,6 +18,7 @@ export default {
     "no-barrel": noBarrel,
     "no-clock": noClock,
     "no-console": noConsole,
+    "plain-words": plainWords,
     "portable": portable,
     "sql-text": sqlText,
   },

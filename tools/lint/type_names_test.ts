@@ -1,0 +1,38 @@
+import { deepStrictEqual } from "node:assert/strict";
+
+const src = new URL("../../src/", import.meta.url);
+
+/** Names that two files still declare. */
+const pending: readonly string[] = [
+  "Connection",
+  "ConnectionOptions",
+  "Entry",
+  "Loader",
+  "NamedValues",
+  "Place",
+  "RoutineContext",
+  "TypeMember",
+];
+
+/** Names of the platform that a type of our own would hide. */
+const globals = ["Headers", "Node", "Request", "Response"];
+
+async function declaredTypes(folder: URL): Promise<readonly string[]> {
+  const names: string[] = [];
+  for await (const { name, isDirectory } of Deno.readDir(folder)) {
+    const entry = new URL(isDirectory ? `${name}/` : name, folder);
+    if (isDirectory) names.push(...await declaredTypes(entry));
+    else if (name.endsWith(".ts")) {
+      const text = await Deno.readTextFile(entry);
+      const found = text.matchAll(/^(?:export )?(?:abstract )?(?:interface|type|class) (\w+)/gm);
+      names.push(...Array.from(found, ([, type]) => type!));
+    }
+  }
+  return names;
+}
+
+Deno.test("src declares each type name once, and no name of the platform", async () => {
+  const names = [...await declaredTypes(src), ...globals];
+  const twice = names.filter((name, at) => names.indexOf(name) !== at && !pending.includes(name));
+  deepStrictEqual(twice, []);
+});
