@@ -32,25 +32,25 @@ type Members<Name extends keyof Schemas, Kind extends Kinds> = Kind extends keyo
   : Schemas[Name]["Tables"] & Schemas[Name]["Views"];
 
 type Chosen<Choice, Name, Kind extends Kinds> = Choice extends { schema: infer Schema }
-  ? Schema extends keyof Schemas ? TypeMember<Members<Schema, Kind>, Name> : never
-  : TypeMember<Members<DefaultSchema, Kind>, Choice>;
+  ? Schema extends keyof Schemas ? Member<Members<Schema, Kind>, Name> : never
+  : Member<Members<DefaultSchema, Kind>, Choice>;
 
-type TypeMember<Of, Name> = Name extends keyof Of ? Of[Name] : never;
+type Member<Of, Name> = Name extends keyof Of ? Of[Name] : never;
 
 export type Tables<
   Choice extends NameOrSchema<"Relations">,
   Name extends NameInSchema<Choice, "Relations"> = never,
-> = TypeMember<Chosen<Choice, Name, "Relations">, "Row">;
+> = Member<Chosen<Choice, Name, "Relations">, "Row">;
 
 export type TablesInsert<
   Choice extends NameOrSchema<"Tables">,
   Name extends NameInSchema<Choice, "Tables"> = never,
-> = TypeMember<Chosen<Choice, Name, "Tables">, "Insert">;
+> = Member<Chosen<Choice, Name, "Tables">, "Insert">;
 
 export type TablesUpdate<
   Choice extends NameOrSchema<"Tables">,
   Name extends NameInSchema<Choice, "Tables"> = never,
-> = TypeMember<Chosen<Choice, Name, "Tables">, "Update">;
+> = Member<Chosen<Choice, Name, "Tables">, "Update">;
 
 export type Enums<
   Choice extends NameOrSchema<"Enums">,
