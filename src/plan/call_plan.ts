@@ -1,5 +1,5 @@
 /**
- * Which overload a call means, and with which arguments.
+ * Plans a call: chooses the overload and its arguments.
  *
  * @module
  */
@@ -20,9 +20,9 @@ import type {
 import { planRead, type ReadConfig, type ReadPlan } from "./read_plan.ts";
 import { nameSuggesters, suggest } from "./suggest.ts";
 
-/** How the arguments reach the function. */
+/** The form in which the arguments reach the function. */
 export type CallArguments =
-  /** Text values by parameter; several for a variadic one. */
+  /** Text values by parameter; a variadic parameter has several. */
   | { readonly kind: "values"; readonly values: readonly ArgumentValue[] }
   /** Keys of a JSON object, or of the first object of an array. */
   | {
@@ -31,24 +31,24 @@ export type CallArguments =
     readonly json: string | Uint8Array;
     readonly shape: "object" | "array";
   }
-  /** The whole body for the single unnamed parameter. */
+  /** The whole body, for the single unnamed parameter. */
   | { readonly kind: "whole"; readonly parameter: Parameter; readonly value: ParamValue };
 
-/** A parameter with its text, or texts when it is variadic. */
+/** A parameter with its text, or its texts if it is variadic. */
 export interface ArgumentValue {
   readonly parameter: Parameter;
   readonly values: readonly (string | Uint8Array)[];
 }
 
-/** A call. */
+/** The plan of a call. */
 export interface CallPlan {
   readonly routine: Routine;
   readonly arguments: CallArguments;
-  /** Name of the result's only column; null when the result is a row type. */
+  /** Name of the result's only column; null if the result is a row type. */
   readonly scalarColumn: string | null;
   readonly access: AccessMode;
   readonly isolation: IsolationLevel | null;
-  /** How the result is read. */
+  /** The plan of reading the result. */
   readonly read: ReadPlan;
 }
 
@@ -59,42 +59,42 @@ export interface CallConfig extends ReadConfig {
 
 type CallAction = Extract<ApiRequest["action"], { kind: "call" }>;
 
-/** Plans a call. Raises `202`, `203` and what planning the result raises. */
+/** Plans a call. Throws `202`, `203` and the errors of reading the result. */
 export function planCall(
   request: ApiRequest,
   action: CallAction,
   cache: SchemaCache,
   config: CallConfig,
 ): CallPlan {
-  const given = givenArguments(request, action);
-  const routine = chooseRoutine(given, cache);
+  const input = callInputOf(request, action);
+  const routine = chooseRoutine(input, cache);
   return {
     routine,
-    arguments: argumentsOf(routine, given),
+    arguments: argumentsOf(routine, input),
     scalarColumn: routine.returns.composite ? null : config.dialect.scalarColumn,
     access: action.method === "POST" && routine.volatility === "volatile"
       ? "read write"
       : "read only",
     isolation: isolationOf(routine.isolation),
-    read: planResult(request, routine, cache, config),
+    read: planCallResult(request, routine, cache, config),
   };
 }
 
-/** Honours `repeatable read` and `serializable`; everything else is null. */
+/** Returns `repeatable read` or `serializable`; null for other values. */
 export function isolationOf(text: string | null): IsolationLevel | null {
   const lower = text?.toLowerCase();
   return lower === "repeatable read" || lower === "serializable" ? lower : null;
 }
 
-/** Plans how the result of a function is read. */
-export function planResult(
+/** Plans reading the result of a function. */
+export function planCallResult(
   { query, window, schema }: ApiRequest,
   routine: Routine,
   cache: SchemaCache,
   config: ReadConfig,
 ): ReadPlan {
   const relation = routine.returns.relation;
-  const known = relation === null ? undefined : cache.relation(relation);
+  const cached = relation === null ? undefined : cache.relation(relation);
   return planRead(
     {
       query,
@@ -103,7 +103,7 @@ export function planResult(
       source: {
         kind: "rows",
         alias: relation?.name ?? routine.name,
-        relation: known ?? null,
+        relation: cached ?? null,
         origin: relation ?? routine,
       },
       purpose: "result",
@@ -113,23 +113,23 @@ export function planResult(
   );
 }
 
-/** What a request offers for choosing among overloads. */
-interface Given {
+/** The parts of a request that choose the overload. */
+interface CallInput {
   readonly name: QualifiedName;
   readonly post: boolean;
   readonly payload: Payload | null;
   /** Names and values of the query string or the form. */
-  readonly values: NamedValues;
-  /** Names, sorted and without duplicates. */
+  readonly values: ArgumentTexts;
+  /** Names of the arguments, sorted and without duplicates. */
   readonly keys: readonly string[];
-  /** How many names the body has beside them. */
+  /** Number of further names in the body, which `keys` does not hold. */
   readonly moreKeys: number;
 }
 
-/** Texts, or their UTF-8. */
-type NamedValues = readonly (readonly [name: string, value: string | Uint8Array])[];
+/** Texts, or their UTF-8 bytes. */
+type ArgumentTexts = readonly (readonly [name: string, value: string | Uint8Array])[];
 
-function givenArguments(request: ApiRequest, { routine, method }: CallAction): Given {
+function callInputOf(request: ApiRequest, { routine, method }: CallAction): CallInput {
   const { payload, query, schema } = request;
   const values = payload?.kind === "form"
     ? payload.fields
@@ -151,33 +151,34 @@ function givenArguments(request: ApiRequest, { routine, method }: CallAction): G
   };
 }
 
-function chooseRoutine(given: Given, cache: SchemaCache): Routine {
-  const candidates = cache.routines(given.name);
-  const named = candidates.filter((candidate) => matchesNames(candidate, given));
+function chooseRoutine(input: CallInput, cache: SchemaCache): Routine {
+  const candidates = cache.routines(input.name);
+  const named = candidates.filter((candidate) => matchesNames(candidate, input));
   const matching = named.length > 0
     ? named
-    : candidates.filter((candidate) => takesWholeBody(candidate, given));
+    : candidates.filter((candidate) => takesWholeBody(candidate, input));
   if (matching.length > 1) throw errors.ambiguousFunction(matching.map(signature));
   const [routine] = matching;
-  if (routine === undefined) throw errors.noFunction(noFunctionTexts(given, candidates, cache));
+  if (routine === undefined) throw errors.noFunction(noFunctionTexts(input, candidates, cache));
   return routine;
 }
 
 /**
- * The overload that a request without arguments means; where none can be called so, all of them, since
- * who asks for the methods has no arguments yet. Raises `202` when there is none at all, and `203`.
+ * Returns the overload for a request without arguments, or all overloads when each of them needs
+ * arguments: OPTIONS has no arguments. Throws `202` when there is no function of the name, and
+ * `203`.
  */
 export function overloadsWithoutArguments(
   name: QualifiedName,
   cache: SchemaCache,
 ): readonly Routine[] {
-  const given: Given = { name, post: false, payload: null, values: [], keys: [], moreKeys: 0 };
+  const input: CallInput = { name, post: false, payload: null, values: [], keys: [], moreKeys: 0 };
   const candidates = cache.routines(name);
-  const callable = candidates.some((candidate) => matchesNames(candidate, given));
-  return callable || candidates.length === 0 ? [chooseRoutine(given, cache)] : candidates;
+  const callable = candidates.some((candidate) => matchesNames(candidate, input));
+  return callable || candidates.length === 0 ? [chooseRoutine(input, cache)] : candidates;
 }
 
-/** The overloads of a name, whatever their arguments. Raises `202` when there is none. */
+/** Returns all overloads of a name. Throws `202` when there is no function of the name. */
 export function routinesNamed(name: QualifiedName, cache: SchemaCache): readonly Routine[] {
   const overloads = cache.routines(name);
   if (overloads.length > 0) return overloads;
@@ -189,19 +190,23 @@ export function routinesNamed(name: QualifiedName, cache: SchemaCache): readonly
   });
 }
 
-/** The single unnamed parameter has the empty name: `{"":1}` names it, and it may be left out. */
-function matchesNames({ parameters }: Routine, given: Given): boolean {
-  const isRaw = given.payload?.kind === "raw";
-  if (parameters.length === 0) return given.keys.length === 0 && !isRaw;
-  const keys = new Set(given.keys);
-  const known = new Set(parameters.map(({ name }) => name));
-  // The type of a raw body chooses; beside other parameters an argument cannot be passed without a name.
-  if (known.has("") && (isRaw || (keys.has("") && parameters.length > 1))) return false;
+/**
+ * Returns true if the names of the arguments fit the parameters. The single unnamed parameter has
+ * the empty name: `{"":1}` names it, and a request may omit it.
+ */
+function matchesNames({ parameters }: Routine, input: CallInput): boolean {
+  const isRaw = input.payload?.kind === "raw";
+  if (parameters.length === 0) return input.keys.length === 0 && !isRaw;
+  const keys = new Set(input.keys);
+  const names = new Set(parameters.map(({ name }) => name));
+  // A raw body matches by its type. Beside other parameters, an unnamed parameter cannot receive a
+  // named argument.
+  if (names.has("") && (isRaw || (keys.has("") && parameters.length > 1))) return false;
   return parameters.every(({ name, required }) => !required || keys.has(name)) &&
-    given.keys.every((key) => known.has(key));
+    input.keys.every((key) => names.has(key));
 }
 
-function takesWholeBody({ parameters }: Routine, { post, payload }: Given): boolean {
+function takesWholeBody({ parameters }: Routine, { post, payload }: CallInput): boolean {
   const [parameter] = parameters;
   if (!post || parameters.length !== 1 || parameter!.name !== "") return false;
   switch (payload?.kind) {
@@ -215,8 +220,8 @@ function takesWholeBody({ parameters }: Routine, { post, payload }: Given): bool
   }
 }
 
-function argumentsOf({ parameters }: Routine, given: Given): CallArguments {
-  const { payload, keys } = given;
+function argumentsOf({ parameters }: Routine, input: CallInput): CallArguments {
+  const { payload, keys } = input;
   const [first] = parameters;
   if (first?.name === "" && parameters.length === 1) {
     const body = wholeBody(payload);
@@ -225,8 +230,8 @@ function argumentsOf({ parameters }: Routine, given: Given): CallArguments {
       return { kind: "whole", parameter: first, value };
     }
   }
-  const wanted = new Set(keys);
-  const supplied = parameters.filter(({ name }) => wanted.has(name));
+  const keySet = new Set(keys);
+  const supplied = parameters.filter(({ name }) => keySet.has(name));
   if (payload?.kind === "json" && supplied.length > 0) {
     return { kind: "json", parameters: supplied, json: payload.text, shape: payload.shape };
   }
@@ -234,21 +239,21 @@ function argumentsOf({ parameters }: Routine, given: Given): CallArguments {
     kind: "values",
     values: supplied.map((parameter) => ({
       parameter,
-      values: valuesOf(parameter, given.values),
+      values: valuesOf(parameter, input.values),
     })),
   };
 }
 
-/** All values of a variadic parameter; the last one of any other. */
+/** Returns all values of a variadic parameter, or the last value of any other. */
 function valuesOf(
   { name, variadic }: Parameter,
-  values: NamedValues,
+  values: ArgumentTexts,
 ): ArgumentValue["values"] {
   const all = values.filter(([key]) => key === name).map(([, value]) => value);
   return variadic ? all : all.slice(-1);
 }
 
-/** The body as one value, where a form is a JSON object; null where there is none. */
+/** Returns the body as one value; null for an empty body. A form becomes a JSON object. */
 function wholeBody(payload: Payload | null): Uint8Array | null {
   switch (payload?.kind) {
     case "json":
@@ -271,49 +276,49 @@ function signature({ schema, name, parameters }: Routine): string {
 }
 
 function noFunctionTexts(
-  given: Given,
+  input: CallInput,
   candidates: readonly Routine[],
   cache: SchemaCache,
 ): ErrorTexts {
-  const { schema, name } = given.name;
+  const { schema, name } = input.name;
   const full = quotable(`${schema}.${name}`);
-  const raw = given.payload?.kind === "raw";
+  const raw = input.payload?.kind === "raw";
   return {
     message: `Could not find the function ${full}${
-      raw ? "" : messageKeys(given)
+      raw ? "" : messageKeys(input)
     } in the schema cache`,
     details: `Searched for the function ${full}${
-      searchedFor(given)
+      searchedParameters(input)
     }, but no matches were found in the schema cache.`,
-    hint: raw ? null : hintFor(given, candidates, cache),
+    hint: raw ? null : functionHint(input, candidates, cache),
   };
 }
 
-function messageKeys({ keys, moreKeys }: Given): string {
+function messageKeys({ keys, moreKeys }: CallInput): string {
   return keys.length === 0 ? " without parameters" : `(${quotableList(keys, moreKeys)})`;
 }
 
-function searchedFor({ payload, keys, moreKeys }: Given): string {
+function searchedParameters({ payload, keys, moreKeys }: CallInput): string {
   if (payload?.kind === "raw") return ` with a single unnamed ${payload.type} parameter`;
   const named = keys.length === 0
     ? " without parameters"
     : ` with parameter${keys.length === 1 ? "" : "s"} ${quotableList(keys, moreKeys)}`;
-  // A body of lines or form fields is never taken as a whole.
+  // CSV and form bodies never match the single unnamed parameter as a whole.
   return payload?.kind === "json" && payload.source === "json"
     ? `${named} or with a single unnamed json/jsonb parameter`
     : named;
 }
 
-function hintFor(
-  given: Given,
+function functionHint(
+  input: CallInput,
   candidates: readonly Routine[],
   cache: SchemaCache,
 ): string | null {
-  if (candidates.length === 0) return similarRoutine(given.name, cache);
-  const { schema, name } = given.name;
+  if (candidates.length === 0) return similarRoutine(input.name, cache);
+  const { schema, name } = input.name;
   const lists = candidates.filter(({ parameters }) => parameters.every(({ name }) => name !== ""))
     .map(({ parameters }) => `(${parameters.map((p) => p.name).sort().join(", ")})`);
-  const found = suggest(`(${given.keys.join(", ")})`, lists, 0.33);
+  const found = suggest(`(${input.keys.join(", ")})`, lists, 0.33);
   return found && `Perhaps you meant to call the function ${schema}.${name}${found}`;
 }
 

@@ -1,5 +1,5 @@
 /**
- * What a write does: which columns of which rows, and what comes back.
+ * Plans a write: the columns and rows that it changes, and the rows that it returns.
  *
  * @module
  */
@@ -18,57 +18,57 @@ export interface MutateConfig extends ReadConfig {
   readonly dialect: ReadConfig["dialect"] & Pick<Dialect, "emptySelect">;
 }
 
-/** A column that is written. */
+/** A column that the write sets. */
 export interface WrittenColumn {
   readonly name: string;
   /** Type with modifier, as the catalogue prints it. */
   readonly type: string;
-  /** Function from json to the column's domain, if there is one. */
+  /** Function from json to the column's domain; null when there is no such function. */
   readonly fromJson: QualifiedName | null;
-  /** SQL text of the default for rows that lack the key; null writes NULL. */
+  /** SQL text of the default for rows without the key; null to write NULL. */
   readonly default: string | null;
 }
 
-/** The rows of a body, as PostgreSQL is to expand them. */
+/** The rows of a body. PostgreSQL expands the JSON. */
 export interface WrittenRows {
   readonly json: string | Uint8Array;
   readonly shape: "object" | "array";
   readonly columns: readonly WrittenColumn[];
-  /** Whether keys that a row lacks get the column's default. */
+  /** True if missing keys of a row get the column's default. */
   readonly defaults: boolean;
 }
 
-/** What happens to a row whose key exists. */
+/** The `ON CONFLICT` of an insert. */
 export interface Conflict {
   readonly target: readonly string[];
   readonly resolution: "merge" | "ignore";
 }
 
-/** Which rows a limited update or delete picks. */
+/** The rows that a limited update or delete changes. */
 export interface LimitedRows {
   readonly order: readonly OrderTerm[];
   readonly limit: bigint | null;
   readonly offset: bigint;
 }
 
-interface WriteEnds {
+interface WriteReturning {
   readonly relation: Relation;
-  /** Columns that RETURNING supplies; none returns only the number of rows. */
+  /** Columns of RETURNING; `none` returns the number of rows only. */
   readonly returning: readonly string[] | "all" | "none";
-  /** How the returned rows are read; null when nothing is returned. */
+  /** The plan of reading the returned rows; null when the response has no body. */
   readonly read: ReadPlan | null;
-  /** Those of `select` and its parameters, also when nothing is returned. */
+  /** Target names in `select` and its parameters, also when the response has no body. */
   readonly targetNameUses: readonly TargetNameUse[];
 }
 
 export type MutatePlan =
-  & WriteEnds
+  & WriteReturning
   & (
     | {
       readonly kind: "insert";
       readonly rows: WrittenRows;
       readonly conflict: Conflict | null;
-      /** PUT: only body rows that equal the URL's key are taken. */
+      /** PUT: the condition that body rows equal the key in the URL. Null for POST. */
       readonly where: Conditions | null;
     }
     | {
@@ -84,32 +84,32 @@ export type MutatePlan =
     }
   );
 
-/** Plans POST. Raises `204` for unknown columns, and what planning the representation raises. */
+/** Plans POST. Throws `204` for unknown columns, and the errors of planning the representation. */
 export function planInsert(
   request: ApiRequest,
   relation: Relation,
   cache: SchemaCache,
   config: MutateConfig,
 ): MutatePlan {
-  const written = ends(request, relation, cache, config);
+  const returning = returningOf(request, relation, cache, config);
   const rows = writtenRows(request, relation, cache, request.query.columns);
   return {
     kind: "insert",
     rows,
     conflict: conflictOf(request, relation, rows),
     where: null,
-    ...written,
+    ...returning,
   };
 }
 
-/** Plans PUT. Raises `105` unless the filters are exactly the primary key. */
+/** Plans PUT. Throws `105` unless the filters are exactly the primary key. */
 export function planPut(
   request: ApiRequest,
   relation: Relation,
   cache: SchemaCache,
   config: MutateConfig,
 ): MutatePlan {
-  const written = ends(request, relation, cache, config);
+  const returning = returningOf(request, relation, cache, config);
   checkPutFilters(request, relation);
   const rows = writtenRows(request, relation, cache, null);
   const missing = relation.primaryKey.some((key) =>
@@ -121,7 +121,7 @@ export function planPut(
     rows,
     conflict: { target: relation.primaryKey, resolution: "merge" },
     where: planConditions(rootFilters(request), [], relation, cache),
-    ...written,
+    ...returning,
   };
 }
 
@@ -132,13 +132,13 @@ export function planUpdate(
   cache: SchemaCache,
   config: MutateConfig,
 ): MutatePlan {
-  const written = ends(request, relation, cache, config);
+  const returning = returningOf(request, relation, cache, config);
   return {
     kind: "update",
     rows: writtenRows(request, relation, cache, request.query.columns),
     where: rootConditions(request, relation, cache),
     limited: limitedRows(request),
-    ...written,
+    ...returning,
   };
 }
 
@@ -153,16 +153,16 @@ export function planDelete(
     kind: "delete",
     where: rootConditions(request, relation, cache),
     limited: limitedRows(request),
-    ...ends(request, relation, cache, config),
+    ...returningOf(request, relation, cache, config),
   };
 }
 
-function ends(
+function returningOf(
   { query, preferences, schema, window }: ApiRequest,
   relation: Relation,
   cache: SchemaCache,
   config: MutateConfig,
-): WriteEnds {
+): WriteReturning {
   const select = isEmptySelect(query) && config.dialect.emptySelect === "primary key"
     ? [...relation.primaryKey].sort().map(plainField)
     : query.select;
@@ -191,12 +191,12 @@ function ends(
   }
 }
 
-/** Whether the query string has `select=` without a value. */
+/** Returns true if the query string has `select=` without a value. */
 function isEmptySelect({ select, defaultSelect }: QueryParams): boolean {
   return select.length === 0 && !defaultSelect;
 }
 
-/** The selected columns and the primary key, in the order in which `Location` lists the key. */
+/** Returns the selected columns and the primary key, in the order of the key in `Location`. */
 function headerColumns(read: ReadPlan, { columns, primaryKey }: Relation): readonly string[] {
   const needed = neededColumns(read);
   const selected = needed === "all" ? columns.map(({ name }) => name) : needed;
@@ -210,7 +210,7 @@ function writtenRows(
   columns: readonly string[] | null,
 ): WrittenRows {
   const { json, shape, keys } = jsonBody(request.payload);
-  // What the body itself names is the same in all its rows, so that nothing is missing there.
+  // CSV and form bodies name the same columns in all rows, so no key is missing there.
   const named = isJson(request.payload) ? columns : null;
   return {
     json,
@@ -259,7 +259,7 @@ function conflictTarget(onConflict: readonly string[] | null, relation: Relation
   return onConflict ?? relation.primaryKey;
 }
 
-/** Whether `resolution` is honoured, so that it may be named in `Preference-Applied`. */
+/** Returns true if the write applies `resolution`, so that `Preference-Applied` may name it. */
 export function honoursResolution({ query }: ApiRequest, relation: Relation): boolean {
   return conflictTarget(query.onConflict, relation).length > 0;
 }
@@ -287,7 +287,7 @@ function rootConditions(request: ApiRequest, relation: Relation, cache: SchemaCa
 function limitedRows({ query, window }: ApiRequest): LimitedRows | null {
   if (query.limit === null && query.offset === null) return null;
   const order = query.order.find(({ path }) => path.length === 0)?.value;
-  // A column of another relation does not identify the rows that are written.
+  // A column of another relation cannot identify the rows of a write.
   if (order === undefined || order.some(({ relation }) => relation !== null)) {
     throw errors.limitWithoutOrder();
   }
@@ -295,7 +295,7 @@ function limitedRows({ query, window }: ApiRequest): LimitedRows | null {
   return { order, limit, offset: window.first };
 }
 
-/** How many rows a limited write may change at most; null is any number. */
+/** Returns the maximum number of rows that a limited write may change; null for no limit. */
 export function changeLimit(plan: MutatePlan): bigint | null {
   return plan.kind === "insert" ? null : plan.limited?.limit ?? null;
 }

@@ -1,5 +1,5 @@
 /**
- * What a request means here: every name looked up in the schema cache, the representation chosen.
+ * Plans a request: resolves all names in the schema cache and chooses the representation.
  *
  * @module
  */
@@ -15,7 +15,7 @@ import {
   type CallPlan,
   overloadsWithoutArguments,
   planCall,
-  planResult,
+  planCallResult,
   routinesNamed,
 } from "./call_plan.ts";
 import { type CountPlan, planCount, planResultCount } from "./count_plan.ts";
@@ -62,7 +62,7 @@ export type Plan =
   | RootPlan
   | { readonly kind: "options"; readonly allow: string };
 
-/** Aliased embeds that a request addressed by their target's name. */
+/** Returns the aliased embeds that a request addresses by their target's name. */
 export function targetNameUsesOf(
   plan: Extract<Plan, { kind: "read" | "mutate" | "call" }>,
 ): readonly TargetNameUse[] {
@@ -81,12 +81,12 @@ export function targetNameUsesOf(
 /** Options that planning depends on. */
 export type PlanConfig = CallConfig & MutateConfig & NegotiationConfig & RootConfig;
 
-/** Plans any request. Raises what names, relationships, bodies and media types can be wrong about. */
+/** Plans any request. Throws the errors of names, relationships, bodies and media types. */
 export function plan(request: ApiRequest, cache: SchemaCache, config: PlanConfig): Plan {
   const { action } = request;
   switch (action.kind) {
     case "read":
-      return planReading(request, findRelation(request.schema, action.relation, cache), {
+      return planReadAction(request, findRelation(request.schema, action.relation, cache), {
         headersOnly: action.headersOnly,
         cache,
         config,
@@ -95,21 +95,23 @@ export function plan(request: ApiRequest, cache: SchemaCache, config: PlanConfig
     case "update":
     case "put":
     case "delete":
-      return planMutation(request, action, cache, config);
+      return planMutateAction(request, action, cache, config);
     case "call":
-      return planCalling(request, action, cache, config);
+      return planCallAction(request, action, cache, config);
     case "root":
       return planRoot(request, action, config);
     case "options":
-      return { kind: "options", allow: allowOf(request, action.target, cache, config) };
+      return { kind: "options", allow: allowedMethodsOf(request, action.target, cache, config) };
     default:
       return action satisfies never;
   }
 }
 
 /**
- * Raises what {@linkcode plan} would raise for a request whatever its body holds. What depends on the
- * arguments of a function, such as the choice between overloads, is left to {@linkcode plan}.
+ * Throws the errors that {@linkcode plan} throws for a request, whatever its body holds.
+ *
+ * Errors that depend on the arguments of a function, such as the choice of an overload, are left to
+ * {@linkcode plan}.
  */
 export function checkWithoutBody(
   request: ApiRequest,
@@ -124,12 +126,12 @@ export function checkWithoutBody(
     checkResult(request, routine, cache, config);
     return checkMaxAffected(request, routine);
   }
-  // PUT is refused for a body without the key.
+  // A PUT without the key in its body fails, so the placeholder has the key.
   const keys = action.kind === "put" ? findRelation(schema, action.relation, cache).primaryKey : [];
   plan({ ...request, payload: rowsPlaceholder(keys, format) }, cache, config);
 }
 
-/** A body of no rows, with these keys. */
+/** Returns a body without rows that has these keys. */
 function rowsPlaceholder(keys: readonly string[], format: PayloadFormat): Payload {
   const source = format === "raw" ? "json" : format;
   return { kind: "json", source, shape: "array", keys, moreKeys: 0, text: noBytes };
@@ -147,7 +149,7 @@ const mutations = {
   delete: planDelete,
 } as const;
 
-function planReading(
+function planReadAction(
   request: ApiRequest,
   relation: Relation,
   { headersOnly, cache, config }: {
@@ -168,14 +170,14 @@ function planReading(
   return {
     kind: "read",
     relation,
-    read: fitted(read, representation),
+    read: fitToFormat(read, representation),
     count,
     representation,
     headersOnly,
   };
 }
 
-function planMutation(
+function planMutateAction(
   request: ApiRequest,
   action: MutateAction,
   cache: SchemaCache,
@@ -185,13 +187,13 @@ function planMutation(
   const mutate = mutations[action.kind](request, relation, cache, config);
   checkPreferences(request);
   const representation = represent(request, { kind: "relation", relation }, cache, config);
-  const shown = mutate.read === null
+  const fitting = mutate.read === null
     ? mutate
-    : { ...mutate, read: fitted(mutate.read, representation) };
-  return { kind: "mutate", action: action.kind, mutate: shown, representation };
+    : { ...mutate, read: fitToFormat(mutate.read, representation) };
+  return { kind: "mutate", action: action.kind, mutate: fitting, representation };
 }
 
-function planCalling(
+function planCallAction(
   request: ApiRequest,
   action: Extract<ApiRequest["action"], { kind: "call" }>,
   cache: SchemaCache,
@@ -211,7 +213,7 @@ function planCalling(
   );
   return {
     kind: "call",
-    call: { ...call, read: fitted(call.read, representation) },
+    call: { ...call, read: fitToFormat(call.read, representation) },
     count,
     representation,
     headersOnly: action.method === "HEAD",
@@ -227,8 +229,11 @@ function represent(
   return negotiate({ accept, defaultSelect, target }, cache, config);
 }
 
-/** An aggregate over rows of a relation takes them as they are, not as JSON shows them. */
-function fitted(read: ReadPlan, { format }: Representation): ReadPlan {
+/**
+ * Removes conversions to JSON when the format is an aggregate over rows of a relation, which takes
+ * the original values.
+ */
+function fitToFormat(read: ReadPlan, { format }: Representation): ReadPlan {
   if (format.kind !== "aggregate" || format.over === null) return read;
   const items = read.root.items.map((item) =>
     item.kind === "column" ? { ...item, convert: null } : item
@@ -248,18 +253,21 @@ function checkMaxAffected({ preferences }: ApiRequest, { returns }: Routine): vo
   }
 }
 
-/** Names of big schemas are not searched for something similar: that would take long. */
-const largestSuggestedSchema = 500;
+/**
+ * Maximum number of relations of a schema for which an error suggests a similar name. Searching
+ * larger schemas takes too long.
+ */
+const maxRelationsForHint = 500;
 
 function findRelation(schema: string, name: string, cache: SchemaCache): Relation {
   const relation = cache.relation({ schema, name });
   if (relation !== undefined) return relation;
-  const few = cache.relationNames(schema).length < largestSuggestedSchema;
-  const similar = few ? cache.derived(nameSuggesters).relations(schema)(name, 0.75) : null;
+  const isSmall = cache.relationNames(schema).length < maxRelationsForHint;
+  const similar = isSmall ? cache.derived(nameSuggesters).relations(schema)(name, 0.75) : null;
   throw errors.noRelation({ schema, name }, similar === null ? null : { schema, name: similar });
 }
 
-function allowOf(
+function allowedMethodsOf(
   request: ApiRequest,
   target: OptionsTarget,
   cache: SchemaCache,
@@ -271,14 +279,14 @@ function allowOf(
     case "relation":
       return relationMethods(findRelation(request.schema, target.relation, cache));
     case "routine":
-      return allowOfRoutine(request, target.routine, cache, config);
+      return allowedMethodsOfRoutine(request, target.routine, cache, config);
     default:
       return target satisfies never;
   }
 }
 
-/** Checks what a call without arguments would be checked for. */
-function allowOfRoutine(
+/** Returns the methods of a function, after the checks of a call without arguments. */
+function allowedMethodsOfRoutine(
   request: ApiRequest,
   name: string,
   cache: SchemaCache,
@@ -289,14 +297,14 @@ function allowOfRoutine(
   return routineMethods(overloads);
 }
 
-/** Checks what depends on the routine alone. */
+/** Runs the checks that depend only on the function. */
 function checkResult(
   request: ApiRequest,
   routine: Routine,
   cache: SchemaCache,
   config: PlanConfig,
 ): void {
-  planResult(request, routine, cache, config);
+  planCallResult(request, routine, cache, config);
   represent(request, { kind: "routine", routine }, cache, config);
   checkPreferences(request);
 }

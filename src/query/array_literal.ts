@@ -1,5 +1,5 @@
 /**
- * Arrays of texts as PostgreSQL reads them, each element quoted.
+ * Writes array literals of PostgreSQL. Each element is quoted.
  *
  * @module
  */
@@ -9,13 +9,13 @@ const [openBrace, closeBrace, comma, quote, backslash] = [0x7b, 0x7d, 0x2c, 0x22
 
 const utf8 = new TextEncoder();
 
-/** Gives the array as text, or as UTF-8 where an element is. */
+/** Returns the array as text, or as UTF-8 bytes if any element is bytes. */
 export function arrayOf(elements: readonly (string | Uint8Array)[]): string | Uint8Array {
   const texts = elements.filter((element) => typeof element === "string");
   return texts.length === elements.length ? arrayLiteral(texts) : arrayBytes(elements);
 }
 
-/** Gives the array of texts. */
+/** Returns the array literal of texts. */
 export function arrayLiteral(elements: readonly string[]): string {
   return `{${elements.map((element) => `"${element.replaceAll(/["\\]/g, "\\$&")}"`).join(",")}}`;
 }

@@ -1,5 +1,5 @@
 /**
- * A function call as an item of FROM.
+ * Renders a function call as a FROM item.
  *
  * @module
  */
@@ -11,8 +11,8 @@ import { arrayOf } from "./array_literal.ts";
 const argumentsAlias = ident("svc_args");
 
 /**
- * The result's rows under an alias. A result that is not a row type has a single column, so that
- * untyped records work as well.
+ * Renders the result of a call under an alias. A result that is not a row type gets a single
+ * column, so that untyped records work too.
  */
 export function renderCall(plan: CallPlan, alias: string): Sql {
   const call = sql`${ident(plan.routine.schema, plan.routine.name)}(${callArguments(plan)})`;
@@ -25,41 +25,41 @@ export function renderCall(plan: CallPlan, alias: string): Sql {
   return source === null ? rows : sql`${source}, lateral ${rows}`;
 }
 
-function callArguments({ arguments: given }: CallPlan): Sql {
-  switch (given.kind) {
+function callArguments({ arguments: callArgs }: CallPlan): Sql {
+  switch (callArgs.kind) {
     case "values":
-      return join(given.values.map(valueArgument));
+      return join(callArgs.values.map(valueArgument));
     case "json":
       return join(
-        given.parameters.map((parameter) =>
-          sql`${naming(parameter)}${argumentsAlias}.${ident(parameter.name)}`
+        callArgs.parameters.map((parameter) =>
+          sql`${argumentName(parameter)}${argumentsAlias}.${ident(parameter.name)}`
         ),
       );
     case "whole":
-      return sql`${param(given.value)}::${catalogueSql(given.parameter.callType)}`;
+      return sql`${param(callArgs.value)}::${catalogueSql(callArgs.parameter.callType)}`;
     default:
-      return given satisfies never;
+      return callArgs satisfies never;
   }
 }
 
 function valueArgument({ parameter, values }: ArgumentValue): Sql {
   const value = parameter.variadic ? arrayOf(values) : values[0] ?? "";
-  return sql`${naming(parameter)}${param(value)}::${catalogueSql(parameter.callType)}`;
+  return sql`${argumentName(parameter)}${param(value)}::${catalogueSql(parameter.callType)}`;
 }
 
-/** `"a" := ` or `variadic "a" := ` */
-function naming({ name, variadic }: Parameter): Sql {
+/** Renders `"a" := ` or `variadic "a" := `. */
+function argumentName({ name, variadic }: Parameter): Sql {
   return sql`${variadic ? sql`variadic ` : emptySql}${ident(name)} := `;
 }
 
-/** The JSON body expanded to a row of arguments. */
-function argumentSource({ arguments: given }: CallPlan): Sql | null {
-  if (given.kind !== "json") return null;
+/** Renders the JSON body as a row of arguments; null for other arguments. */
+function argumentSource({ arguments: callArgs }: CallPlan): Sql | null {
+  if (callArgs.kind !== "json") return null;
   const columns = join(
-    given.parameters.map(({ name, callType }) => sql`${ident(name)} ${catalogueSql(callType)}`),
+    callArgs.parameters.map(({ name, callType }) => sql`${ident(name)} ${catalogueSql(callType)}`),
   );
-  const json = sql`${param(given.json)}::json`;
-  return given.shape === "object"
+  const json = sql`${param(callArgs.json)}::json`;
+  return callArgs.shape === "object"
     ? sql`json_to_record(${json}) as ${argumentsAlias}(${columns})`
     : sql`(select * from json_to_recordset(${json}) as svc_rows(${columns}) limit 1) as ${argumentsAlias}`;
 }

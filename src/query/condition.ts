@@ -1,5 +1,5 @@
 /**
- * Filters, groups of them and orders as SQL.
+ * Renders filters, groups of filters, and orders.
  *
  * @module
  */
@@ -17,22 +17,22 @@ import { and, emptySql, join, or, param, type Sql, sql } from "../sql/fragment.t
 import { arrayLiteral } from "./array_literal.ts";
 import { renderConversion, renderField } from "./field.ts";
 
-/** The test whether an embed of the level, by position, has a row. */
+/** Returns the EXISTS test of an embed, by its position in the node. */
 export type ExistsTest = (embed: number) => Sql;
 
 /**
- * Renders conditions on a relation's columns, each for itself. `qualifier` is what columns are
- * qualified with: an alias, or schema and table. `presence` tests embeds, where there are any.
+ * Renders each condition on a relation's columns. `qualifier` qualifies the columns: an alias, or
+ * schema and table. `existsTest` renders the tests of embeds.
  */
 export function renderConditions(
   conditions: Conditions,
   qualifier: Sql,
-  presence: ExistsTest = noEmbed,
+  existsTest: ExistsTest = noEmbed,
 ): readonly Sql[] {
-  return conditions.map((condition) => renderCondition(condition, qualifier, presence));
+  return conditions.map((condition) => renderCondition(condition, qualifier, existsTest));
 }
 
-/** ` where …` over conditions that all have to hold; nothing when there are none. */
+/** Renders ` where …` over conditions that must all hold; empty without conditions. */
 export function whereClause(conditions: readonly Sql[]): Sql {
   return conditions.length === 0 ? emptySql : sql` where ${join(conditions, sql` and `)}`;
 }
@@ -41,12 +41,12 @@ function noEmbed(): Sql {
   return sql`true`;
 }
 
-function renderCondition(condition: Condition, qualifier: Sql, presence: ExistsTest): Sql {
+function renderCondition(condition: Condition, qualifier: Sql, existsTest: ExistsTest): Sql {
   if (condition.kind === "embedded") {
-    return negate(!condition.present, presence(condition.embed));
+    return negate(!condition.present, existsTest(condition.embed));
   }
   if (condition.kind !== "group") return renderFilter(condition, qualifier);
-  const children = condition.children.map((child) => renderCondition(child, qualifier, presence));
+  const children = condition.children.map((child) => renderCondition(child, qualifier, existsTest));
   return negate(condition.negated, groups[condition.operator](children));
 }
 
@@ -113,20 +113,20 @@ function comparedValue(filter: Extract<FieldCondition, { kind: "compare" }>): Sq
   const { operator, quantifier, value, convert } = filter;
   const text = operator === "like" || operator === "ilike" ? value.replaceAll("*", "%") : value;
   if (quantifier !== null) return sql`${quantifiers[quantifier]} (${anyOf(text, convert)})`;
-  // A bare literal in the call of a function named like a type would be cast to that type.
+  // The cast to text is needed: `type_name('literal')` would be a cast to that type, not a call.
   return convert === null
     ? param(text)
     : renderConversion(sql`cast(${param(text)} as text)`, convert);
 }
 
-/** An array of which each element goes through the conversion, if there is one. */
+/** Renders an array whose elements pass through the conversion; null means no conversion. */
 function anyOf(array: string, convert: QualifiedName | null): Sql {
   if (convert === null) return param(array);
   const elements = sql`pg_catalog.unnest(cast(${param(array)} as text[])) as literals(literal)`;
   return sql`array(select ${renderConversion(sql`literals.literal`, convert)} from ${elements})`;
 }
 
-/** A list that is one empty element has none. */
+/** Returns the array literal of a list. A list with one empty element has no elements. */
 function listLiteral(values: readonly string[]): string {
   if (values.length === 1 && values[0] === "") return "{}";
   return arrayLiteral(values);
@@ -140,13 +140,13 @@ const textQueries: Record<FullTextOperator, Sql> = {
 };
 
 function fullText(filter: Extract<FieldCondition, { kind: "fullText" }>, field: Sql): Sql {
-  // One fragment, and so one parameter, in both places.
+  // Both places use one fragment, and so one parameter.
   const language = filter.language === null ? emptySql : sql`${param(filter.language)}, `;
   const document = filter.toTsvector ? sql`to_tsvector(${language}${field})` : field;
   return sql`${document} @@ ${textQueries[filter.operator]}(${language}${param(filter.value)})`;
 }
 
-/** One term of an order: a value with a direction. */
+/** Renders one term of an order: a value with a direction. */
 export function orderTerm(value: Sql, { direction, nulls }: Direction): Sql {
   return sql`${value}${direction === null ? emptySql : directions[direction]}${
     nulls === null ? emptySql : nullsOrders[nulls]
@@ -158,7 +158,7 @@ type Direction = Pick<OrderTerm, "direction" | "nulls">;
 const directions = { asc: sql` asc`, desc: sql` desc` } as const;
 const nullsOrders = { first: sql` nulls first`, last: sql` nulls last` } as const;
 
-/** Renders an order by a relation's own columns: that of a limited write. */
+/** Renders an order by a relation's own columns, for a limited write. */
 export function renderOrder(
   order: readonly OrderTerm[],
   qualifier: Sql,
