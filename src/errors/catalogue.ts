@@ -345,7 +345,7 @@ export const errors = {
   bodyTooLarge: defineError(
     "130",
     413,
-    "the body, as PostgreSQL gets it, has more bytes than PostgreSQL takes at once",
+    "PostgreSQL would receive the body as 1,023 MiB or more",
     (allowed: number) => ({
       message: "Request body too large",
       details: `At most ${allowed} bytes are accepted`,

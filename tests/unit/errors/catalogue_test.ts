@@ -167,6 +167,9 @@ const rows: readonly Row[] = [
     400,
     "Function must return SETOF or TABLE when max-affected preference is used with handling=strict",
   ],
+  [errors.bodyTooLarge(1000), "130", 413, "Request body too large", {
+    details: "At most 1000 bytes are accepted",
+  }],
   [
     errors.noRelationship(missing),
     "200",
@@ -294,7 +297,7 @@ Deno.test("errors have every code of the interface, and the rows above every err
     ...["100:400", "101:405", "102:400", "103:416", "105:405", "106:406", "107:406/415", "108:400"],
     ...["109:400", "110:400", "111:500", "112:500", "114:400", "115:400", "116:406", "117:405"],
     ...["118:400", "119:400", "120:400", "121:400", "122:400", "123:400", "124:400", "125:404"],
-    ...["126:404", "127:400", "128:400"],
+    ...["126:404", "127:400", "128:400", "130:413"],
     ...["200:400", "201:300", "202:404", "203:300", "204:400", "205:404"],
     ...["300:500", "301:401", "302:401"],
     "X00:500",
