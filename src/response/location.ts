@@ -1,5 +1,5 @@
 /**
- * The URL of a row that was created.
+ * The URL of an inserted row.
  *
  * @module
  */
@@ -7,8 +7,8 @@ import { headerValue } from "../errors/http_text.ts";
 import type { Relation } from "../schema_cache/schema_cache.ts";
 
 /**
- * `/relation?key=eq.value&…`; `key` is the JSON object of the primary key's values as text. The
- * relation's name stands as it is, but for what would end the path or the header.
+ * Returns `/relation?key=eq.value&…`. `key` is the JSON object of the primary key's values as text.
+ * The function escapes only characters of the relation's name that would end the path or the header.
  */
 export function locationOf({ name }: Relation, key: string): string {
   const values: Readonly<Record<string, string | null>> = JSON.parse(key);
@@ -19,7 +19,7 @@ export function locationOf({ name }: Relation, key: string): string {
   return `/${path}?${filters.join("&")}`;
 }
 
-/** ASCII that a path cannot hold, or that means something in it (RFC 3986 section 3.3). */
+/** ASCII characters that a path cannot contain or that delimit it (RFC 3986 section 3.3). */
 const notInPath = /[^\x80-\u{10ffff}A-Za-z0-9\-_.~!$&'()*+,;=:@]/gu;
 
 /** Percent-encodes all but ASCII letters, digits and `-_.~`. */

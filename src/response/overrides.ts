@@ -1,5 +1,5 @@
 /**
- * What database code wants of the response: `response.status` and `response.headers`.
+ * Reads `response.status` and `response.headers`, by which database code overrides the response.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import { headerValue, isHeaderName } from "../errors/http_text.ts";
 
 export type Header = readonly [name: string, value: string];
 
-/** Reads `response.status`: its leading digits. Raises `112`. */
+/** Returns the leading digits of `response.status`. Throws 112. */
 export function statusOverride(setting: string | null): number | null {
   if (setting === null) return null;
   const status = Number(/^\d+/.exec(setting)?.[0] ?? NaN);
@@ -17,7 +17,7 @@ export function statusOverride(setting: string | null): number | null {
   return status;
 }
 
-/** Reads `response.headers`: an array of objects with one string member each. Raises `111`. */
+/** Reads `response.headers`: an array of objects with one string member each. Throws 111. */
 export function headerOverrides(setting: string | null): HeaderList {
   if (setting === null) return [];
   const list = parse(setting);
@@ -25,7 +25,7 @@ export function headerOverrides(setting: string | null): HeaderList {
   return list.map(header).filter(([name]) => !framing.has(name.toLowerCase()));
 }
 
-/** Where a message ends, and what becomes of the connection, is the server's business. */
+/** Headers that only the server sets: they frame the message or control the connection. */
 const framing: ReadonlySet<string> = new Set([
   "connection",
   "content-length",
@@ -58,8 +58,8 @@ function header(item: unknown): readonly [string, string] {
 }
 
 /**
- * The service's headers without those that database code sets, then the latter in their order. A
- * header without a value is left out, and leaves out the service's own.
+ * Returns the service's headers that database code does not set, then the headers that it sets, in
+ * their order. A header with an empty value removes the service's header.
  */
 export function mergeHeaders(own: Header[], overrides: HeaderList): Header[] {
   if (overrides.length === 0) return own;

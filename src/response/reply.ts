@@ -1,5 +1,5 @@
 /**
- * A response as data, and the headers that more than one kind of response has.
+ * A response as data, and the headers that several kinds of responses share.
  *
  * @module
  */
@@ -18,28 +18,28 @@ export interface Reply {
   readonly status: number;
   readonly statusText?: string;
   readonly headers: HeaderList;
-  /** Null where the response has no body, or HEAD asked for none. */
+  /** Null if the response has no body. */
   readonly content: Uint8Array | ReadableStream<Uint8Array> | null;
-  /** Bytes of the body, where known; for the log. */
+  /** Length of the body in bytes, for the log; null if unknown. */
   readonly length: number | null;
 }
 
-/** What PostgreSQL told about a result. */
-export interface Facts {
+/** The metadata columns of a result row. */
+export interface ResultMetadata {
   readonly rows: number;
   readonly total: number | null;
   readonly responseHeaders: string | null;
   readonly responseStatus: string | null;
-  /** Rows that were written; the representation may show fewer. */
+  /** Number of written rows; the representation may show fewer. */
   readonly affected: number;
-  /** Rows that took the update path of an upsert. */
+  /** Number of rows that an upsert updated. */
   readonly updated: number;
-  /** JSON object of the primary key of the only row. */
+  /** JSON object of the primary key if the result has one row. */
   readonly key: string | null;
 }
 
-/** Reads the answering row. */
-export function readFacts(head: readonly (string | null)[]): Facts {
+/** Reads the metadata columns of the result row. */
+export function readResultMetadata(head: readonly (string | null)[]): ResultMetadata {
   const rows = Number(head[resultColumn.rows] ?? 0);
   return {
     rows,
@@ -52,28 +52,32 @@ export function readFacts(head: readonly (string | null)[]): Facts {
   };
 }
 
-/** What differs between the replies to successful requests. */
+/** The parts in which successful replies differ. */
 export interface Success {
   readonly status: number;
   readonly headers: HeaderList;
   /** Null for no body. */
   readonly body: ResultBody | null;
-  /** The body's representation; null leaves `Content-Type` out. */
+  /** Representation of the body; null omits `Content-Type`. */
   readonly representation: Representation | null;
 }
 
 const vary = ["Vary", "Accept, Prefer, Range"] as const;
 
-/** Puts a successful reply together; database code has the last word on status and headers. */
-export function succeed(request: ApiRequest, facts: Facts, success: Success): Reply {
-  const status = statusOverride(facts.responseStatus) ?? success.status;
-  const overrides = headerOverrides(facts.responseHeaders);
-  const bodied = hasBody(status) && success.body !== null;
+/** Makes a successful reply. `response.status` and `response.headers` override its own values. */
+export function successReply(
+  request: ApiRequest,
+  metadata: ResultMetadata,
+  success: Success,
+): Reply {
+  const status = statusOverride(metadata.responseStatus) ?? success.status;
+  const overrides = headerOverrides(metadata.responseHeaders);
+  const sendsBody = hasBody(status) && success.body !== null;
   const own = [...success.headers];
   if (hasBody(status)) addBodyHeaders(own, request, success);
   own.push(vary);
   const headers = mergeHeaders(own, overrides);
-  if (!bodied) return { status, headers, content: null, length: null };
+  if (!sendsBody) return { status, headers, content: null, length: null };
   const { content, length } = success.body!;
   headers.push(["Content-Length", String(length ?? 0)]);
   return { status, headers, content, length: length ?? 0 };
@@ -89,7 +93,7 @@ function addBodyHeaders(
   if (schemaNegotiated) headers.push(["Content-Profile", schema]);
 }
 
-/** `Range-Unit`, in dialects that send it, and `Content-Range`. */
+/** Returns `Content-Range`, and `Range-Unit` in dialects that send it. */
 export function rangeHeaders(
   { first, rows, total }: {
     readonly first: bigint;
@@ -105,13 +109,13 @@ export function rangeHeaders(
   return contentRange(`${range}/${total ?? "*"}`, rangeUnit);
 }
 
-/** `Content-Range` with this value, and what goes with it. */
+/** Returns `Content-Range` with this value, and `Range-Unit` in dialects that send it. */
 export function contentRange(value: string, rangeUnit: Dialect["rangeUnit"]): HeaderList {
   const header = ["Content-Range", value] as const;
   return rangeUnit === "sent" ? [["Range-Unit", "items"], header] : [header];
 }
 
-/** 200, 206 or 416 by what is shown of what there is. */
+/** Returns 416 for a range after the last row, 206 for a part of the rows, otherwise 200. */
 export function rangeStatus(
   { first, rows, total }: {
     readonly first: bigint;
@@ -124,8 +128,8 @@ export function rangeStatus(
   return rows < total ? 206 : 200;
 }
 
-/** Which preferences are named as applied, beside those that every request honours. */
-export interface Applied {
+/** Preferences that only some requests apply. */
+export interface AppliedPreferences {
   readonly resolution?: boolean;
   readonly missing?: boolean;
   readonly return?: boolean;
@@ -133,8 +137,8 @@ export interface Applied {
   readonly tx: boolean;
 }
 
-/** `Preference-Applied`, in the fixed order; empty when none was honoured. */
-export function appliedHeader(preferences: Preferences, applied: Applied): HeaderList {
+/** Returns `Preference-Applied` with the applied preferences in a fixed order, if there are any. */
+export function appliedHeader(preferences: Preferences, applied: AppliedPreferences): HeaderList {
   const { handling } = preferences;
   const names: string[] = [];
   const add = (name: string, value: string | number | null) => {

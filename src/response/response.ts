@@ -1,5 +1,5 @@
 /**
- * What a result is answered with: status, headers, body.
+ * Makes the reply of a result: status, headers, body.
  *
  * @module
  */
@@ -15,15 +15,15 @@ import { locationOf } from "./location.ts";
 import {
   appliedHeader,
   contentRange,
-  type Facts,
   rangeHeaders,
   rangeStatus,
-  readFacts,
+  readResultMetadata,
   type Reply,
-  succeed,
+  type ResultMetadata,
+  successReply,
 } from "./reply.ts";
 
-/** What a response depends on beside the plan and the result. */
+/** Settings that replies depend on. */
 export interface ResponseConfig {
   /** Whether `Prefer: tx=` may choose how the transaction ends. */
   readonly txOverridable: boolean;
@@ -35,26 +35,26 @@ type ReadPlanOf = Extract<Plan, { kind: "read" }>;
 type MutatePlanOf = Extract<Plan, { kind: "mutate" }>;
 type CallPlanOf = Extract<Plan, { kind: "call" }>;
 
-/** Answers a read. `estimate` is the planner's estimate of the total, when it was asked for. */
+/** Makes the reply to a read. `estimate` is the planner's estimate of the total, if requested. */
 export function respondToRead(
   request: ApiRequest,
   plan: ReadPlanOf,
   reply: BatchResult,
   config: ResponseConfig & { readonly estimate: number | null },
 ): Reply {
-  const facts = readFacts(reply.head);
-  const total = totalOf(plan, facts, config.estimate);
-  const shown = { first: request.window.first, rows: facts.rows, total };
+  const metadata = readResultMetadata(reply.head);
+  const total = totalOf(plan, metadata, config.estimate);
+  const range = { first: request.window.first, rows: metadata.rows, total };
   const { canonical } = request.query;
   const headers: HeaderList = [
-    ...rangeHeaders(shown, config.dialect),
+    ...rangeHeaders(range, config.dialect),
     ["Content-Location", `/${encodePath(plan.relation.name)}${canonical && `?${canonical}`}`],
     ...appliedHeader(request.preferences, { tx: config.txOverridable }),
   ];
-  return ranged(request, plan, { facts, shown, headers, body: reply.body, config });
+  return rangedReply(request, plan, { metadata, range, headers, body: reply.body, config });
 }
 
-/** Answers a call. */
+/** Makes the reply to a function call. */
 export function respondToCall(
   request: ApiRequest,
   plan: CallPlanOf,
@@ -62,35 +62,40 @@ export function respondToCall(
   config: ResponseConfig,
 ): Reply {
   const { returns } = plan.call.routine;
-  const found = readFacts(reply.head);
-  // One value or one row counts as one, also where a filter or an offset leaves nothing of it.
-  const facts = returns.set ? found : { ...found, rows: 1 };
-  const total = totalOf(plan, facts, null);
-  const shown = { first: request.window.first, rows: facts.rows, total };
+  const columns = readResultMetadata(reply.head);
+  // A single value or row counts as one row, even if a filter or an offset removes it.
+  const metadata = returns.set ? columns : { ...columns, rows: 1 };
+  const total = totalOf(plan, metadata, null);
+  const range = { first: request.window.first, rows: metadata.rows, total };
   const headers: HeaderList = [
-    ...rangeHeaders(shown, config.dialect),
+    ...rangeHeaders(range, config.dialect),
     ...appliedHeader(request.preferences, { tx: config.txOverridable, maxAffected: true }),
   ];
   if (returns.void) {
-    return succeed(request, facts, { status: 204, headers, body: null, representation: null });
+    return successReply(request, metadata, {
+      status: 204,
+      headers,
+      body: null,
+      representation: null,
+    });
   }
-  return ranged(request, plan, { facts, shown, headers, body: reply.body, config });
+  return rangedReply(request, plan, { metadata, range, headers, body: reply.body, config });
 }
 
-/** Answers a write. */
+/** Makes the reply to a write. */
 export function respondToMutation(
   request: ApiRequest,
   plan: MutatePlanOf,
   reply: BatchResult,
   config: ResponseConfig,
 ): Reply {
-  const facts = readFacts(reply.head);
-  const shows = plan.mutate.read !== null;
-  const body = shows ? reply.body : plan.action === "insert" ? emptyBody : null;
-  return succeed(request, facts, {
-    status: mutationStatus(request, plan, facts),
+  const metadata = readResultMetadata(reply.head);
+  const returnsRows = plan.mutate.read !== null;
+  const body = returnsRows ? reply.body : plan.action === "insert" ? emptyBody : null;
+  return successReply(request, metadata, {
+    status: mutationStatus(request, plan, metadata),
     headers: [
-      ...mutationHeaders(request, plan, facts, config.dialect),
+      ...mutationHeaders(request, plan, metadata, config.dialect),
       ...appliedHeader(request.preferences, {
         resolution: plan.action === "insert" && honoursResolution(request, plan.mutate.relation),
         missing: plan.action === "insert" || plan.action === "update",
@@ -100,11 +105,11 @@ export function respondToMutation(
       }),
     ],
     body,
-    representation: shows ? plan.representation : null,
+    representation: returnsRows ? plan.representation : null,
   });
 }
 
-/** Answers with the execution plan of a statement, of which nothing else is told. */
+/** Makes a reply with the execution plan of a statement. */
 export function respondToPlan(
   request: ApiRequest,
   { representation }: ReadPlanOf | MutatePlanOf | CallPlanOf,
@@ -112,12 +117,12 @@ export function respondToPlan(
 ): Reply {
   const content = new TextEncoder().encode(lines.map((line) => `${line}\n`).join(""));
   const body = request.method === "HEAD" ? null : { length: content.length, content };
-  return succeed(request, nothingSet, { status: 200, headers: [], body, representation });
+  return successReply(request, emptyMetadata, { status: 200, headers: [], body, representation });
 }
 
-const nothingSet: Facts = readFacts([]);
+const emptyMetadata: ResultMetadata = readResultMetadata([]);
 
-/** Answers OPTIONS. */
+/** Makes the reply to OPTIONS. */
 export function respondToOptions(allow: string): Reply {
   const headers: HeaderList = [
     ["Allow", allow],
@@ -130,9 +135,9 @@ export function respondToOptions(allow: string): Reply {
 
 const emptyBody: ResultBody = { length: 0, content: new Uint8Array(0) };
 
-interface Ranged {
-  readonly facts: Facts;
-  readonly shown: {
+interface RangedResult {
+  readonly metadata: ResultMetadata;
+  readonly range: {
     readonly first: bigint;
     readonly rows: number;
     readonly total: number | null;
@@ -142,19 +147,19 @@ interface Ranged {
   readonly config: ResponseConfig;
 }
 
-function ranged(
+function rangedReply(
   request: ApiRequest,
   plan: ReadPlanOf | CallPlanOf,
-  { facts, shown, headers, body, config }: Ranged,
+  { metadata, range, headers, body, config }: RangedResult,
 ): Reply {
-  const status = rangeStatus(shown);
+  const status = rangeStatus(range);
   const { representation } = plan;
   if (status !== 416) {
-    const shownBody = plan.headersOnly ? null : body;
-    return succeed(request, facts, { status, headers, body: shownBody, representation });
+    const sentBody = plan.headersOnly ? null : body;
+    return successReply(request, metadata, { status, headers, body: sentBody, representation });
   }
-  const error = outOfRange(shown.first, shown.total!, config);
-  return succeed(request, facts, {
+  const error = outOfRange(range.first, range.total!, config);
+  return successReply(request, metadata, {
     status,
     headers,
     body: plan.headersOnly ? null : error,
@@ -162,7 +167,7 @@ function ranged(
   });
 }
 
-/** The error body of a window that begins behind the last row. */
+/** Returns the error body for a range that begins after the last row. */
 function outOfRange(
   first: bigint,
   total: number,
@@ -178,7 +183,7 @@ function outOfRange(
 
 function totalOf(
   { count }: ReadPlanOf | CallPlanOf,
-  { rows, total }: Facts,
+  { rows, total }: ResultMetadata,
   estimate: number | null,
 ): number | null {
   switch (count.kind) {
@@ -202,10 +207,10 @@ function totalOf(
 function mutationStatus(
   { preferences }: ApiRequest,
   { action, mutate }: MutatePlanOf,
-  { affected, updated }: Facts,
+  { affected, updated }: ResultMetadata,
 ): number {
   const inserted = affected - updated;
-  const shows = mutate.read !== null;
+  const returnsRows = mutate.read !== null;
   switch (action) {
     case "insert":
       return preferences.resolution === "merge-duplicates" && mutate.kind === "insert" &&
@@ -213,10 +218,10 @@ function mutationStatus(
         ? 200
         : 201;
     case "put":
-      return shows ? (inserted > 0 ? 201 : 200) : 204;
+      return returnsRows ? (inserted > 0 ? 201 : 200) : 204;
     case "update":
     case "delete":
-      return shows ? 200 : 204;
+      return returnsRows ? 200 : 204;
     default:
       return action satisfies never;
   }
@@ -225,7 +230,7 @@ function mutationStatus(
 function mutationHeaders(
   { preferences }: ApiRequest,
   { action, mutate }: MutatePlanOf,
-  { rows, key }: Facts,
+  { rows, key }: ResultMetadata,
   { rangeUnit }: Pick<Dialect, "rangeUnit">,
 ): HeaderList {
   if (action === "put") return [];

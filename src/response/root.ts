@@ -1,5 +1,5 @@
 /**
- * The description of the API at its root.
+ * Responds to the root with an OpenAPI document.
  *
  * @module
  */
@@ -15,21 +15,21 @@ import { openApi2 } from "./openapi/v2.ts";
 import { openApi3 } from "./openapi/v3.ts";
 import type { Reply } from "./reply.ts";
 
-/** What the description is made of. */
-export interface RootFacts {
-  /** JSON of {@linkcode SchemaMetadata}; null when it was not asked for, or the schema is gone. */
-  readonly facts: string | null;
+/** Data that the document is made of. */
+export interface DocumentSource {
+  /** JSON of {@linkcode SchemaMetadata}; null if it was not queried or the schema does not exist. */
+  readonly metadata: string | null;
   readonly cache: SchemaCache;
   readonly config: DocumentConfig;
 }
 
-/** Answers `/` with a document, which is made once for what a role may use. */
+/** Makes the reply to `/`. Roles with the same privileges share one cached document. */
 export function respondToRoot(
   { schemaNegotiated }: ApiRequest,
   plan: RootPlan,
-  facts: RootFacts,
+  source: DocumentSource,
 ): Reply {
-  const content = plan.headersOnly ? null : documentOf(plan, facts);
+  const content = plan.headersOnly ? null : documentOf(plan, source);
   const headers: HeaderList = [
     ["Content-Type", contentTypes[plan.version]],
     ...(schemaNegotiated ? [["Content-Profile", plan.schema] as const] : []),
@@ -46,12 +46,12 @@ const contentTypes: Readonly<Record<OpenApiVersion, string>> = {
 
 const writers = { "2.0": openApi2, "3.1": openApi3 } as const;
 
-function documentOf({ schema, version }: RootPlan, { facts, cache, config }: RootFacts) {
+function documentOf({ schema, version }: RootPlan, { metadata, cache, config }: DocumentSource) {
   const store: DocumentStore = cache.derived(documentStore);
-  // Nothing but the facts is of any length, and no text of JSON holds NUL.
-  const key = [version, configKey(config), JSON.stringify(schema), facts ?? ""].join("\0");
+  // JSON texts contain no NUL, so different inputs have different keys.
+  const key = [version, configKey(config), JSON.stringify(schema), metadata ?? ""].join("\0");
   return store.get(key, () => {
-    const parsed: SchemaMetadata = facts === null ? { comment: null } : JSON.parse(facts);
+    const parsed: SchemaMetadata = metadata === null ? { comment: null } : JSON.parse(metadata);
     const document = writers[version](buildModel(schema, parsed, cache), config);
     return new TextEncoder().encode(JSON.stringify(document));
   });

@@ -13,7 +13,7 @@ import {
 } from "../errors/target_name_warning.ts";
 import { version } from "../version.ts";
 
-/** Makes the header; nothing for no uses, and for names that no header can hold. */
+/** Returns the header; none without uses, or for names that a header cannot contain. */
 export function targetNameHeaders(
   uses: readonly TargetNameUse[],
   { displayName }: Pick<Dialect, "displayName">,

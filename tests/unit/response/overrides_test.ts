@@ -11,15 +11,15 @@ const statuses: readonly [string | null, number | null][] = [
 ];
 const badStatuses = [" 404", "-1", "abc", "", "99", "100", "199", "600", "99999999999999999999"];
 
-Deno.test("statusOverride reads the leading digits", () => {
+Deno.test("statusOverride() reads the leading digits", () => {
   for (const [setting, status] of statuses) strictEqual(statusOverride(setting), status);
 });
 
-Deno.test("statusOverride raises 112 for what is no status that can be sent", () => {
+Deno.test("statusOverride() throws 112 for a status that cannot be sent", () => {
   for (const setting of badStatuses) throwsCode("112", () => statusOverride(setting));
 });
 
-Deno.test("headerOverrides reads one header per object and keeps repeats", () => {
+Deno.test("headerOverrides() reads one header per object and keeps repeats", () => {
   deepStrictEqual(headerOverrides(null), []);
   deepStrictEqual(headerOverrides("[]"), []);
   deepStrictEqual(
@@ -28,7 +28,7 @@ Deno.test("headerOverrides reads one header per object and keeps repeats", () =>
   );
 });
 
-Deno.test("headerOverrides leaves out what says where a message ends", () => {
+Deno.test("headerOverrides() omits headers that frame the message", () => {
   deepStrictEqual(
     headerOverrides(
       '[{"Content-Length":"3"},{"transfer-encoding":"chunked"},{"Connection":"close"},{"Upgrade":"h2c"},{"X":"y"}]',
@@ -57,11 +57,11 @@ const badHeaders = [
   '[{"a":"\\u0000"}]',
 ];
 
-Deno.test("headerOverrides raises 111 for anything else", () => {
+Deno.test("headerOverrides() throws 111 for other values", () => {
   for (const setting of badHeaders) throwsCode("111", () => headerOverrides(setting));
 });
 
-Deno.test("mergeHeaders replaces the service's header whatever its case, and adds the rest", () => {
+Deno.test("mergeHeaders() replaces the service's headers in any case, and adds the others", () => {
   deepStrictEqual(
     mergeHeaders([["Vary", "Accept"], ["Content-Type", "a/b"]], [
       ["content-type", "c/d"],
@@ -72,7 +72,7 @@ Deno.test("mergeHeaders replaces the service's header whatever its case, and add
   );
 });
 
-Deno.test("mergeHeaders sends no header without a value", () => {
+Deno.test("mergeHeaders() omits headers with an empty value", () => {
   deepStrictEqual(
     mergeHeaders([["Vary", "Accept"], ["Content-Type", "a/b"]], [["vary", " "], ["X", ""]]),
     [["Content-Type", "a/b"]],
