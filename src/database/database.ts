@@ -34,7 +34,7 @@ export type AccessMode = "read only" | "read write";
 export type IsolationLevel = "read committed" | "repeatable read" | "serializable";
 
 /** How a transaction ends. */
-export type Ending = "commit" | "rollback";
+export type TransactionEnd = "commit" | "rollback";
 
 /**
  * What the number in a column of the result must be for the transaction to commit. The number is that of
@@ -63,7 +63,7 @@ export interface ImplicitTransaction {
 export interface BlockTransaction {
   readonly form: "block";
   readonly isolation: IsolationLevel;
-  readonly end: Ending | readonly ColumnBounds[];
+  readonly end: TransactionEnd | readonly ColumnBounds[];
 }
 
 /** How a transaction is delimited. */
@@ -167,7 +167,7 @@ export function discardBody({ content }: ResultBody): void {
 /** What a batch that ended well gave. */
 export interface BatchResult {
   /** `rollback` also where the result was outside of the batch's bounds. */
-  readonly ended: Ending;
+  readonly ended: TransactionEnd;
   readonly head: ResultColumns;
   readonly body: ResultBody;
   /** Rows of each statement with `use: "rows"`, by its position; others are empty. */

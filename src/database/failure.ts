@@ -6,7 +6,7 @@
 import { DatabaseError, ServiceError } from "../errors/service_error.ts";
 
 /** What the names of prepared statements begin with. */
-export const ownStatements = "svc_";
+export const statementNamePrefix = "svc_";
 
 /** A failure that trying again does not repair. */
 export type FatalFailure =
@@ -14,14 +14,14 @@ export type FatalFailure =
   | { readonly kind: "pooler"; readonly mode: "transaction" | "statement" };
 
 /** Recognises a failure after which trying again is in vain; null for all others. */
-export function fatalFailure(thrown: unknown): FatalFailure | null {
+export function fatalFailureOf(thrown: unknown): FatalFailure | null {
   if (thrown instanceof ServiceError) {
     const { own, code, details } = thrown.facts;
     return own && code === "000" && isLoginRefused(String(details)) ? { kind: "login" } : null;
   }
   if (!(thrown instanceof DatabaseError)) return null;
   const { sqlstate, message } = thrown.failure;
-  if (sqlstate === "42P05" && message.includes(`"${ownStatements}`)) {
+  if (sqlstate === "42P05" && message.includes(`"${statementNamePrefix}`)) {
     return { kind: "pooler", mode: "transaction" };
   }
   return sqlstate === "08P01" && message.includes(statementPooling)
@@ -38,7 +38,7 @@ export function isLoginRefused(reason: string): boolean {
 }
 
 /** Whether a failure shows that the way to the database was lost, or could not be found. */
-export function isLoss(thrown: unknown): boolean {
+export function isConnectionLost(thrown: unknown): boolean {
   if (thrown instanceof ServiceError) {
     const { own, code } = thrown.facts;
     return own && (code === "000" || code === "001");

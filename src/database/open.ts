@@ -23,7 +23,7 @@ export interface DatabaseConfig {
 }
 
 /** What is needed beside the configuration. */
-export interface DatabaseSurroundings {
+export interface DatabaseDependencies {
   /** SQL text that is applied when an embedded database is created. */
   readonly embeddedInit: string | null;
   readonly applicationName: string;
@@ -41,11 +41,11 @@ export function isEmbedded(uri: string): boolean {
 /** Opens a database; connections are made when they are needed. */
 export async function openDatabase(
   config: DatabaseConfig,
-  { embeddedInit, applicationName, releases = false, connections = "pooled" }: DatabaseSurroundings,
+  { embeddedInit, applicationName, releases = false, connections = "pooled" }: DatabaseDependencies,
 ): Promise<Database> {
   const common = {
     uri: config.dbUri,
-    acquisitionTimeout: config.dbPoolAcquisitionTimeout,
+    acquisitionTimeoutSeconds: config.dbPoolAcquisitionTimeout,
     prepare: config.dbPreparedStatements,
   };
   if (isEmbedded(config.dbUri)) {
@@ -60,7 +60,7 @@ export async function openDatabase(
     namesKeywords: config.dialect.namesApplicationInKeywords,
     connections,
     poolSize: config.dbPool,
-    maxIdleTime: config.dbPoolMaxIdletime,
-    maxLifetime: config.dbPoolMaxLifetime,
+    maxIdleTimeSeconds: config.dbPoolMaxIdletime,
+    maxLifetimeSeconds: config.dbPoolMaxLifetime,
   });
 }

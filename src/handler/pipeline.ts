@@ -47,7 +47,7 @@ import {
   explainedLines,
   isEndOverridable,
   type RequestTransaction,
-  rootFactsOf,
+  schemaMetadataOf,
   transactionError,
   type TransactionOwner,
 } from "../transaction/transaction.ts";
@@ -264,7 +264,7 @@ async function describe(
   statements?.push(...batch.statements);
   const reply = await database.transaction(batch, request);
   stopwatch.lap("transaction");
-  return respondToRoot(parsed, planned, { metadata: rootFactsOf(reply), cache, config });
+  return respondToRoot(parsed, planned, { metadata: schemaMetadataOf(reply), cache, config });
 }
 
 /** Executes a plan's transaction, and makes the reply of its result. */

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { fatalFailure, isLoginRefused, isLoss } from "../database/failure.ts";
+import { fatalFailureOf, isConnectionLost, isLoginRefused } from "../database/failure.ts";
 import type { Dialect } from "../dialect.ts";
 import { errors } from "../errors/catalogue.ts";
 import { errorFacts } from "../errors/error_response.ts";
@@ -43,14 +43,14 @@ export class FailurePolicy {
   isFatal(thrown: unknown): boolean {
     const { onFatal, recovers } = this.#options;
     if (onFatal === null) return false;
-    if (fatalFailure(thrown) !== null) return true;
-    return isLoss(thrown) && (this.#isEnding || !recovers());
+    if (fatalFailureOf(thrown) !== null) return true;
+    return isConnectionLost(thrown) && (this.#isEnding || !recovers());
   }
 
   /** Ends the process if the failure is fatal. Returns whether it is. */
   exitOnFatal(thrown: unknown): boolean {
     if (!this.isFatal(thrown)) return false;
-    const fatal = fatalFailure(thrown);
+    const fatal = fatalFailureOf(thrown);
     const error = errorFacts(thrown, this.#options.dialect);
     switch (fatal?.kind) {
       case "login":
@@ -64,7 +64,7 @@ export class FailurePolicy {
 
   /** Ends the process if the server has refused the login. Ignores other failures. */
   exitOnLoginRefused(thrown: unknown): boolean {
-    return fatalFailure(thrown)?.kind === "login" && this.exitOnFatal(thrown);
+    return fatalFailureOf(thrown)?.kind === "login" && this.exitOnFatal(thrown);
   }
 
   /** Ends the process if the reason why the listener's connection failed is fatal. */

@@ -11,7 +11,7 @@ import type { Config, OptionKey } from "../config/options.ts";
 import { noValues } from "../config/load.ts";
 import type { ConfigSource } from "../config/source.ts";
 import type { Database } from "../database/database.ts";
-import { isLoss } from "../database/failure.ts";
+import { isConnectionLost } from "../database/failure.ts";
 import { Listener } from "../database/notifications/listener.ts";
 import { NotificationProbe, randomNonce } from "../database/notifications/notification_probe.ts";
 import { unsupportedVersion } from "../database/server_version.ts";
@@ -179,7 +179,9 @@ export class Service {
 
   /** Handles the failure of a request: ends the process, reloads the schema cache, or ignores it. */
   handleFailure(thrown: unknown): void {
-    if (!this.#failurePolicy.exitOnFatal(thrown) && isLoss(thrown)) this.#schema.recover();
+    if (!this.#failurePolicy.exitOnFatal(thrown) && isConnectionLost(thrown)) {
+      this.#schema.recover();
+    }
   }
 
   /**
@@ -217,7 +219,7 @@ export class Service {
   /** Resolves with whether the database is reachable and the schema cache is loaded. */
   async isReady(): Promise<boolean> {
     if (this.#snapshot.cache === null || this.#schema.isFailing) return false;
-    if (this.#listener?.isWanted) return this.#listener.isConnected;
+    if (this.#listener?.hasChannel) return this.#listener.isConnected;
     try {
       await this.database.version();
       return true;
@@ -383,7 +385,8 @@ export class Service {
       probe: notify === undefined
         ? null
         : new NotificationProbe({ notify, makeNonce: randomNonce, schedule }),
-      onAsked: (what) => void (what === "schema" ? this.reloadSchema() : this.reloadConfig()),
+      onReloadRequested: (what) =>
+        void (what === "schema" ? this.reloadSchema() : this.reloadConfig()),
       onMissed: () => void this.reloadSchema(),
       onLost: (channel) => this.#observeFinding({ kind: "notifications-lost", channel }),
       isRetried: (reason) => !this.#failurePolicy.exitOnListenerFailure(reason),

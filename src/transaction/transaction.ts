@@ -11,9 +11,9 @@ import type {
   Batch,
   BatchResult,
   BlockTransaction,
-  Ending,
   ReadBatch,
   Statement,
+  TransactionEnd,
 } from "../database/database.ts";
 import { errors } from "../errors/catalogue.ts";
 import { DatabaseError } from "../errors/service_error.ts";
@@ -157,7 +157,7 @@ export function buildRootTransaction(
 }
 
 /** Returns the text of {@linkcode buildRootTransaction}'s last statement. */
-export function rootFactsOf({ rows }: BatchResult): string | null {
+export function schemaMetadataOf({ rows }: BatchResult): string | null {
   return rows.at(-1)?.[0]?.[0] ?? null;
 }
 
@@ -200,7 +200,7 @@ export function estimateOf(
   return text ? JSON.parse(text)[0]?.Plan?.["Plan Rows"] ?? null : null;
 }
 
-function plannedEnd({ preferences }: ApiRequest, config: TransactionConfig): Ending {
+function plannedEnd({ preferences }: ApiRequest, config: TransactionConfig): TransactionEnd {
   const preferred = isEndOverridable(config) ? preferences.tx : null;
   return preferred ?? (config.dbTxEnd.startsWith("commit") ? "commit" : "rollback");
 }

@@ -48,9 +48,9 @@ export class FakePool {
     this.#server = server;
     this.pool = createPool({
       max: 1,
-      acquisitionTimeout: 10_000,
-      maxIdleTime: Infinity,
-      maxLifetime: Infinity,
+      acquisitionTimeoutMs: 10_000,
+      maxIdleTimeMs: Infinity,
+      maxLifetimeMs: Infinity,
       prepare: true,
       preparedLimit: 10,
       clock: this.clock,

@@ -25,7 +25,7 @@ export interface EmbeddedOptions {
   /** SQL text applied once, when the database is created, in one transaction. */
   readonly init: string | null;
   /** Seconds that a request waits for its turn. */
-  readonly acquisitionTimeout: number;
+  readonly acquisitionTimeoutSeconds: number;
   readonly prepare: boolean;
   /** Further options of PGlite: extensions, a data folder to load. */
   readonly pglite?: PGliteOptions;
@@ -41,9 +41,9 @@ export function openEmbedded(options: EmbeddedOptions): Database {
   const engine = new Engine(options);
   const pool = createPool({
     max: 1,
-    acquisitionTimeout: options.acquisitionTimeout * 1000,
-    maxIdleTime: Infinity,
-    maxLifetime: Infinity,
+    acquisitionTimeoutMs: options.acquisitionTimeoutSeconds * 1000,
+    maxIdleTimeMs: Infinity,
+    maxLifetimeMs: Infinity,
     prepare: options.prepare,
     preparedLimit,
     setup: connectionSetup,
@@ -52,7 +52,7 @@ export function openEmbedded(options: EmbeddedOptions): Database {
   });
   return {
     async transaction(batch, caller) {
-      refuseDeepValues(batch);
+      rejectDeepValues(batch);
       return await pool.transaction(batch, caller);
     },
     version: () => pool.version(),
@@ -68,11 +68,11 @@ export function openEmbedded(options: EmbeddedOptions): Database {
 }
 
 /** The engine reads nested values by recursion, and a stack that overflows ends it for everybody. */
-const deepestNesting = 4000;
+const maxNesting = 4000;
 
 /** Raises what PostgreSQL raises where it guards its own stack. */
-function refuseDeepValues({ statements }: Batch): void {
-  const deep = (value: ParamValue) => nestsDeeper(value, deepestNesting);
+function rejectDeepValues({ statements }: Batch): void {
+  const deep = (value: ParamValue) => nestsDeeper(value, maxNesting);
   const statement = statements.findIndex(({ params }) => params.some(deep));
   if (statement === -1) return;
   const message = "stack depth limit exceeded";
@@ -102,18 +102,18 @@ class Engine {
   }
 
   /** Listens on the one session that there is; returns what ends it. The engine must have started. */
-  async subscribe(wanted: string, events: SubscriptionEvents): Promise<() => Promise<void>> {
+  async subscribe(subscribed: string, events: SubscriptionEvents): Promise<() => Promise<void>> {
     const engine = this.#engine;
     if (engine === null) throw new Error("the embedded database was closed");
-    this.#channel = wanted;
-    await engine.exec(listenText(wanted));
+    this.#channel = subscribed;
+    await engine.exec(listenText(subscribed));
     const ignore = engine.onNotification((channel, payload) => {
-      if (channel === wanted) events.notified(payload);
+      if (channel === subscribed) events.notified(payload);
     });
     return async () => {
       ignore();
-      if (this.#channel === wanted) this.#channel = null;
-      if (!engine.closed) await engine.exec(`UNLISTEN ${quoteIdent(wanted)}`);
+      if (this.#channel === subscribed) this.#channel = null;
+      if (!engine.closed) await engine.exec(`UNLISTEN ${quoteIdent(subscribed)}`);
     };
   }
 
@@ -169,7 +169,7 @@ class EngineTransport implements Transport {
   #events: TransportEvents | null = null;
   #closed = false;
   /** Answers that wait while the reader is slow. */
-  #waiting: Uint8Array[] | null = null;
+  #heldChunks: Uint8Array[] | null = null;
 
   constructor(engine: PGlite) {
     this.#engine = engine;
@@ -188,13 +188,13 @@ class EngineTransport implements Transport {
   }
 
   pause(): void {
-    this.#waiting ??= [];
+    this.#heldChunks ??= [];
   }
 
   resume(): void {
-    const waiting = this.#waiting ?? [];
-    this.#waiting = null;
-    for (const chunk of waiting) this.#tell(chunk);
+    const waiting = this.#heldChunks ?? [];
+    this.#heldChunks = null;
+    for (const chunk of waiting) this.#emit(chunk);
   }
 
   /** The engine runs a statement to its end before it listens again. */
@@ -210,15 +210,15 @@ class EngineTransport implements Transport {
 
   async #run(message: Uint8Array): Promise<void> {
     try {
-      const answer = await this.#engine.execProtocolRaw(message);
-      if (!this.#closed) this.#tell(answer);
+      const reply = await this.#engine.execProtocolRaw(message);
+      if (!this.#closed) this.#emit(reply);
     } catch (error) {
       this.#close(error instanceof Error ? error.message : "the embedded database failed");
     }
   }
 
-  #tell(chunk: Uint8Array): void {
-    if (this.#waiting !== null) this.#waiting.push(chunk);
+  #emit(chunk: Uint8Array): void {
+    if (this.#heldChunks !== null) this.#heldChunks.push(chunk);
     else this.#events?.data(chunk);
   }
 

@@ -9,14 +9,14 @@ import { version } from "../../version.ts";
 import { type Client, clients, type Socket } from "../connect/pg_client.ts";
 import { connectionSetup, type Database } from "../database.ts";
 import { connectToFirst } from "../connect/hosts.ts";
-import { ownStatements } from "../failure.ts";
+import { statementNamePrefix } from "../failure.ts";
 import { createPool } from "../pool/pool.ts";
 import { isReadingSocket, socketsOfRuntime } from "../connect/reading_socket.ts";
 import { isPooled, notify, subscribe } from "../notifications/subscribe.ts";
-import type { ConnectionEnvironment } from "../connect/connection_options.ts";
+import type { ConnectionEnvironment } from "../connect/connection_parameters.ts";
 import { isConnectionUri } from "../connect/connection_string.ts";
 import {
-  type ConnectionSurroundings,
+  type ConnectionSources,
   connectionTargets,
   type Settings,
   type Targets,
@@ -38,9 +38,9 @@ export interface PostgresOptions {
   /** The application name is told for connection strings of keywords, too. */
   readonly namesKeywords: boolean;
   readonly poolSize: number;
-  readonly acquisitionTimeout: number;
-  readonly maxIdleTime: number;
-  readonly maxLifetime: number;
+  readonly acquisitionTimeoutSeconds: number;
+  readonly maxIdleTimeSeconds: number;
+  readonly maxLifetimeSeconds: number;
   readonly prepare: boolean;
   /** Whether readers of bodies keep no piece of them. */
   readonly releases: boolean;
@@ -58,9 +58,9 @@ export function openPostgres(options: PostgresOptions): Database {
   const pooler = poolerCheck(targets, () => onPooler());
   const pool = createPool({
     max: Math.max(1, options.poolSize),
-    acquisitionTimeout: options.acquisitionTimeout * 1000,
-    maxIdleTime: options.maxIdleTime * 1000,
-    maxLifetime: options.maxLifetime * 1000,
+    acquisitionTimeoutMs: options.acquisitionTimeoutSeconds * 1000,
+    maxIdleTimeMs: options.maxIdleTimeSeconds * 1000,
+    maxLifetimeMs: options.maxLifetimeSeconds * 1000,
     prepare: options.prepare,
     preparedLimit,
     setup: connectionSetup,
@@ -91,7 +91,7 @@ export function openPostgres(options: PostgresOptions): Database {
  */
 function statementPrefix(): string {
   const random = crypto.getRandomValues(new Uint32Array(1))[0]!;
-  return `${ownStatements}${random.toString(36)}_`;
+  return `${statementNamePrefix}${random.toString(36)}_`;
 }
 
 interface PoolerCheck {
@@ -120,7 +120,7 @@ function poolerCheck(targets: Targets, onPooler: () => void): PoolerCheck {
   };
 }
 
-interface Connection {
+interface CancelConnection {
   connect(port: number | string, host?: string): void;
   on(event: "connect" | "sslconnect" | "error" | "end", listener: () => void): this;
   requestSsl(): void;
@@ -130,7 +130,7 @@ interface Connection {
 /** Reads the connection string; each server's settings get what is common to all connections. */
 function targetsOf(options: PostgresOptions): Targets {
   const named = isConnectionUri(options.uri) || options.namesKeywords;
-  const { servers, ...others } = connectionTargets(options.uri, surroundings());
+  const { servers, ...others } = connectionTargets(options.uri, runtimeSources());
   const sockets = socketsOfRuntime();
   const common = {
     ...(sockets === null ? {} : {
@@ -138,7 +138,7 @@ function targetsOf(options: PostgresOptions): Targets {
     }),
     keepAlive: true,
     keepAliveInitialDelayMillis: 30_000,
-    connectionTimeoutMillis: options.acquisitionTimeout * 1000,
+    connectionTimeoutMillis: options.acquisitionTimeoutSeconds * 1000,
   };
   const name = named ? { fallback_application_name: `${options.applicationName} ${version}` } : {};
   const complete = (settings: Settings) => ({
@@ -151,7 +151,7 @@ function targetsOf(options: PostgresOptions): Targets {
 }
 
 /** The environment and files, where the runtime has them. */
-function surroundings(): ConnectionSurroundings {
+function runtimeSources(): ConnectionSources {
   const { process } = globalThis as {
     process?: { env?: ConnectionEnvironment; getBuiltinModule?(name: string): unknown };
   };
@@ -167,7 +167,7 @@ async function connect(targets: Targets): Promise<Transport> {
 }
 
 /** So many milliseconds are given to the other side of a connection that asks to cancel something. */
-const longestCancelling = 5000;
+const cancelTimeoutMs = 5000;
 
 const terminate = new Uint8Array([0x58, 0, 0, 0, 4]);
 
@@ -214,15 +214,15 @@ class SocketTransport implements Transport {
     const { host, port, ssl, processID, secretKey } = this.#client;
     if (processID === null || secretKey === null) return;
     const connection = new (pg as unknown as {
-      Connection: new (settings: { ssl: unknown }) => Connection;
+      Connection: new (settings: { ssl: unknown }) => CancelConnection;
     }).Connection({ ssl });
     // The other side closes the connection when it is done: poolers may fail if that happens earlier.
-    const ask = () => void connection.stream.write(cancelFrame(processID, secretKey));
-    const giveUp = () => void connection.stream.destroy();
-    connection.on("end", schedule(giveUp, longestCancelling));
-    connection.on("error", giveUp);
-    connection.on("connect", () => ssl ? connection.requestSsl() : ask());
-    connection.on("sslconnect", ask);
+    const sendCancel = () => void connection.stream.write(cancelFrame(processID, secretKey));
+    const abandon = () => void connection.stream.destroy();
+    connection.on("end", schedule(abandon, cancelTimeoutMs));
+    connection.on("error", abandon);
+    connection.on("connect", () => ssl ? connection.requestSsl() : sendCancel());
+    connection.on("sslconnect", sendCancel);
     if (host.startsWith("/")) connection.connect(`${host}/.s.PGSQL.${port}`);
     else connection.connect(port, host);
   }

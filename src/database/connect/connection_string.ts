@@ -5,7 +5,7 @@
  *
  * @module
  */
-import { checkOptions, type ConnectionOptions, isKeyword } from "./connection_options.ts";
+import { checkParameters, type ConnectionParameters, isKeyword } from "./connection_parameters.ts";
 import { parseKeywords } from "./keywords.ts";
 
 /** Returns whether a connection string is a URI, as opposed to keywords and values. */
@@ -17,16 +17,16 @@ export function isConnectionUri(text: string): boolean {
  * Reads a connection string. Throws an `Error` that names an option that does not exist or cannot be
  * used, and repeats neither users nor passwords.
  */
-export function parseConnectionString(text: string): ConnectionOptions {
+export function parseConnectionString(text: string): ConnectionParameters {
   const options = isConnectionUri(text) ? parseUri(text) : parseKeywords(text);
-  checkOptions(options);
+  checkParameters(options);
   return options;
 }
 
 const uri = /^postgres(?:ql)?:\/\/(?:([^/]*)@)?([^/?]*)(\/[^?]*)?(?:\?(.*))?$/s;
 
 /** Parameters of the query part take the place of what stands before it, as libpq has it. */
-function parseUri(text: string): ConnectionOptions {
+function parseUri(text: string): ConnectionParameters {
   const [, login = "", places = "", path = "", query = ""] = uri.exec(text) ?? [];
   const [user = "", password = ""] = login.split(/:(.*)/s, 2).map(decoded);
   const listed = places.split(",").map(splitPlace);

@@ -5,7 +5,7 @@
  *
  * @module
  */
-import type { ConnectionOptions } from "./connection_options.ts";
+import type { ConnectionParameters } from "./connection_parameters.ts";
 
 /** Reads a file whose path an option has. Throws an `Error` when that is not possible. */
 export type ReadFile = (path: string) => string;
@@ -20,7 +20,7 @@ export type Encryption = false | Readonly<Record<string, unknown>>;
  * Throws an `Error` when options contradict each other or a file cannot be read.
  */
 export function encryptionOf(
-  options: ConnectionOptions,
+  options: ConnectionParameters,
   readFile: ReadFile,
 ): Encryption | undefined {
   const mode = modeOf(options);
@@ -45,7 +45,7 @@ export function encryptionOf(
 const verifyAll = "verify-full";
 
 /** Options that make sense with encryption only ask for it, and for a server that is known. */
-function modeOf(options: ConnectionOptions): string | undefined {
+function modeOf(options: ConnectionParameters): string | undefined {
   const impliesEncryption = options.has("sslcert") || options.has("sslkey") ||
     options.has("sslrootcert") || options.get("sslnegotiation") === "direct";
   return options.get("sslmode") ?? (impliesEncryption ? verifyAll : undefined);
@@ -56,7 +56,7 @@ function isWeak(mode: string | undefined): boolean {
 }
 
 /** Returns the certificates of authorities; null for those of the runtime. */
-function rootOf(options: ConnectionOptions, mode: string, readFile: ReadFile): string | null {
+function rootOf(options: ConnectionParameters, mode: string, readFile: ReadFile): string | null {
   const root = options.get("sslrootcert");
   if (root === "system") {
     if (mode === verifyAll) return null;
@@ -80,7 +80,7 @@ function verificationOf(mode: string, hasRoot: boolean): Readonly<Record<string,
 }
 
 function certificateOf(
-  options: ConnectionOptions,
+  options: ConnectionParameters,
   readFile: ReadFile,
 ): Readonly<Record<string, unknown>> {
   const [cert, key] = [options.get("sslcert"), options.get("sslkey")];
@@ -92,7 +92,7 @@ function certificateOf(
   };
 }
 
-function versionsOf(options: ConnectionOptions): Readonly<Record<string, unknown>> {
+function versionsOf(options: ConnectionParameters): Readonly<Record<string, unknown>> {
   const versionOf = (keyword: string) => options.get(keyword)?.replace(/^tls/i, "TLS");
   const [min, max] = [versionOf("ssl_min_protocol_version"), versionOf("ssl_max_protocol_version")];
   if (min !== undefined && max !== undefined && min > max) {

@@ -29,7 +29,7 @@ export class ConnectionRefused extends Error {
 }
 
 /** Why a session is not what is wanted; null when it is. */
-const misfit: {
+const sessionMismatch: {
   readonly [Target in Exclude<SessionTarget, "any" | "prefer-standby">]: (
     state: ServerState,
   ) => string | null;
@@ -93,11 +93,11 @@ async function tryInOrder<Connection>(
 /** Says why a session does not fit and closes it; null when it fits. */
 async function examine<Connection>(
   connection: Connection,
-  session: keyof typeof misfit,
+  session: keyof typeof sessionMismatch,
   { state, close }: Connector<Connection>,
 ): Promise<string | null> {
   try {
-    const problem = misfit[session](await state(connection));
+    const problem = sessionMismatch[session](await state(connection));
     if (problem !== null) close(connection);
     return problem;
   } catch (error) {

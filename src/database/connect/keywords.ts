@@ -5,7 +5,7 @@
  *
  * @module
  */
-import { type ConnectionOptions, isKeyword } from "./connection_options.ts";
+import { type ConnectionParameters, isKeyword } from "./connection_parameters.ts";
 
 const pair = /\s*([A-Za-z_]\w*)\s*=\s*(?:'((?:[^'\\]|\\.)*)'|((?:[^\s\\']|\\.)*))\s*/y;
 
@@ -13,7 +13,7 @@ const pair = /\s*([A-Za-z_]\w*)\s*=\s*(?:'((?:[^'\\]|\\.)*)'|((?:[^\s\\']|\\.)*)
  * Reads keywords and values. Throws an `Error` that names an unknown keyword, or says where reading
  * stopped; it repeats no value.
  */
-export function parseKeywords(text: string): ConnectionOptions {
+export function parseKeywords(text: string): ConnectionParameters {
   const options = new Map<string, string>();
   pair.lastIndex = 0;
   for (let at = 0; at < text.length; at = pair.lastIndex) {

@@ -5,7 +5,7 @@
  */
 import type { Socket } from "./pg_client.ts";
 
-const bufferSize = 64 * 1024;
+const bufferBytes = 64 * 1024;
 
 /** A socket whose bytes can be had as they lie in its buffer. */
 export interface ReadingSocket extends Socket {
@@ -41,7 +41,7 @@ export function socketsOfRuntime(): Sockets | null {
         else take(chunk);
         return true;
       };
-      const socket = new net.Socket({ onread: { buffer: new Uint8Array(bufferSize), callback } });
+      const socket = new net.Socket({ onread: { buffer: new Uint8Array(bufferBytes), callback } });
       return Object.assign(socket, {
         readInto: (taker: (chunk: Uint8Array) => void) => void (take = taker),
       }) as unknown as ReadingSocket;

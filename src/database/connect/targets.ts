@@ -8,10 +8,10 @@
  * @module
  */
 import {
-  appliedOptions,
+  appliedParameters,
   type ConnectionEnvironment,
-  type ConnectionOptions,
-} from "./connection_options.ts";
+  type ConnectionParameters,
+} from "./connection_parameters.ts";
 import { checkPort, parseConnectionString } from "./connection_string.ts";
 import { type Encryption, encryptionOf, type ReadFile } from "./encryption.ts";
 import { type Login, passwordIn } from "./passfile.ts";
@@ -38,7 +38,7 @@ export interface Targets {
 }
 
 /** What a connection string may refer to. */
-export interface ConnectionSurroundings {
+export interface ConnectionSources {
   readonly environment?: ConnectionEnvironment;
   readonly readFile?: ReadFile;
 }
@@ -49,13 +49,13 @@ export interface ConnectionSurroundings {
  */
 export function connectionTargets(
   text: string,
-  { environment = {}, readFile = refuseFile }: ConnectionSurroundings = {},
+  { environment = {}, readFile = refuseFile }: ConnectionSources = {},
 ): Targets {
-  const options = appliedOptions(parseConnectionString(text), environment);
+  const options = appliedParameters(parseConnectionString(text), environment);
   const settings = { ...timesOf(options), ...loginOf(options) };
   const encryption = encryptionOf(options, readFile);
   const passfile = options.get("passfile");
-  const servers = placesOf(options).map((place) => ({
+  const servers = addressesOf(options).map((place) => ({
     ...(passfile === undefined ? {} : { password: passwordReader(passfile, place, readFile) }),
     ...settings,
     ...addressOf(place),
@@ -86,7 +86,7 @@ const loginNames: readonly (readonly [keyword: string, name: string])[] = [
   ["require_auth", "require_auth"],
 ];
 
-function loginOf(options: ConnectionOptions): Settings {
+function loginOf(options: ConnectionParameters): Settings {
   return Object.fromEntries(
     loginNames
       .map(([keyword, name]) => [name, options.get(keyword)] as const)
@@ -95,7 +95,7 @@ function loginOf(options: ConnectionOptions): Settings {
 }
 
 /** Makes what `pg` asks for a password when the server wants one. A missing file has none. */
-function passwordReader(passfile: string, { host, address }: Place, readFile: ReadFile) {
+function passwordReader(passfile: string, { host, address }: ServerAddress, readFile: ReadFile) {
   return (login: Login) => {
     const name = host || address || "localhost";
     return passwordIn(textOf(passfile, readFile), { ...login, host: name });
@@ -111,11 +111,12 @@ function textOf(file: string, readFile: ReadFile): string {
 }
 
 /** Timers count milliseconds in 31 bits. */
-const longestTime = 2 ** 31 - 1;
+const maxTimeoutMs = 2 ** 31 - 1;
 
 /** What is no time at all, or none that ends, is left to the service. */
-function timesOf(options: ConnectionOptions): Settings {
-  const msOf = (keyword: string) => Math.min(Number(options.get(keyword) ?? 0) * 1000, longestTime);
+function timesOf(options: ConnectionParameters): Settings {
+  const msOf = (keyword: string) =>
+    Math.min(Number(options.get(keyword) ?? 0) * 1000, maxTimeoutMs);
   const [timeout, idle] = [msOf("connect_timeout"), msOf("keepalives_idle")];
   return {
     ...(timeout > 0 ? { connectionTimeoutMillis: timeout } : {}),
@@ -125,14 +126,14 @@ function timesOf(options: ConnectionOptions): Settings {
 }
 
 /** One server's place as the options have it; empty for what is left to `pg`. */
-interface Place {
+interface ServerAddress {
   readonly host: string;
   readonly address: string;
   readonly port: string;
 }
 
 /** One host name or port is for all, else each has its own. */
-function placesOf(options: ConnectionOptions): readonly Place[] {
+function addressesOf(options: ConnectionParameters): readonly ServerAddress[] {
   const listed = (keyword: string) => (options.get(keyword) ?? "").split(",");
   const [hosts, addresses, ports] = [listed("host"), listed("hostaddr"), listed("port")];
   const count = addresses[0] === "" ? hosts.length : addresses.length;
@@ -151,7 +152,7 @@ function placesOf(options: ConnectionOptions): readonly Place[] {
   }));
 }
 
-function addressOf({ host, address, port }: Place): Settings {
+function addressOf({ host, address, port }: ServerAddress): Settings {
   const reached = address || host;
   return {
     ...(reached === "" ? {} : { host: reached }),
@@ -160,7 +161,7 @@ function addressOf({ host, address, port }: Place): Settings {
 }
 
 /** A certificate is for the host's name, wherever that leads. Sockets are not encrypted. */
-function encrypted(encryption: Encryption | undefined, { host, address }: Place): Settings {
+function encrypted(encryption: Encryption | undefined, { host, address }: ServerAddress): Settings {
   if (encryption === undefined) return {};
   if (encryption === false || (address || host).startsWith("/")) return { ssl: false };
   const names = address === "" || host === "" ? {} : { host, servername: host };

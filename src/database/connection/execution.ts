@@ -8,10 +8,10 @@ import type {
   Batch,
   BatchResult,
   ColumnBounds,
-  Ending,
   ResultColumns,
   ResultUse,
   Statement,
+  TransactionEnd,
   TransactionForm,
 } from "../database.ts";
 import { joinText, readFields } from "../protocol/messages.ts";
@@ -85,7 +85,7 @@ export class BatchExecution {
   /** Whether the server refused the batch although none of its effects had begun. */
   #isRefusedUnbegun = false;
   #head: ResultColumns = [];
-  #ended: Ending = "commit";
+  #ended: TransactionEnd = "commit";
   readonly #rows: TextRows[];
   /** The row that is arriving, without its last column, where rows are kept. */
   #row: (string | null)[] | null = null;
@@ -111,7 +111,7 @@ export class BatchExecution {
   }
 
   /** How the transaction ends, or what its end depends on. */
-  get end(): Ending | readonly ColumnBounds[] {
+  get end(): TransactionEnd | readonly ColumnBounds[] {
     const { transaction } = this.batch;
     return transaction.form === "block" ? transaction.end : "commit";
   }
@@ -220,7 +220,7 @@ export class BatchExecution {
   }
 
   /** Returns the end of the transaction that bounds on the result decide. */
-  decideEnd(bounds: readonly ColumnBounds[]): Ending {
+  decideEnd(bounds: readonly ColumnBounds[]): TransactionEnd {
     const holds = bounds.every(({ columns, min, max }) => {
       const text = columns.map((column) => this.#head[column] ?? null).find((cell) =>
         cell !== null
@@ -306,13 +306,13 @@ function begins<Access extends keyof typeof beginTexts>(access: Access): Begins<
   return Object.fromEntries(entries) as Begins<Access>;
 }
 
-const endStatements: Readonly<Record<Ending, Statement>> = {
+const endStatements: Readonly<Record<TransactionEnd, Statement>> = {
   commit: control("commit"),
   rollback: control("rollback"),
 };
 
 /** Returns the statement that ends a transaction. */
-export function endStatement(end: Ending): Statement {
+export function endStatement(end: TransactionEnd): Statement {
   return endStatements[end];
 }
 

@@ -15,7 +15,7 @@ export interface ListenerOptions {
   /** Checks that notifications arrive; null where they cannot be lost. */
   readonly probe: NotificationProbe | null;
   /** Told what a notification asks for. */
-  readonly onAsked: (what: "schema" | "config") => void;
+  readonly onReloadRequested: (what: "schema" | "config") => void;
   /** Told when the connection is there again, and notifications may have been missed meanwhile. */
   readonly onMissed: () => void;
   /** Whether a failure is followed by another attempt; `reason` is what is said of it. */
@@ -63,7 +63,7 @@ export class Listener {
   }
 
   /** Whether there is a channel to listen to. */
-  get isWanted(): boolean {
+  get hasChannel(): boolean {
     return this.#channel !== null;
   }
 
@@ -146,7 +146,7 @@ export class Listener {
     const what = payloads.get(payload);
     if (what === undefined) return;
     this.#options.observe({ kind: "reload-requested", what, channel });
-    this.#options.onAsked(what);
+    this.#options.onReloadRequested(what);
   }
 
   #failed(turn: number, channel: string, reason: string): void {

@@ -41,9 +41,9 @@ import { pipelineOf, type QueuedBatch, WaitQueue } from "./wait_queue.ts";
 /** How a pool behaves. Times in milliseconds; `Infinity` is never. */
 export interface PoolOptions extends Omit<ConnectionOptions, "clock"> {
   readonly max: number;
-  readonly acquisitionTimeout: number;
-  readonly maxIdleTime: number;
-  readonly maxLifetime: number;
+  readonly acquisitionTimeoutMs: number;
+  readonly maxIdleTimeMs: number;
+  readonly maxLifetimeMs: number;
   readonly clock: Clock;
   /** Opens and authenticates a connection. The message of its error is shown to operators. */
   readonly connect: () => Promise<Transport>;
@@ -179,7 +179,7 @@ class Pool implements Database {
     }
     queued.since = this.#clock.now();
     this.#queue.add(queued);
-    this.#timers.deadline.start(this.#options.acquisitionTimeout);
+    this.#timers.deadline.start(this.#options.acquisitionTimeoutMs);
     this.#timers.slow.start(slowCheckMs);
     if (this.#idle.length === 0) this.#openMore();
   }
@@ -329,7 +329,7 @@ class Pool implements Database {
     pooled.idleSince = now;
     const isFlushed = pooled.generation !== this.#generation || this.#closed !== null;
     if (isFlushed || isCancelled) return close(pooled, "release");
-    if (now - pooled.openedAt > this.#options.maxLifetime) return close(pooled, "max lifetime");
+    if (now - pooled.openedAt > this.#options.maxLifetimeMs) return close(pooled, "max lifetime");
     this.#offer(pooled);
   }
 
@@ -433,7 +433,7 @@ class Pool implements Database {
 
   /** Whether the first waiting batch has waited for half of its timeout, or as long as a stall may take. */
   #isQueueLate(): boolean {
-    const maxMs = Math.min(maxContendedStallMs, this.#options.acquisitionTimeout / 2);
+    const maxMs = Math.min(maxContendedStallMs, this.#options.acquisitionTimeoutMs / 2);
     for (const { since } of this.#queue) return this.#clock.now() - since > maxMs;
     return false;
   }
@@ -464,7 +464,7 @@ class Pool implements Database {
 
   /** Rejects the batches that have waited too long. Requeued ones come before some that wait for longer. */
   #rejectOverdue(): void {
-    const overdue = this.#clock.now() - this.#options.acquisitionTimeout;
+    const overdue = this.#clock.now() - this.#options.acquisitionTimeoutMs;
     let oldest = Infinity;
     for (const queued of this.#queue) {
       if (queued.since > overdue) {
@@ -479,20 +479,20 @@ class Pool implements Database {
   }
 
   #startAging(): void {
-    const { maxIdleTime, maxLifetime } = this.#options;
-    const period = Math.min(maxIdleTime, maxLifetime) / 2;
+    const { maxIdleTimeMs, maxLifetimeMs } = this.#options;
+    const period = Math.min(maxIdleTimeMs, maxLifetimeMs) / 2;
     if (period !== Infinity) this.#timers.aging.start(Math.max(period, 100));
   }
 
   /** Closes the idle connections that have reached their maximum age or idle time. */
   #closeAged(): void {
     const now = this.#clock.now();
-    const { maxIdleTime, maxLifetime } = this.#options;
+    const { maxIdleTimeMs, maxLifetimeMs } = this.#options;
     for (const pooled of [...this.#idle]) {
       // Closing one may start a batch on another.
       if (pooled.work !== null) continue;
-      if (now - pooled.openedAt > maxLifetime) close(pooled, "max lifetime");
-      else if (now - pooled.idleSince > maxIdleTime) close(pooled, "max idletime");
+      if (now - pooled.openedAt > maxLifetimeMs) close(pooled, "max lifetime");
+      else if (now - pooled.idleSince > maxIdleTimeMs) close(pooled, "max idletime");
     }
     if (this.#idle.length > 0) this.#startAging();
   }

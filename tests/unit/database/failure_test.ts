@@ -1,5 +1,5 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import { fatalFailure, isLoss } from "../../../src/database/failure.ts";
+import { fatalFailureOf, isConnectionLost } from "../../../src/database/failure.ts";
 import { errors } from "../../../src/errors/catalogue.ts";
 import { DatabaseError } from "../../../src/errors/service_error.ts";
 
@@ -61,11 +61,11 @@ const rows:
 
 for (const [title, thrown, kind, loss] of rows) {
   Deno.test(`${title} is ${kind ?? "not fatal"} and ${loss ? "a" : "no"} loss`, () => {
-    const fatal = fatalFailure(thrown);
+    const fatal = fatalFailureOf(thrown);
     deepStrictEqual(
       fatal === null ? null : fatal.kind === "pooler" ? fatal.mode : fatal.kind,
       kind,
     );
-    strictEqual(isLoss(thrown), loss);
+    strictEqual(isConnectionLost(thrown), loss);
   });
 }

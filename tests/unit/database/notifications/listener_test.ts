@@ -39,7 +39,7 @@ function controlled(options: Partial<ListenerOptions> = {}) {
         };
         attempts.push(attempt);
       }),
-    onAsked: (what) => void told.push(`load ${what}`),
+    onReloadRequested: (what) => void told.push(`load ${what}`),
     probe: null,
     onMissed: () => void told.push("missed"),
     onLost: (channel) => void told.push(`lost ${channel}`),
@@ -82,7 +82,7 @@ Deno.test("Listener comes back after 1, 2, 4 … 32 seconds, and tells that some
   for (const seconds of [1, 2, 4, 8, 16, 32, 32]) {
     await attempts.at(-1)!.fail("no");
     deepStrictEqual(take(), ["listener-failed", "listener-retrying"]);
-    deepStrictEqual([listener.isWanted, listener.isConnected], [true, false]);
+    deepStrictEqual([listener.hasChannel, listener.isConnected], [true, false]);
     strictEqual(listener.secondsLeft(), seconds);
     strictEqual(clock.next(), seconds * 1000);
     const before = attempts.length;
@@ -114,7 +114,7 @@ Deno.test("Listener is switched off and on, and misses what came meanwhile", asy
   strictEqual(attempts.length, 1);
   listener.configure(null);
   await settled();
-  deepStrictEqual([attempts[0]!.closed, listener.isWanted], [true, false]);
+  deepStrictEqual([attempts[0]!.closed, listener.hasChannel], [true, false]);
   take();
   attempts[0]!.events.notified("");
   attempts[0]!.events.lost("gone");

@@ -37,9 +37,9 @@ class Simulation {
   isRefusing = false;
   readonly pool = createPool({
     max: 3,
-    acquisitionTimeout: 1000,
-    maxIdleTime: 5000,
-    maxLifetime: 20_000,
+    acquisitionTimeoutMs: 1000,
+    maxIdleTimeMs: 5000,
+    maxLifetimeMs: 20_000,
     prepare: true,
     preparedLimit: 5,
     setup: "set jit = off",

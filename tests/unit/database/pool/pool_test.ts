@@ -23,7 +23,7 @@ Deno.test("Pool executes waiting batches in the order in which they came", async
 });
 
 Deno.test("Pool rejects with 003 what waits too long, and executes the next", async () => {
-  const fake = new FakePool({ acquisitionTimeout: 1000 });
+  const fake = new FakePool({ acquisitionTimeoutMs: 1000 });
   const { pool, clock } = fake;
   const first = pool.transaction(reading);
   await clock.pass(400);
@@ -245,12 +245,12 @@ Deno.test("Pool.close() rejects what a lost connection gives back", async () => 
 
 const ages: readonly (readonly [
   name: string,
-  options: { readonly maxIdleTime?: number; readonly maxLifetime?: number },
+  options: { readonly maxIdleTimeMs?: number; readonly maxLifetimeMs?: number },
   ms: number,
 ])[] = [
-  ["idle for too long", { maxIdleTime: 1000 }, 1500],
-  ["too old", { maxLifetime: 1000 }, 1500],
-  ["idle for too long and not yet old", { maxIdleTime: 1000, maxLifetime: 100_000 }, 1500],
+  ["idle for too long", { maxIdleTimeMs: 1000 }, 1500],
+  ["too old", { maxLifetimeMs: 1000 }, 1500],
+  ["idle for too long and not yet old", { maxIdleTimeMs: 1000, maxLifetimeMs: 100_000 }, 1500],
 ];
 
 for (const [name, options, ms] of ages) {
@@ -267,7 +267,7 @@ for (const [name, options, ms] of ages) {
 }
 
 Deno.test("Pool closes a connection that is too old when it comes back", async () => {
-  const fake = new FakePool({ maxLifetime: 1000 });
+  const fake = new FakePool({ maxLifetimeMs: 1000 });
   const slow = fake.pool.transaction(writing);
   await settled();
   await fake.clock.pass(1001);
@@ -279,7 +279,7 @@ Deno.test("Pool closes a connection that is too old when it comes back", async (
 });
 
 Deno.test("Pool uses the connection that was used last, so that others can age", async () => {
-  const fake = new FakePool({ max: 3, maxIdleTime: 1000 });
+  const fake = new FakePool({ max: 3, maxIdleTimeMs: 1000 });
   await fake.openAll();
   for (let turn = 0; turn < 4; turn++) {
     const one = fake.pool.transaction(reading);

@@ -136,7 +136,7 @@ Deno.test("Pool pipelines a kind again after 1000 batches since it held up other
 });
 
 Deno.test("Pool rejects with 003 what was requeued and waits too long in all", async () => {
-  const fake = new FakePool({ acquisitionTimeout: 100 });
+  const fake = new FakePool({ acquisitionTimeoutMs: 100 });
   await fake.openAll();
   const kind = await fake.learnKind();
   const first = fake.pool.transaction(writing);
@@ -157,7 +157,7 @@ Deno.test("Pool rejects with 003 what was requeued and waits too long in all", a
 });
 
 Deno.test("Pool rejects in time what waits behind batches that were requeued later", async () => {
-  const fake = new FakePool({ max: 2, acquisitionTimeout: 200 });
+  const fake = new FakePool({ max: 2, acquisitionTimeoutMs: 200 });
   await fake.openAll();
   const kinds = [await fake.learnKind(), await fake.learnKind()];
   const holds = [fake.pool.transaction(writing), fake.pool.transaction(writing)];

@@ -36,7 +36,7 @@ for (const [name, isContended, ms] of stalls) {
 }
 
 Deno.test("Pool closes the connection whose body is read most slowly when a batch waits for long", async () => {
-  const fake = new FakePool({ acquisitionTimeout: 6000 });
+  const fake = new FakePool({ acquisitionTimeoutMs: 6000 });
   const reader = (await startBody(fake)).getReader();
   const waiting = fake.pool.transaction(reading);
   for (let turn = 0; turn < 11; turn++) {

@@ -7,7 +7,7 @@
  */
 
 /** Options by keyword; an empty value is the same as none. */
-export type ConnectionOptions = ReadonlyMap<string, string>;
+export type ConnectionParameters = ReadonlyMap<string, string>;
 
 /** Variables that say what a connection string leaves open. */
 export type ConnectionEnvironment = Readonly<Record<string, string | undefined>>;
@@ -115,12 +115,12 @@ export function isKeyword(keyword: string): boolean {
 }
 
 /** Throws an `Error` that names the first option that cannot be used. */
-export function checkOptions(options: ConnectionOptions): void {
-  for (const [keyword, value] of options) if (value !== "") checkOption(keyword, value);
+export function checkParameters(options: ConnectionParameters): void {
+  for (const [keyword, value] of options) if (value !== "") checkParameter(keyword, value);
 }
 
 /** Values are named only where a few words are allowed, of which a password is none. */
-function checkOption(keyword: string, value: string): void {
+function checkParameter(keyword: string, value: string): void {
   const use = uses.get(keyword);
   if (use === undefined || use.kind === "refused") {
     throw new Error(`connection option "${keyword}" is not supported`);
@@ -137,17 +137,17 @@ function checkOption(keyword: string, value: string): void {
  * Returns the options that are applied: those of a connection string, and those of the environment
  * for what the string leaves open. Throws an `Error` that names what cannot be used.
  */
-export function appliedOptions(
-  given: ConnectionOptions,
+export function appliedParameters(
+  given: ConnectionParameters,
   environment: ConnectionEnvironment,
-): ConnectionOptions {
-  checkOptions(given);
+): ConnectionParameters {
+  checkParameters(given);
   const options = new Map<string, string>();
   for (const [keyword, use] of uses) {
     if (use.kind !== "applied") continue;
     const value = given.get(keyword) || (use.variable && environment[use.variable]) || "";
     if (value === "") continue;
-    checkOption(keyword, value);
+    checkParameter(keyword, value);
     options.set(keyword, value);
   }
   return options;
