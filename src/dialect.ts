@@ -1,26 +1,26 @@
 /**
- * What differs between the dialects of the interface, one record each. Stages read these values; no
- * stage asks for a dialect's name.
+ * The differences between the dialects of the interface, one record per dialect. Stages read these
+ * values; no stage compares a dialect's name.
  *
  * @module
  */
 import type { LogLevel } from "./observe/observation.ts";
 
-/** A state or a class of states, a test of the message if there is one, and the status. */
+/** An SQLSTATE or a class of them, an optional pattern of the message, and the status. */
 export interface StatusRule {
-  /** The whole SQLSTATE or how it begins. */
+  /** A whole SQLSTATE or a prefix of it. */
   readonly state: string;
   readonly message?: RegExp;
   readonly status: number;
 }
 
-/** Errors of the service that the dialects number differently. */
+/** Errors whose code or status differs between the dialects. */
 export type ErrorVariant = "claims" | "content type" | "raise";
 
-/** Where relative paths begin: in the configuration file's folder, or in the process's. */
+/** Base of relative paths: the configuration file's folder, or the process's working directory. */
 export type FileBase = "configuration file" | "working directory";
 
-/** One spelling of the interface. */
+/** One dialect of the interface. */
 export interface Dialect {
   /** The configuration value that selects this record. */
   readonly name: string;
@@ -32,72 +32,72 @@ export interface Dialect {
   readonly productToken: string;
   /** The `<vendor>` of `application/vnd.<vendor>.object+json`. */
   readonly vendor: string;
-  /** Name of the only column of a function's result that is not a row type. */
+  /** Column name for the result of a function that returns no row type. */
   readonly scalarColumn: string;
   /** Prefix of environment variables, without the underscore. */
   readonly environmentPrefix: string;
   /** Prefix of in-database settings, without the dot, and of metrics, without the underscore. */
   readonly settingPrefix: string;
-  /** Where the interface is documented for those who use it; null where it is nowhere but here. */
+  /** URL of the API documentation; null for none. */
   readonly documentation: string | null;
 
-  /** Defaults of configuration keys that the table of options leaves to the dialect, as texts. */
+  /** Defaults, as text, of options whose default depends on the dialect. */
   readonly defaults: Readonly<Record<string, string>>;
-  /** The grammar of the configuration file: TOML, or the older one with groups and imports. */
+  /** Grammar of the configuration file: TOML, or the Configurator grammar with groups and imports. */
   readonly fileSyntax: "toml" | "groups";
   /**
-   * What becomes of keys that do not exist and of values that are not of their key's type: both are
-   * refused, or the former are ignored and the latter are as if they were not set.
+   * Unknown keys and values of the wrong type: `rejected` fails with an error, `ignored` treats both
+   * as unset.
    */
   readonly invalidConfig: "rejected" | "ignored";
-  /** Where a relative path of a value that stands in a file of its own (`@path`) begins. */
+  /** Base of a relative `@path`, which names a file that holds the value. */
   readonly valueFiles: FileBase;
-  /** The version is told to PostgreSQL for connection strings of keywords, too. */
+  /** Also sends the version as `application_name` for keyword connection strings (`host=…`). */
   readonly namesApplicationInKeywords: boolean;
 
-  /** Statuses by SQLSTATE that go before the common ones. */
+  /** Statuses by SQLSTATE that take precedence over the common ones. */
   readonly statuses: readonly StatusRule[];
-  /** Code (without prefix) and status of errors that differ from the catalogue's. */
+  /** Codes (without prefix) and statuses that replace those of the catalogue. */
   readonly variants: Readonly<
     Partial<Record<ErrorVariant, { readonly code: string; readonly status: number }>>
   >;
   /** Details that describe a database server: sent to clients and logged, or logged only. */
   readonly serverDetails: "sent" | "logged";
-  /** Failures of the service's own (500), but for those of connections: logged in full, or not. */
+  /** Whether the log has the service's own 500 errors in full, except connection errors. */
   readonly ownFailures: "logged" | "not logged";
-  /** Loads of the schema cache after which the pool replaces its connections. */
+  /** Schema cache loads after which the pool replaces its connections. */
   readonly poolFlush: "every load" | "all but the first";
-  /** What `Retry-After` says: the seconds until the next attempt, or always 0. */
+  /** Value of `Retry-After`: the seconds until the next connection attempt, or always 0. */
   readonly retryAfter: "seconds" | "zero";
-  /** What the trace header is answered with when the request has none. */
+  /** Trace header of the response if the request has none. */
   readonly missingTrace: "omitted" | "empty";
   /** Status of the admin server's checks while the API is not served. */
   readonly notServingStatus: 500 | 503;
-  /** `--ready` where the admin server binds to all addresses: asks the loopback ones, or fails. */
+  /** `--ready` if the admin server binds to all addresses: requests a loopback address, or fails. */
   readonly readyOnWildcard: "loopback" | "error";
-  /** The lowest level that logs what is wrong with the surroundings of the service. */
+  /** The lowest `log-level` that logs problems of the environment, such as an old PostgreSQL. */
   readonly findingSeverity: LogLevel;
   /** Whether the admin server shows the configuration. */
   readonly configPage: "shown" | "absent";
-  /** Whether the admin server shows the schema cache to this machine alone, or to any peer. */
+  /** Whether the admin server shows the schema cache to this machine only, or to any client. */
   readonly schemaCachePage: "guarded" | "open";
 
-  /** `limit` and `offset` of PATCH and DELETE: they limit what is changed, or are ignored. */
+  /** `limit` and `offset` of PATCH and DELETE: they limit the changed rows, or are ignored. */
   readonly limitedChanges: "limited" | "ignored";
-  /** `select=` of a write, where the relation has a primary key: all columns, or those of the key. */
+  /** `select=` of a write to a relation with a primary key: all columns, or those of the key. */
   readonly emptySelect: "all columns" | "primary key";
-  /** Another filter than a null test on an embed: refused, or taken for one on a column. */
+  /** A filter on an embed that is not a null test: rejected, or read as a column filter. */
   readonly embedFilters: "rejected" | "column";
-  /** `...rel()` of a relation with many rows: refused, or each of its columns is an array. */
+  /** `...rel()` of a to-many relation: rejected, or each of its columns becomes an array. */
   readonly toManySpreads: "rejected" | "arrays";
-  /** `Range-Unit` beside `Content-Range`. */
+  /** `Range-Unit` in a response with `Content-Range`. */
   readonly rangeUnit: "sent" | "left out";
 }
 
 /** SQLSTATEs whose message and detail fields carry a whole response as JSON. */
 export const fullControlStates: ReadonlySet<string> = new Set(["SVC00", "PGRST"]);
 
-/** The requirements to the letter. */
+/** The default dialect. */
 export const svcDialect: Dialect = {
   name: "svc",
   errorPrefix: "SVC",

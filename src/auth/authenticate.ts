@@ -1,5 +1,5 @@
 /**
- * Who says it: from the `Authorization` header to the database role and the claims.
+ * Turns the `Authorization` header into a database role and claims.
  *
  * @module
  */
@@ -10,11 +10,11 @@ import { checkLength, type VerifiedToken, verifyToken } from "./jwt.ts";
 import type { KeySet } from "./keys.ts";
 import { roleOf, type RolePath } from "./role_claim.ts";
 
-/** What the answer depends on beside the header. */
+/** Inputs of {@linkcode authenticate} besides the header. */
 export interface AuthContext {
-  /** `null` when there is no secret. */
+  /** Null if `jwt-secret` is not set. */
   readonly keys: KeySet | null;
-  /** Filled with `keys` only: a change of keys takes a new cache. `null` when there is none. */
+  /** Holds tokens verified with `keys` only; new keys need a new cache. Null if caching is off. */
   readonly cache: JwtCache | null;
   /** Seconds since 1970, UTC. */
   readonly now: number;
@@ -24,11 +24,11 @@ export interface AuthContext {
 }
 
 /**
- * Says who asks. The value of the `Authorization` header is looked at only if its scheme is Bearer
- * (RFC 6750); without a token the request is anonymous.
+ * Returns the identity of a request. Only the Bearer scheme (RFC 6750) is read; a request without a
+ * token is anonymous.
  *
- * Answers at once for anonymous requests and for tokens in the cache, else with a promise. Raises, or
- * rejects with, `errors.noSecret`, `errors.invalidToken`, `errors.noAnonymousRole`.
+ * Anonymous requests and cached tokens return synchronously, others a promise. Throws, or rejects
+ * with, 300 without a secret, 301 for an invalid token, 302 without an anonymous role.
  */
 export function authenticate(
   authorization: string | null,
@@ -45,9 +45,9 @@ export function authenticate(
 }
 
 /**
- * Gives the token of a header value, `null` when its scheme is another than Bearer. The scheme ends
- * with the first white space. Of several `Authorization` headers, which the Fetch standard joins by a
- * comma and a space, the first one counts.
+ * Returns the token of a header value, or null if the scheme is not Bearer. The scheme ends at the
+ * first white space. The first of several `Authorization` headers counts; the Fetch standard joins
+ * them with a comma and a space.
  */
 export function bearerToken(authorization: string): string | null {
   const next = authorization.indexOf(", ");
@@ -110,9 +110,11 @@ function identify({ claims, json }: VerifiedToken, context: AuthContext): Identi
 }
 
 /**
- * Gives the role that the claims name, `null` for none. Refused are claims too deeply nested for the
- * path, text that PostgreSQL cannot take (a NUL, half a surrogate pair), and `none`, which to
- * PostgreSQL is no role but the way back to the role that the service connected as.
+ * Returns the role that the claims name, or null if they name none. Throws 301 for:
+ *
+ * - claims nested too deeply for the path,
+ * - text that PostgreSQL cannot store (NUL, half a surrogate pair),
+ * - `none`: `SET ROLE none` would restore the authenticator role.
  */
 function claimedRole(claims: VerifiedToken["claims"], path: RolePath): string | null {
   const role = evaluateRole(claims, path);

@@ -1,15 +1,15 @@
 /**
- * Checks of the claims that are the service's business, and the claims' text for the database.
+ * Checks the registered claims of a token, and writes the claims for the database.
  *
  * @module
  */
 import { errors } from "../errors/catalogue.ts";
 import type { Claims } from "./jwt.ts";
 
-/** By how many seconds clocks may differ. */
+/** Tolerated difference between clocks. PostgREST uses the same value. */
 const clockSkewSeconds = 30;
 
-/** A claim that holds a time, and how it is refused at `now`. */
+/** A claim that holds a time, and the condition that makes it invalid. */
 interface TimeRule {
   readonly claim: "exp" | "nbf" | "iat";
   readonly isViolated: (time: number, now: number) => boolean;
@@ -37,15 +37,18 @@ const timeRules: readonly TimeRule[] = [
 export interface ClaimChecks {
   /** Seconds since 1970, UTC. */
   readonly now: number;
-  /** The audience that tokens have to name, if any. */
+  /** The audience that tokens must name; null for any. */
   readonly jwtAud: string | null;
 }
 
 /**
- * Checks `exp`, `nbf`, `iat` and `aud` (RFC 7519 section 4.1) in this order and raises
- * `errors.invalidClaims` for the first that fails. A claim that is absent or null passes; clocks may
- * differ by 30 seconds; fractions of seconds are dropped. `aud` has to be a string or an array of
- * strings in any case, and to name the audience if there is one; an empty array names every one.
+ * Checks `exp`, `nbf`, `iat` and `aud` (RFC 7519, section 4.1) in this order. Throws
+ * `errors.invalidClaims` for the first invalid claim.
+ *
+ * - An absent or null claim is valid.
+ * - Clocks may differ by 30 seconds; fractions of seconds are dropped.
+ * - `aud` must be a string or an array of strings, and must name `jwtAud` if that is set. An empty
+ *   array matches any audience.
  */
 export function checkClaims(claims: Claims, { now, jwtAud }: ClaimChecks): void {
   for (const { claim, isViolated, message } of timeRules) {
@@ -71,8 +74,8 @@ function checkAudience(aud: unknown, audience: string | null): void {
 }
 
 /**
- * Gives the text of claims with exactly one `role`, the given one. All else stays as it is written.
- * `json` is the text of an object that `JSON.parse` accepts.
+ * Returns the text of the claims with `role` as the only member of that name. All other text is
+ * unchanged. `json` must be an object that `JSON.parse` accepts.
  *
  * ```ts
  * import { strictEqual } from "node:assert/strict";
@@ -92,20 +95,20 @@ export function claimsWithRole(json: string, role: string): string {
   return `{${[...kept, `"role":${JSON.stringify(role)}`].join(",")}}`;
 }
 
-/** A member of an object as it is written. */
+/** A member of a JSON object, as text. */
 interface JsonMember {
   readonly name: string;
   readonly value: string;
   readonly text: string;
 }
 
-/** Splits the text of a JSON object into its members. The text is known to be well-formed. */
+/** Splits the text of a well-formed JSON object into its members. */
 function topLevelMembers(json: string): readonly JsonMember[] {
   const members: JsonMember[] = [];
   let at = json.indexOf("{") + 1;
   while (true) {
     const start = json.indexOf('"', at);
-    // The first quote after a comma opens a name; in `{}` there is none.
+    // The first quote after a comma opens a name. `{}` has no quote.
     if (start === -1) return members;
     const nameEnd = stringEnd(json, start);
     const colon = json.indexOf(":", nameEnd);
@@ -119,14 +122,14 @@ function topLevelMembers(json: string): readonly JsonMember[] {
   }
 }
 
-/** Gives the position after the string that opens at `start`. */
+/** Returns the position after the string that opens at `start`. */
 function stringEnd(json: string, start: number): number {
   let at = start + 1;
   while (json[at] !== '"') at += json[at] === "\\" ? 2 : 1;
   return at + 1;
 }
 
-/** Gives the position of the comma or the brace that ends the value which starts at `start`. */
+/** Returns the position of the comma or brace that ends the value at `start`. */
 function valueEnd(json: string, start: number): number {
   let depth = 0;
   let at = start;

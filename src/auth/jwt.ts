@@ -1,5 +1,5 @@
 /**
- * Signed tokens: JSON Web Tokens (RFC 7519) in the compact form of JSON Web Signatures (RFC 7515).
+ * Verifies JSON Web Tokens (RFC 7519) in the compact form of JSON Web Signatures (RFC 7515).
  *
  * @module
  */
@@ -8,17 +8,17 @@ import { errors } from "../errors/catalogue.ts";
 import { parseJsonObject } from "../lib/json_object.ts";
 import { algorithms, type KeySet, selectKeys } from "./keys.ts";
 
-/** The claims of a token, as values and as they were written. */
+/** The claims of a token by name. */
 export type Claims = Readonly<Record<string, unknown>>;
 
-/** A token whose signature was verified. Its claims may still be expired. */
+/** A token with a valid signature. It may be expired. */
 export interface VerifiedToken {
   readonly claims: Claims;
-  /** The payload's text: numbers keep every digit. */
+  /** The payload's text, in which numbers keep every digit. */
   readonly json: string;
 }
 
-/** Longest token that is looked at, in characters: twice what common proxies let through. */
+/** In characters. Common proxies accept half of it. */
 export const maxTokenLength = 16_384;
 
 /** The parts of a token, all base64url. */
@@ -28,7 +28,7 @@ interface TokenParts {
   readonly signature: string;
 }
 
-/** What matters of a token's header. */
+/** The members of a token's header that select the key. */
 interface TokenHeader {
   readonly alg: string;
   readonly kid: string | null;
@@ -37,10 +37,14 @@ interface TokenHeader {
 /**
  * Verifies a token's signature and reads its claims.
  *
- * Raises `errors.invalidToken` for the first of: an empty or too long token; not three parts; parts
- * that are not base64url; a header that is no JSON object, that has a `kid` or `typ` or `cty` other
- * than a string, an unknown `alg`, or a `crit` (no extension is understood here); `alg: none`; no key
- * for `alg` and `kid`; no key that verifies the signature; a payload that is not a JSON object.
+ * Throws `errors.invalidToken` for the first of:
+ *
+ * - an empty or too long token, not three parts, or parts that are not base64url,
+ * - a header that is not a JSON object, or whose `kid`, `typ` or `cty` is not a string,
+ * - `alg: none`, an unsupported `alg`, or a `crit`, since the service supports no extensions,
+ * - no key for `alg` and `kid`, or no key that verifies the signature.
+ *
+ * Throws `errors.invalidClaims` if the payload is not a JSON object.
  */
 export async function verifyToken(token: string, keys: KeySet): Promise<VerifiedToken> {
   checkLength(token);
@@ -51,7 +55,7 @@ export async function verifyToken(token: string, keys: KeySet): Promise<Verified
   return readPayload(await verifiedPayload(parts, fitting));
 }
 
-/** Raises `errors.invalidToken` for an empty token and for one that is too long to be looked at. */
+/** Throws `errors.invalidToken` for an empty token and for one above {@linkcode maxTokenLength}. */
 export function checkLength(token: string): void {
   if (token === "") throw errors.invalidToken("Empty JWT is sent in Authorization header");
   if (token.length > maxTokenLength) {
@@ -71,7 +75,7 @@ function splitToken(token: string): TokenParts {
   return { header, payload, signature };
 }
 
-/** Base64url without padding (RFC 7515 section 2); white space and `=` are no part of it. */
+/** Returns whether a text is unpadded base64url (RFC 7515, section 2), without white space and `=`. */
 function isBase64Url(text: string): boolean {
   return text.length % 4 !== 1 && /^[A-Za-z0-9_-]*$/.test(text);
 }
@@ -92,7 +96,7 @@ function readHeader(segment: string): TokenHeader {
   return { alg, kid: typeof kid === "string" ? kid : null };
 }
 
-/** Tries the keys in order and gives the payload's bytes. */
+/** Tries the keys in order and returns the payload's bytes. */
 async function verifiedPayload(
   { header, payload, signature }: TokenParts,
   keys: readonly CryptoKey[],
@@ -116,7 +120,7 @@ function readPayload(payload: Uint8Array): VerifiedToken {
   return { claims, json };
 }
 
-/** A byte order mark is kept, so that it is refused as JSON (RFC 8259 section 8.1). */
+/** Keeps a byte order mark, so that the JSON parser rejects it (RFC 8259, section 8.1). */
 function decodeUtf8(bytes: Uint8Array): string | null {
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);

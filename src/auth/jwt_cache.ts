@@ -6,7 +6,7 @@
 import type { RolePath } from "./role_claim.ts";
 import type { VerifiedToken } from "./jwt.ts";
 
-/** What a request runs as. */
+/** The role and claims of a request. */
 export interface Identity {
   /** Database role. */
   readonly role: string;
@@ -16,23 +16,23 @@ export interface Identity {
   readonly claims: string;
 }
 
-/** A verified token, and who it makes of a request under the settings it was last used with. */
+/** A verified token with the identity that it has under the given settings. */
 export interface CachedToken {
   readonly token: VerifiedToken;
   readonly rolePath: RolePath;
   readonly dbAnonRole: string | null;
-  /** `null` when the token gives no role under these settings. */
+  /** Null if the token has no role under these settings. */
   readonly identity: Identity | null;
 }
 
-/** Totals since the cache was made. */
+/** Totals since the creation of the cache. */
 export interface JwtCacheCounts {
   readonly lookups: number;
   readonly hits: number;
   readonly evictions: number;
 }
 
-/** Is told what happens in the cache. */
+/** Receives the lookups and evictions of the cache. */
 export type JwtCacheListener = (
   event: { readonly kind: "jwt-cache-lookup" } | { readonly kind: "jwt-cache-evicted" },
 ) => void;
@@ -47,12 +47,11 @@ interface CacheNode {
 }
 
 /**
- * Keeps verified tokens by their text, as many as it is allowed, and evicts by SIEVE: a hand moves
- * from the oldest entry towards the newest and around, takes back the visited mark of what was used
- * since it came by, and evicts the first entry without one. (Zhang et al., "SIEVE is Simpler than
- * LRU", NSDI 2024.)
+ * Caches verified tokens by their text, up to a maximum number. Evicts by SIEVE (Zhang et al., "SIEVE
+ * is Simpler than LRU", NSDI 2024): a hand moves from the oldest entry to the newest and wraps around.
+ * It clears the visited mark of each marked entry, and evicts the first unmarked one.
  *
- * It knows no time: whoever looks a token up checks its claims.
+ * Entries do not expire: the caller checks the claims of a cached token.
  */
 export class JwtCache {
   readonly #nodes = new Map<string, CacheNode>();
@@ -60,7 +59,7 @@ export class JwtCache {
   #oldest: CacheNode | null = null;
   #newest: CacheNode | null = null;
   #hand: CacheNode | null = null;
-  /** Who is told of each use; nobody unless somebody watches. */
+  /** Receives lookups and evictions; null if tracing is off. */
   #listener: JwtCacheListener | null = null;
   #lookups = 0;
   #hits = 0;
@@ -70,7 +69,7 @@ export class JwtCache {
     this.#maxEntries = maxEntries;
   }
 
-  /** Gives the entry of a token, and counts the look-up. */
+  /** Returns the entry of a token, and counts the lookup. */
   get(text: string): CachedToken | undefined {
     this.#lookups++;
     this.#listener?.({ kind: "jwt-cache-lookup" });
@@ -81,7 +80,7 @@ export class JwtCache {
     return node.entry;
   }
 
-  /** Puts an entry in, or in the place of the token's present one, which keeps its age. */
+  /** Inserts or replaces the entry of a token. A replaced entry keeps its age. */
   set(text: string, entry: CachedToken): void {
     const present = this.#nodes.get(text);
     if (present !== undefined) {
@@ -96,12 +95,12 @@ export class JwtCache {
     this.#nodes.set(text, node);
   }
 
-  /** Allows another number of entries; surplus ones go when the next one comes. */
+  /** Sets the maximum number of entries. The next insertion evicts surplus entries. */
   resize(maxEntries: number): void {
     this.#maxEntries = maxEntries;
   }
 
-  /** Tells this watcher from now on, or nobody. */
+  /** Sets the listener of lookups and evictions; null removes it. */
   setListener(listener: JwtCacheListener | null): void {
     this.#listener = listener;
   }
@@ -132,7 +131,7 @@ export class JwtCache {
   }
 }
 
-/** Makes a cache, or `null` when none is wanted: zero or fewer entries. */
+/** Creates a cache; returns null if `maxEntries` is 0 or less. */
 export function createJwtCache(maxEntries: number): JwtCache | null {
   return maxEntries > 0 ? new JwtCache(maxEntries) : null;
 }

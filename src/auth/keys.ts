@@ -1,5 +1,5 @@
 /**
- * The keys that tokens are verified with.
+ * The keys that verify tokens.
  *
  * @module
  */
@@ -7,10 +7,10 @@ import { importJWK, type JWK } from "jose";
 import { isJsonObject, type JsonObject, parseJsonObject } from "../lib/json_object.ts";
 import { AuthSettingError } from "./setting_error.ts";
 
-/** A key with what it takes to verify each algorithm that it may be used with. */
+/** A key, imported for each algorithm that it supports. */
 export interface VerificationKey {
   readonly kid: string | null;
-  /** By the `alg` of a token's header. Empty for a key that never fits. */
+  /** By the `alg` of a token's header. Empty for a key that verifies no token. */
   readonly verifiers: ReadonlyMap<string, CryptoKey>;
 }
 
@@ -18,7 +18,7 @@ export interface KeySet {
   readonly keys: readonly VerificationKey[];
 }
 
-/** Every algorithm that a token may be signed with. */
+/** The supported signature algorithms. */
 export const algorithms: ReadonlySet<string> = new Set([
   ...["HS256", "HS384", "HS512"],
   ...["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"],
@@ -30,15 +30,17 @@ const minSecretBytes = 32;
 const minModulusBits = 2048;
 
 /**
- * Makes keys of the secret: a JSON Web Key Set, one JSON Web Key (RFC 7517), or an HMAC key of at
- * least 32 bytes, which verifies HS256 only. `null` when there is no secret.
+ * Imports the keys of a secret: a JSON Web Key Set, one JSON Web Key (RFC 7517), or an HMAC key of at
+ * least 32 bytes, which verifies HS256 only. Returns null without a secret.
  *
- * Keys for encryption (`use: "enc"`) and those of an unknown `kty`, `crv` or `alg` never fit a token.
- * Only the public part of a key is used.
+ * Keys for encryption (`use: "enc"`) and keys of an unsupported `kty`, `crv` or `alg` verify no token.
+ * Only the public part of a key is imported.
  *
- * Raises `AuthSettingError` for a secret that is too short, for a JSON Web Key that cannot be used,
- * for RSA keys of less than 2048 bits (RFC 7518 section 3.3), and for a key in PEM, which taken as a
- * plain secret would let everyone who has the public key sign tokens.
+ * Throws `AuthSettingError` for:
+ *
+ * - a secret that is too short,
+ * - an invalid JSON Web Key, or an RSA key below 2048 bits (RFC 7518, section 3.3),
+ * - a key in PEM: as an HMAC secret, it would let each holder of the public key sign tokens.
  */
 export async function loadKeys(secret: Uint8Array | null): Promise<KeySet | null> {
   if (secret === null || secret.byteLength === 0) return null;
@@ -48,9 +50,8 @@ export async function loadKeys(secret: Uint8Array | null): Promise<KeySet | null
 }
 
 /**
- * Gives the JSON Web Keys of a secret, `null` when it is a plain one. Raises what can be told without
- * importing a key: `AuthSettingError` for a secret that is too short, for a list of keys that is none,
- * and for PEM.
+ * Returns the JSON Web Keys of a secret, or null for a plain secret. Throws `AuthSettingError` for a
+ * secret that is too short, for `keys` that are not an array of objects, and for PEM.
  */
 export function readSecret(secret: Uint8Array): readonly JsonObject[] | null {
   const text = decodeText(secret);
@@ -66,9 +67,9 @@ export function readSecret(secret: Uint8Array): readonly JsonObject[] | null {
 }
 
 /**
- * Gives the keys that fit a token's header, in the order of the set: keys with exactly its `kid` (all
- * keys when it has none) that may be used with its `alg`. The type of a key fixes its algorithms, so
- * a public key is never taken as a secret.
+ * Returns the keys for a token's header, in the order of the set: those that support its `alg` and
+ * have its `kid`. Without a `kid`, any key matches. The type of a key determines its algorithms, so a
+ * public key never serves as an HMAC secret.
  */
 export function selectKeys(
   keySet: KeySet,
@@ -79,7 +80,7 @@ export function selectKeys(
     .flatMap(({ verifiers }) => verifiers.get(header.alg) ?? []);
 }
 
-/** Gives the JSON Web Keys in a text, or `null` when it is to be taken as a plain secret. */
+/** Returns the JSON Web Keys in a text, or null for a plain secret. */
 function parseJwks(text: string): readonly JsonObject[] | null {
   const value = parseJsonObject(text);
   if (value === null) return null;
@@ -91,7 +92,7 @@ function parseJwks(text: string): readonly JsonObject[] | null {
   return value.keys;
 }
 
-/** The algorithms that a key may be used with when it has no `alg`, by its type and its curve. */
+/** The algorithms of a key without `alg`, by its type and curve. */
 const algorithmsByType: ReadonlyMap<string, readonly string[]> = new Map([
   ["oct", ["HS256", "HS384", "HS512"]],
   ["RSA", ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"]],
@@ -101,7 +102,7 @@ const algorithmsByType: ReadonlyMap<string, readonly string[]> = new Map([
   ["OKP Ed25519", ["EdDSA", "Ed25519"]],
 ]);
 
-/** The members that make the public part of a key, by its type (RFC 7518 section 6, RFC 8037). */
+/** The members of the public part of a key, by its type (RFC 7518, section 6; RFC 8037). */
 const publicMembers: ReadonlyMap<unknown, readonly string[]> = new Map([
   ["RSA", ["kty", "n", "e"]],
   ["EC", ["kty", "crv", "x", "y"]],
@@ -119,7 +120,7 @@ async function importKey(jwk: JsonObject, index: number): Promise<VerificationKe
     return { kid, verifiers: new Map(verifiers) };
   } catch (error) {
     if (error instanceof AuthSettingError) throw error;
-    // The cause is left out: it may quote the key.
+    // The message omits the cause, which may quote the key.
     throw new AuthSettingError(`JSON Web Key ${index + 1} of the JWT secret cannot be used.`);
   }
 }
@@ -148,7 +149,7 @@ async function importVerifier(jwk: JsonObject, alg: string): Promise<CryptoKey> 
   return key;
 }
 
-/** Raises when the coordinates are no point of the curve: not every runtime looks at import. */
+/** Throws if the coordinates are not a point of the curve. Some runtimes do not check on import. */
 async function checkPoint(key: CryptoKey): Promise<void> {
   const { namedCurve } = key.algorithm as EcKeyAlgorithm;
   const signature = new Uint8Array(2 * Math.ceil(Number(namedCurve.slice(2)) / 8));

@@ -1,5 +1,5 @@
 /**
- * The path syntax of `jwt-role-claim-key` before it became JSONPath.
+ * The legacy path syntax of `jwt-role-claim-key`, which JSONPath replaced.
  *
  * @module
  */
@@ -24,14 +24,14 @@ type Operator = keyof typeof comparisons;
 /**
  * `Step = "." 1*NameCharacter / "." Quoted / "[" 1*DIGIT "]" / "[?(@" *SP Operator *SP Quoted ")]"`
  *
- * where a quoted text is anything but a double quote between two of them.
+ * A quoted text contains any character except a double quote.
  */
 const stepPattern =
   /\.([A-Za-z0-9_$@]+)|\."([^"]*)"|\[([0-9]{1,9})\]|\[\?\(@ *(==\^|\^==|\*==|==|!=) *"([^"]*)" *\)\]/gy;
 
 /**
  * Parses `Path = 1*Step`, in which only the last step may be a filter: `.a.b[1]`,
- * `."https://x/role"[0].value`, `.roles[?(@ ^== "cl")]`. `null` for anything else.
+ * `."https://x/role"[0].value`, `.roles[?(@ ^== "cl")]`. Returns null for any other text.
  */
 export function parseLegacyPath(text: string): readonly RolePathStep[] | null {
   const matches = [...text.matchAll(stepPattern)];
@@ -57,7 +57,7 @@ export function formatSteps(steps: readonly RolePathStep[]): string {
   }).join("");
 }
 
-/** Follows the steps from a value, `undefined` when the value is not shaped like that. */
+/** Follows the steps from a value. Returns undefined if a step does not match the value. */
 export function followSteps(value: unknown, steps: readonly RolePathStep[]): unknown {
   let found = value;
   for (const part of steps) found = follow(found, part);

@@ -1,5 +1,5 @@
 /**
- * Where the role stands in a token's claims: the path language of `jwt-role-claim-key`.
+ * Finds the role in a token's claims by the path in `jwt-role-claim-key`.
  *
  * @module
  */
@@ -15,19 +15,19 @@ import { AuthSettingError } from "./setting_error.ts";
 
 /** A path to the role. */
 export interface RolePath {
-  /** The path as it is shown: in one way of writing. */
+  /** The path in canonical form. */
   readonly text: string;
-  /** Whether the path is in the old syntax (`.a.b`), of which the operator is to be warned. */
+  /** Whether the path has the legacy syntax (`.a.b`), for which the service logs a warning. */
   readonly deprecated: boolean;
-  /** Gives the first value at the path, `undefined` when there is none. Raises for hostile nesting. */
+  /** Returns the first value at the path, or undefined. Throws if `..` exceeds its maximum depth. */
   readonly find: (claims: Claims) => unknown;
 }
 
 /**
  * Parses a path: JSONPath (RFC 9535, with `search(value, regex)` as an unanchored match), else the
- * old syntax of {@linkcode parseLegacyPath}.
+ * legacy syntax of {@linkcode parseLegacyPath}.
  *
- * Raises `AuthSettingError` when it is neither.
+ * Throws `AuthSettingError` if it is neither.
  */
 export async function parseRolePath(text: string): Promise<RolePath> {
   const names = plainNames(text);
@@ -50,8 +50,8 @@ export async function parseRolePath(text: string): Promise<RolePath> {
 }
 
 /**
- * Gives the name of the role at the path, `null` when there is none. A string is the name itself, any
- * other value stands as its compact JSON text.
+ * Returns the name of the role at the path, or null. A string is the name; any other value is
+ * converted to compact JSON text.
  */
 export function roleOf(claims: Claims, path: RolePath): string | null {
   const value = path.find(claims);
@@ -59,13 +59,13 @@ export function roleOf(claims: Claims, path: RolePath): string | null {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
-/** Reads a path of names alone, such as `$.role`: no library has to be loaded for it. */
+/** Parses a path of names only, such as `$.role`, which needs no JSONPath library. */
 function plainNames(text: string): readonly RolePathStep[] | null {
   if (!/^\$(?:\.[A-Za-z_][A-Za-z0-9_]*)+$/.test(text)) return null;
   return text.split(".").slice(1).map((name) => ({ kind: "name", name }));
 }
 
-/** How deep `..` looks before it gives up. */
+/** Maximum depth of `..`, in levels. */
 const maxDepth = 200;
 
 async function compileJsonPath(text: string): Promise<RolePath> {

@@ -1,11 +1,11 @@
 /**
- * JSONPath in one way of writing: the text reads as the same path, and is written as itself.
+ * Writes JSONPath in canonical form. Parsing and writing the result again returns the same text.
  *
  * @module
  */
 import type { jsonpath, JSONPathQuery, TokenKind } from "json-p3";
 
-/** What compiles JSONPath. It is loaded only where a path needs it. */
+/** The JSONPath library. The service loads it only for paths that need it. */
 export type JsonPathLibrary = typeof import("json-p3");
 
 type Selector = InstanceType<typeof jsonpath.JSONPathSelector>;
@@ -13,9 +13,8 @@ type Segment = InstanceType<typeof jsonpath.JSONPathSegment>;
 type Expression = InstanceType<typeof jsonpath.expressions.FilterExpression>;
 
 /**
- * Writes a compiled path. Names stay dotted or in brackets, as they were written; texts stand between
- * single quotes, slices have a step, numbers in filters a decimal point, and filters no parentheses
- * but those that they need.
+ * Writes a compiled path. Names keep dots or brackets, texts have single quotes, slices have a step,
+ * and numbers in filters have a decimal point. Filters have only the necessary parentheses.
  */
 export function jsonPathText(query: JSONPathQuery, library: JsonPathLibrary): string {
   return `$${segmentsText(query, library)}`;
@@ -52,12 +51,12 @@ function selectorText(selector: Selector, library: JsonPathLibrary): string {
   return "*";
 }
 
-/** How strongly the parts of an expression hold together. */
-const binding = { "||": 1, "&&": 2, comparison: 3, single: 4 } as const;
+/** Operator precedence in filter expressions. */
+const precedence = { "||": 1, "&&": 2, comparison: 3, single: 4 } as const;
 
 interface ExpressionText {
   readonly text: string;
-  readonly binding: number;
+  readonly precedence: number;
 }
 
 function expressionText(expression: Expression, library: JsonPathLibrary): ExpressionText {
@@ -66,7 +65,7 @@ function expressionText(expression: Expression, library: JsonPathLibrary): Expre
     return expressionText(expression.expression, library);
   }
   if (expression instanceof kinds.InfixExpression) return infixText(expression, library);
-  return { text: singleText(expression, library), binding: binding.single };
+  return { text: singleText(expression, library), precedence: precedence.single };
 }
 
 function infixText(
@@ -75,15 +74,15 @@ function infixText(
   >,
   library: JsonPathLibrary,
 ): ExpressionText {
-  const own = operator === "||" || operator === "&&" ? binding[operator] : binding.comparison;
+  const own = operator === "||" || operator === "&&" ? precedence[operator] : precedence.comparison;
   const [before, after] = [left, right].map((side) => enclosed(expressionText(side, library), own));
-  return { text: `${before} ${operator} ${after}`, binding: own };
+  return { text: `${before} ${operator} ${after}`, precedence: own };
 }
 
 function singleText(expression: Expression, library: JsonPathLibrary): string {
   const kinds = library.jsonpath.expressions;
   if (expression instanceof kinds.PrefixExpression) {
-    const right = enclosed(expressionText(expression.right, library), binding.single);
+    const right = enclosed(expressionText(expression.right, library), precedence.single);
     return `${expression.operator}${right}`;
   }
   if (expression instanceof kinds.StringLiteral) return quoted(expression.value);
@@ -99,11 +98,11 @@ function singleText(expression: Expression, library: JsonPathLibrary): string {
   return expression.toString();
 }
 
-function enclosed({ text, binding }: ExpressionText, atLeast: number): string {
-  return binding < atLeast ? `(${text})` : text;
+function enclosed({ text, precedence }: ExpressionText, atLeast: number): string {
+  return precedence < atLeast ? `(${text})` : text;
 }
 
-/** Whole numbers have a decimal place as well, unless they are too long to be written out. */
+/** Writes whole numbers below 1e21 with one decimal place. */
 function decimal(value: number): string {
   const whole = Number.isInteger(value) && Math.abs(value) < 1e21;
   return whole ? value.toFixed(1) : String(value);

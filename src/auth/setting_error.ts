@@ -1,11 +1,11 @@
 /**
- * Raised when a setting of authentication cannot be used. The message is for the operator and tells
- * nothing of a secret's content.
+ * The error for an unusable authentication option. The message is for the operator and contains no
+ * part of a secret.
  *
  * @module
  */
 
-/** A setting that cannot be used. */
+/** Reports an option with an unusable value. */
 export class AuthSettingError extends Error {
   /** The option at fault. */
   readonly key: "jwt-secret" | "jwt-role-claim-key";

@@ -1,6 +1,5 @@
 /**
- * Every error of the service: code, status and wording stand together, one row each. Codes are
- * without the dialect's prefix.
+ * All errors of the service, one row each: code, status and wording. Codes have no dialect prefix.
  *
  * @module
  */
@@ -8,7 +7,7 @@ import type { HeaderList } from "../lib/header_list.ts";
 import { quotable, quotableList } from "./quoting.ts";
 import { type ErrorFacts, type ErrorTexts, ServiceError } from "./service_error.ts";
 
-/** One row: makes the error, and tells the documentation when that happens. */
+/** One row: creates the error, and holds its code, status and text for the reference. */
 type ErrorDefinition<Args extends readonly unknown[]> = ((...args: Args) => ServiceError) & {
   readonly code: string;
   readonly status: number;
@@ -28,7 +27,7 @@ function defineError<Args extends readonly unknown[]>(
   return Object.assign(make, { code, status, when });
 }
 
-/** `WWW-Authenticate` of a request that should have brought a token. */
+/** `WWW-Authenticate` of a response to a request that needs a token. */
 export const bearerChallenge: HeaderList = [["WWW-Authenticate", "Bearer"]];
 
 function invalidToken(message: string, details: string | null = null) {
@@ -50,22 +49,22 @@ interface Qualified {
 
 const qualified = ({ schema, name }: Qualified) => quotable(`${schema}.${name}`);
 
-/** What an ambiguous embedding could have meant. */
+/** One possible relationship of an ambiguous embed. */
 export interface EmbeddingCandidate {
   readonly cardinality: string;
   readonly embedding: string;
   readonly relationship: string;
-  /** What stands in the hint: `places!orders_from_fkey`. */
+  /** Text of the hint: `places!orders_from_fkey`. */
   readonly suggestion: string;
 }
 
-/** The catalogue. Each row makes a {@linkcode ServiceError}. */
+/** The catalogue. Each row creates a {@linkcode ServiceError}. */
 export const errors = {
   // Group 0: connection
   cannotConnect: defineError(
     "000",
     503,
-    "the database cannot be reached",
+    "the service cannot connect to the database",
     (details: string | null) => ({
       message: "Database connection error.",
       details,
@@ -75,20 +74,20 @@ export const errors = {
   connectionLost: defineError(
     "001",
     503,
-    "the connection broke while the request was using it",
+    "the connection was lost during the request",
     (details: string | null) => ({
       message: "Database client error. Retrying the connection.",
       details,
       describesServer: true,
     }),
   ),
-  noSchemaCache: defineError("002", 503, "the schema cache could not be loaded yet", () => ({
+  noSchemaCache: defineError("002", 503, "the schema cache is not loaded yet", () => ({
     message: "Could not query the database for the schema cache. Retrying.",
   })),
   acquisitionTimeout: defineError(
     "003",
     504,
-    "no connection of the pool became free in time",
+    "no pool connection became free within `db-pool-acquisition-timeout`",
     () => ({
       message: "Timed out acquiring connection from connection pool.",
     }),
@@ -98,7 +97,7 @@ export const errors = {
   parse: defineError(
     "100",
     400,
-    "a parameter of the query string cannot be read",
+    "a query parameter cannot be parsed",
     (problem: {
       /** `filter`, `tree path`, `select parameter`, … */
       readonly what: string;
@@ -116,7 +115,7 @@ export const errors = {
   methodOnFunction: defineError(
     "101",
     405,
-    "a function was asked for with another method than GET, HEAD or POST",
+    "the method of a function call is not GET, HEAD or POST",
     (method: string) => ({
       message: `Cannot use the ${quotable(method)} method on RPC`,
     }),
@@ -130,7 +129,7 @@ export const errors = {
   invalidRange: defineError(
     "103",
     416,
-    "the window of rows is impossible, or begins behind the last row",
+    "the requested range is invalid, or begins after the last row",
     (details: string) => ({
       message: "Requested range not satisfiable",
       details,
@@ -139,7 +138,7 @@ export const errors = {
   invalidPut: defineError(
     "105",
     405,
-    "PUT with other filters than the primary key by `eq`",
+    "the filters of a PUT are not exactly the primary key by `eq`",
     () => ({
       message: "Filters must include all and only primary key columns with 'eq' operators",
     }),
@@ -156,7 +155,7 @@ export const errors = {
   unsupportedContentType: defineError(
     "107",
     415,
-    "the body has a media type that is not accepted",
+    "the media type of the body is not supported",
     (contentType: string) => ({
       message: `Content-Type not acceptable: ${quotable(contentType)}`,
       variant: "content type",
@@ -165,7 +164,7 @@ export const errors = {
   notAcceptable: defineError(
     "107",
     406,
-    "none of the accepted media types can be made",
+    "the service can produce none of the accepted media types",
     (mediaTypes: readonly string[]) => ({
       message: `None of these media types are available: ${quotableList(mediaTypes)}`,
     }),
@@ -192,7 +191,7 @@ export const errors = {
   limitWithoutOrder: defineError(
     "109",
     400,
-    "PATCH or DELETE with `limit` and without `order`",
+    "a PATCH or DELETE has `limit` without `order`",
     () => ({
       message: "A 'limit' was applied without an explicit 'order'",
       hint: "Apply an 'order' using unique column(s)",
@@ -211,7 +210,7 @@ export const errors = {
   invalidResponseHeaders: defineError(
     "111",
     500,
-    "`response.headers`, set in the database, cannot be sent",
+    "`response.headers`, set in the database, is invalid",
     () => ({
       message: "response.headers guc must be a JSON array composed of objects with a single key " +
         "and a string value",
@@ -220,18 +219,18 @@ export const errors = {
   invalidResponseStatus: defineError(
     "112",
     500,
-    "`response.status`, set in the database, is no status",
+    "`response.status`, set in the database, is invalid",
     () => ({
       message: "response.status guc must be a valid status code",
     }),
   ),
-  putWithLimits: defineError("114", 400, "PUT with `limit` or `offset`", () => ({
+  putWithLimits: defineError("114", 400, "a PUT has `limit` or `offset`", () => ({
     message: "limit/offset querystring parameters are not allowed for PUT",
   })),
   putMismatch: defineError(
     "115",
     400,
-    "PUT whose body differs from the URL in the primary key",
+    "the primary key in the body of a PUT differs from the URL",
     () => ({
       message: "Payload values do not match URL in primary key column(s)",
     }),
@@ -239,19 +238,19 @@ export const errors = {
   notSingular: defineError(
     "116",
     406,
-    "one object was asked for and the result has not exactly one row",
+    "the client requests one object and the result does not have exactly one row",
     (rows: number) => ({
       message: "Cannot coerce the result to a single JSON object",
       details: `The result contains ${rows} rows`,
     }),
   ),
-  unsupportedMethod: defineError("117", 405, "the method means nothing here", (method: string) => ({
+  unsupportedMethod: defineError("117", 405, "the method is not supported", (method: string) => ({
     message: `Unsupported HTTP method: ${quotable(method)}`,
   })),
   relatedOrderToMany: defineError(
     "118",
     400,
-    "ordering by a related table that is not to-one",
+    "`order` names an embed that is not to-one",
     (origin: string, embed: string) => ({
       message: `A related order on '${quotable(embed)}' is not possible`,
       details: `'${origin}' and '${
@@ -262,7 +261,7 @@ export const errors = {
   spreadToMany: defineError(
     "119",
     400,
-    "spreading a related table that is not to-one",
+    "a spread embed is not to-one",
     (origin: string, embed: string) => ({
       message: `A spread operation on '${quotable(embed)}' is not possible`,
       details: `'${origin}' and '${
@@ -273,7 +272,7 @@ export const errors = {
   embedOperator: defineError(
     "120",
     400,
-    "an embed is filtered by another operator than `is.null`, `not.is.null`",
+    "a filter on an embed is neither `is.null` nor `not.is.null`",
     (embed: string) => ({
       message: `Bad operator on the '${quotable(embed)}' embedded resource`,
       details: "Only is null or not is null filters are allowed on embedded resources",
@@ -282,7 +281,7 @@ export const errors = {
   invalidRaise: defineError(
     "121",
     400,
-    "the JSON of a full-control RAISE cannot be read",
+    "the JSON of a full-control RAISE is invalid",
     (state: string, details: string, hint: string) => ({
       message: `Could not parse JSON in the "RAISE SQLSTATE '${state}'" error`,
       details,
@@ -293,7 +292,7 @@ export const errors = {
   invalidPreferences: defineError(
     "122",
     400,
-    "unknown preferences with `Prefer: handling=strict`",
+    "a request with `Prefer: handling=strict` has unknown preferences",
     (preferences: readonly string[]) => ({
       message: "Invalid preferences given with handling=strict",
       details: `Invalid preferences: ${quotableList(preferences)}`,
@@ -302,7 +301,7 @@ export const errors = {
   aggregatesDisabled: defineError(
     "123",
     400,
-    "an aggregate in `select` while `db-aggregates-enabled` is false",
+    "`select` has an aggregate and `db-aggregates-enabled` is false",
     () => ({
       message: "Use of aggregate functions is not allowed",
     }),
@@ -310,7 +309,7 @@ export const errors = {
   maxAffectedExceeded: defineError(
     "124",
     400,
-    "more rows than `Prefer: max-affected` allows",
+    "the request affects more rows than `Prefer: max-affected` allows",
     (rows: number) => ({
       message: "Query result exceeds max-affected preference constraint",
       details: `The query affects ${rows} rows`,
@@ -319,23 +318,23 @@ export const errors = {
   invalidPath: defineError(
     "125",
     404,
-    "the path is neither `/`, `/<relation>` nor `/rpc/<function>`",
+    "the path is not `/`, `/<relation>` or `/rpc/<function>`",
     () => ({ message: "Invalid path specified in request URL" }),
   ),
   rootDisabled: defineError(
     "126",
     404,
-    "`/` while `openapi-mode` is `disabled`",
+    "the path is `/` and `openapi-mode` is `disabled`",
     () => ({ message: "Root endpoint metadata is disabled" }),
   ),
-  aggregateInToManySpread: defineError("127", 400, "an aggregate inside a to-many spread", () => ({
+  aggregateInToManySpread: defineError("127", 400, "a to-many spread has an aggregate", () => ({
     message: "Feature not implemented",
     details: "Aggregates are not implemented for one-to-many or many-to-many spreads.",
   })),
   maxAffectedOnSingle: defineError(
     "128",
     400,
-    "`max-affected` on a function that returns no set",
+    "a request with `max-affected` calls a function that does not return a set",
     () => ({
       message: "Function must return SETOF or TABLE when max-affected preference is used with " +
         "handling=strict",
@@ -356,7 +355,7 @@ export const errors = {
   noRelationship: defineError(
     "200",
     400,
-    "no relationship for an embed",
+    "the schema cache has no relationship for an embed",
     (problem: {
       readonly parent: string;
       readonly child: string;
@@ -377,7 +376,7 @@ export const errors = {
   ambiguousRelationship: defineError(
     "201",
     300,
-    "several relationships for an embed",
+    "the schema cache has several relationships for an embed",
     (problem: {
       readonly parent: string;
       readonly child: string;
@@ -398,13 +397,13 @@ export const errors = {
   noFunction: defineError(
     "202",
     404,
-    "no function of that name and those arguments",
+    "no function matches the name and the arguments",
     (texts: ErrorTexts) => texts,
   ),
   ambiguousFunction: defineError(
     "203",
     300,
-    "several functions of that name and those arguments",
+    "several functions match the name and the arguments",
     (candidates: readonly string[]) => ({
       message: "Could not choose the best candidate function between: " + candidates.join(", "),
       hint: "Try renaming the parameters or the function itself in the database so function " +
@@ -414,7 +413,7 @@ export const errors = {
   noColumn: defineError(
     "204",
     400,
-    "a written column does not exist",
+    "a column of the body or of `columns` does not exist",
     (column: string, relation: string) => ({
       message: `Could not find the '${
         quotable(column)
@@ -435,20 +434,20 @@ export const errors = {
   noSecret: defineError(
     "300",
     500,
-    "a token was sent and `jwt-secret` is not set",
+    "the request has a token and `jwt-secret` is not set",
     () => ({ message: "Server lacks JWT secret" }),
   ),
   invalidToken: defineError("301", 401, "the token is not valid", invalidToken),
   invalidClaims: defineError(
     "301",
     401,
-    "the token's claims do not hold (any more): `exp`, `nbf`, `iat`, `aud`",
+    "a claim of the token is invalid or expired: `exp`, `nbf`, `iat`, `aud`",
     (message: string) => ({ ...invalidToken(message), variant: "claims" }),
   ),
   noAnonymousRole: defineError(
     "302",
     401,
-    "no token was sent and `db-anon-role` is not set",
+    "the request has no token and `db-anon-role` is not set",
     () => ({
       message: "Anonymous access is disabled",
       headers: bearerChallenge,
@@ -459,7 +458,7 @@ export const errors = {
   internal: defineError(
     "X00",
     500,
-    "something that should not happen",
+    "the service has an internal error",
     (message: string) => ({ message }),
   ),
 } as const;

@@ -1,5 +1,5 @@
 /**
- * How an error is said over HTTP.
+ * Turns errors into HTTP responses.
  *
  * @module
  */
@@ -19,14 +19,14 @@ export interface ErrorResponseOptions {
     "errorPrefix" | "displayName" | "retryAfter" | "serverDetails"
   >;
   readonly verbosity: ErrorVerbosity;
-  /** Whole seconds until the next attempt to connect; `null` when there is none to wait for. */
+  /** Whole seconds until the next connection attempt; null if none is scheduled. */
   readonly retryAfter: number | null;
 }
 
-/** A response as data. `body` is `null` for a status that has none, and to be dropped for HEAD. */
+/** A response as data. `body` is null for a status without a body. HEAD omits the body. */
 export interface ErrorResponse {
   readonly status: number;
-  /** Reason phrase; absent where the standard one is to be sent. */
+  /** Reason phrase. Default: the standard one. */
   readonly statusText?: string;
   readonly headers: HeaderList;
   readonly body: Uint8Array<ArrayBuffer> | null;
@@ -34,7 +34,7 @@ export interface ErrorResponse {
 
 const utf8 = new TextEncoder();
 
-/** HeaderList of which the service alone decides: they say where a message ends. */
+/** Headers that frame the message. Database code cannot set them. */
 const framingHeaders: ReadonlySet<string> = new Set([
   "connection",
   "content-length",
@@ -46,8 +46,8 @@ const framingHeaders: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Makes the error to answer with of whatever was thrown. What is no error of the service or of
- * PostgreSQL is a bug, of which the client learns only that it happened.
+ * Returns the error of the response for any thrown value. A value other than an error of the service
+ * or of PostgreSQL is a bug: the client receives `X00` without details.
  */
 export function toServiceError(thrown: unknown, context: FailureContext): ServiceError {
   const { variants } = context.dialect;
@@ -58,7 +58,7 @@ export function toServiceError(thrown: unknown, context: FailureContext): Servic
   return errors.internal("Internal server error");
 }
 
-/** Gives an error the code and the status that it has in a dialect. */
+/** Returns the error with the code and status of a dialect. */
 function numbered(error: ServiceError, variants: Dialect["variants"]): ServiceError {
   const { variant } = error.facts;
   const own = variant === undefined ? undefined : variants[variant];
@@ -66,9 +66,9 @@ function numbered(error: ServiceError, variants: Dialect["variants"]): ServiceEr
 }
 
 /**
- * Makes the response of an error: compact JSON in the key order code, details, hint, message;
+ * Returns the response of an error: compact JSON in the key order code, details, hint, message;
  * `Content-Type`, `Content-Length`, `Proxy-Status` (RFC 9209), `Retry-After` on 503 and the headers
- * that the error asks for, which win over the former except where they would break the framing.
+ * of the error. Headers of the error replace the others, except those that frame the message.
  */
 export function errorResponse(error: ServiceError, options: ErrorResponseOptions): ErrorResponse {
   const facts = shownFacts(error, options);
@@ -89,7 +89,7 @@ export function errorResponse(error: ServiceError, options: ErrorResponseOptions
   };
 }
 
-/** The facts that clients may see. */
+/** Returns the facts that clients may see. */
 function shownFacts({ facts }: ServiceError, { dialect }: ErrorResponseOptions): ErrorFacts {
   const isHidden = facts.describesServer === true && dialect.serverDetails === "logged";
   return isHidden ? { ...facts, details: null } : facts;
@@ -101,7 +101,7 @@ function retryAfter({ dialect, retryAfter }: ErrorResponseOptions): string {
 
 const contentType = ["Content-Type", "application/json; charset=utf-8"] as const;
 
-/** Gives the body's text; also what the log says of an error, in its verbose form. */
+/** Returns the text of the body. The log uses the verbose form. */
 export function errorBody(code: string, facts: ErrorFacts, verbosity: ErrorVerbosity): string {
   const { details = null, hint = null, message } = facts;
   return JSON.stringify(
@@ -109,21 +109,21 @@ export function errorBody(code: string, facts: ErrorFacts, verbosity: ErrorVerbo
   );
 }
 
-/** Puts the wanted headers in the place of those of the same name, whatever its case. */
+/** Replaces headers by those of the same name, case-insensitively, and adds the others. */
 function replaceHeaders(base: HeaderList, replacements: HeaderList): HeaderList {
   const allowed = replacements.filter(([name]) => !framingHeaders.has(name.toLowerCase()));
   const replaced = new Set(allowed.map(([name]) => name.toLowerCase()));
   return [...base.filter(([name]) => !replaced.has(name.toLowerCase())), ...allowed];
 }
 
-/** A code as it stands where it is made of token characters, else as a quoted string. */
+/** Returns a code as a token (RFC 9110, section 5.6.2) if possible, else as a quoted string. */
 function proxyStatusValue(code: string): string {
   if (/^[!#$%&'*+\-.^_`|~:/0-9A-Za-z]+$/.test(code)) return code;
   const printable = code.slice(0, 256).replace(/[^\x20-\x7e]/g, "?");
   return `"${printable.replace(/["\\]/g, "\\$&")}"`;
 }
 
-/** An error's four members as the log is told of them, code with its prefix. */
+/** Returns the four members of an error for the log; the code has its prefix. */
 export function errorFacts(thrown: unknown, dialect: FailureContext["dialect"]) {
   const { facts } = toServiceError(thrown, { authenticated: false, dialect });
   return {

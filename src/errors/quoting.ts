@@ -1,21 +1,21 @@
 /**
- * How much of what a client sent stands in an error: answers stay short, whatever a request holds.
+ * Limits the text of a client that an error quotes.
  *
  * @module
  */
 
-/** Characters of one text, in UTF-16 units. PostgreSQL's names have 63 bytes at most. */
+/** In UTF-16 units. PostgreSQL's names have at most 63 bytes. */
 const maxTextLength = 1000;
 
-/** Names of a list; the others are counted. */
+/** An error lists this many names and counts the others. */
 const maxListedNames = 10;
 
-/** Gives a text as errors quote it: a longer one ends in an ellipsis. */
+/** Returns a text for an error, cut to 1000 characters with an ellipsis. */
 export function quotable(text: string): string {
   return truncated(text, maxTextLength);
 }
 
-/** Gives the beginning of a text, with an ellipsis when that is not the whole. */
+/** Returns the first `length` characters of a text, with an ellipsis if it is longer. */
 export function truncated(text: string, length: number): string {
   if (text.length <= length) return text;
   const last = text.charCodeAt(length - 1);
@@ -23,7 +23,7 @@ export function truncated(text: string, length: number): string {
   return `${text.slice(0, isHalf ? length - 1 : length)}…`;
 }
 
-/** Lists names as errors quote them: `a, b`, or ten of them `… and 5 more`. `uncounted` adds to that. */
+/** Lists up to ten names for an error: `a, b … and 5 more`. `uncounted` is added to the number. */
 export function quotableList(names: readonly string[], uncounted = 0): string {
   const listed = names.slice(0, maxListedNames).map(quotable).join(", ");
   const more = names.length - Math.min(names.length, maxListedNames) + uncounted;

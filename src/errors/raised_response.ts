@@ -1,6 +1,6 @@
 /**
- * Errors that database code raised in a full-control state: their message and detail are JSON and
- * say the whole response.
+ * Errors that database code raises with a full-control SQLSTATE. Message and detail are JSON and
+ * define the whole response.
  *
  * @module
  */
@@ -31,9 +31,9 @@ const detailHint = "DETAIL must be a JSON object with obligatory keys: 'status',
   "optional key: 'status_text'.";
 
 /**
- * Makes the error that a failure in a full-control state asks for, or the error that says what is
- * wrong with its JSON: a member that is missing or of another type, a header that is none. `state`
- * is how the error names the state.
+ * Returns the error that a full-control failure defines. If its JSON is invalid, returns error 121: a
+ * member is missing or has the wrong type, or a header is invalid. `state` is the SQLSTATE in the
+ * message of 121.
  *
  * ```sql
  * raise sqlstate 'SVC00' using

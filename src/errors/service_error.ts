@@ -1,41 +1,41 @@
 /**
- * The one class of errors that become responses. It carries strings, never a schema cache, a
- * `Response`, a token or a connection string; whatever else is thrown is a bug.
+ * The errors that become responses. They carry strings, never a schema cache, a `Response`, a token
+ * or a connection string. Any other thrown value is a bug.
  *
  * @module
  */
 import type { ErrorVariant } from "../dialect.ts";
 import type { HeaderList } from "../lib/header_list.ts";
 
-/** What the body of an error says. `details` is text, or a list of records (ambiguous embedding). */
+/** Texts of an error body. `details` is text, or a list of records (ambiguous embed). */
 export interface ErrorTexts {
   readonly message: string;
   readonly details?: string | readonly Readonly<Record<string, string>>[] | null;
   readonly hint?: string | null;
 }
 
-/** Facts of an error beside its texts. */
+/** An error as data: its texts, code, status and headers. */
 export interface ErrorFacts extends ErrorTexts {
   /** The whole code without the dialect's prefix (`116`), or a complete foreign code. */
   readonly code: string;
-  /** Whether `code` is the service's own, so that the dialect's prefix goes before it. */
+  /** Whether `code` is the service's own, which the dialect prefixes. */
   readonly own: boolean;
   /** HTTP status. */
   readonly status: number;
   /**
-   * The details describe a database server, its address for example. A dialect may keep them from
-   * clients; the log has them in both.
+   * The details describe a database server, for example its address. The default dialect logs them
+   * only; `pgrst` also sends them to clients.
    */
   readonly describesServer?: true;
-  /** Under which name a dialect may have another code and status for it. */
+  /** Key of the dialect's own code and status. Default: those of the catalogue. */
   readonly variant?: ErrorVariant;
-  /** Headers that the error asks for, names as they are to be sent. */
+  /** Response headers of the error. Default: none. */
   readonly headers?: HeaderList;
-  /** Reason phrase, where the platform can send one. */
+  /** Reason phrase, for servers that can send one. Default: the standard one. */
   readonly statusText?: string;
 }
 
-/** An error that is answered to the client as it stands. */
+/** An error that the service sends to the client. */
 export class ServiceError extends Error {
   readonly facts: ErrorFacts;
 
@@ -46,7 +46,7 @@ export class ServiceError extends Error {
   }
 }
 
-/** An error that PostgreSQL reported, with the fields that clients may see. */
+/** The fields of a PostgreSQL error that clients may see. */
 export interface DatabaseFailure {
   /** SQLSTATE, five characters. */
   readonly sqlstate: string;
@@ -57,12 +57,12 @@ export interface DatabaseFailure {
   readonly fatal?: true;
 }
 
-/** Wraps a {@linkcode DatabaseFailure}; `errors/sqlstate.ts` says what it is answered with. */
+/** Wraps a {@linkcode DatabaseFailure}. `errors/sqlstate.ts` decides its status. */
 export class DatabaseError extends Error {
   readonly failure: DatabaseFailure;
   /**
-   * Which statement of the transaction failed, counted from 0; -1 is its beginning, and the number
-   * of statements its end.
+   * Index of the failed statement in the transaction, from 0. -1 is the BEGIN; the number of
+   * statements is the COMMIT.
    */
   readonly statement: number;
 

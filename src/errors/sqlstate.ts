@@ -1,5 +1,5 @@
 /**
- * What an error of PostgreSQL is answered with.
+ * Turns PostgreSQL errors into responses: the status by SQLSTATE.
  *
  * @module
  */
@@ -10,19 +10,19 @@ import { truncated } from "./quoting.ts";
 import { raisedResponse } from "./raised_response.ts";
 import { type DatabaseFailure, ServiceError } from "./service_error.ts";
 
-/** What the answer depends on beside the failure itself. */
+/** Inputs of the response besides the failure. */
 export interface FailureContext {
   /** Whether the request's role differs from the anonymous role. */
   readonly authenticated: boolean;
   readonly dialect: Pick<Dialect, "errorPrefix" | "statuses" | "variants">;
 }
 
-/** A state or a class of states, and the status it is answered with. */
+/** An SQLSTATE or a class of them, and its status. */
 type StatusRow = readonly [prefix: string, status: number];
 
 /**
- * The statuses by SQLSTATE (PostgreSQL's appendix "Error Codes"). The first row whose text starts the
- * state counts; a state of five characters stands before its class. What is not listed is 400.
+ * The statuses by SQLSTATE (PostgreSQL's appendix "Error Codes"). The first row whose prefix matches
+ * counts, so a state of five characters precedes its class. The default is 400. The status of
  * 42501 (insufficient privilege) depends on the request: {@linkcode statusOf}.
  */
 export const statusBySqlstate: readonly StatusRow[] = [
@@ -43,7 +43,7 @@ export const statusBySqlstate: readonly StatusRow[] = [
   ["53", 503], // insufficient resources
   ["54", 413], // program limit exceeded
   ["55", 500], // object not in prerequisite state
-  ["57P01", 503], // the connection was ended by an administrator: it will be back
+  ["57P01", 503], // an administrator closed the connection: retrying helps
   ["57", 500], // operator intervention
   ["58", 500], // system error
   ["F0", 500], // configuration file error
@@ -61,12 +61,12 @@ const insufficientPrivilege = "42501";
 /** The class of connection exceptions, such as those of `dblink` and of poolers. */
 const connectionException = "08";
 
-/** The states with which PostgreSQL ends connections: shutdowns, crashes, idle sessions. */
+/** The states of closed connections: shutdowns, crashes, idle sessions. */
 const endOfConnection = /^57P0[1-5]$/;
 
 /**
- * Gives the status that a failure is answered with, full-control states aside. The dialect's own rules
- * go before the common ones.
+ * Returns the status of a failure, except for full-control states. The dialect's rules take
+ * precedence over the common ones.
  */
 export function statusOf(
   failure: DatabaseFailure,
@@ -87,15 +87,14 @@ function applies({ state, message }: StatusRule, failure: DatabaseFailure): bool
 }
 
 /**
- * Makes the error that a failure of PostgreSQL is answered with.
+ * Returns the error of the response to a PostgreSQL failure.
  *
- * - A server that ends the connection is a lost connection, `001`. A function that raises the same
- *   state is not.
- * - `PTnnn` answers with status nnn; the message is the reason phrase too. 500 when nnn is no status
- *   that can be sent.
- * - A full-control state answers with what its message and detail say, as JSON.
- * - Anything else is forwarded with the status of {@linkcode statusOf}; every 401 challenges for a
- *   token.
+ * - If the server closes the connection, the error is `001`. A function that raises the same state
+ *   does not close the connection.
+ * - `PTnnn` sets the status nnn, and the message as reason phrase. An invalid nnn sets 500.
+ * - A full-control state defines the response by the JSON of its message and detail.
+ * - Any other failure is forwarded with the status of {@linkcode statusOf}. Every 401 has a
+ *   `WWW-Authenticate` header.
  */
 export function databaseFailureToError(
   failure: DatabaseFailure,
@@ -121,7 +120,7 @@ export function databaseFailureToError(
   });
 }
 
-/** PostgreSQL quotes whole values, as in `invalid input syntax for type integer: "…"`. */
+/** In UTF-16 units. PostgreSQL quotes whole values: `invalid input syntax for type integer: "…"`. */
 const maxForwardedLength = 10_000;
 
 function shortened(text: string): string {

@@ -9,7 +9,7 @@ const anyMediaRange: readonly MediaRange[] = [{ kind: "any" }];
 const json: readonly MediaRange[] = [{ kind: "json" }];
 const noMediaRanges: readonly MediaRange[] = [];
 
-/** Headers that need no reading. */
+/** Common headers with their parsed values. */
 const common: ReadonlyMap<string | null, readonly MediaRange[]> = new Map([
   [null, anyMediaRange],
   ["*/*", anyMediaRange],
@@ -25,10 +25,16 @@ interface Item {
 }
 
 /**
- * Lists what is accepted, most wanted first: by quality, then by the number of parameters less the
- * number of wildcards. As PostgREST does, and unlike RFC 9110: commas divide inside of quotes too,
- * `q=0` comes last and excludes nothing, what follows `;q=` is no parameter, and a quality that
- * cannot be read is 1. Without a header anything is accepted, with an empty one nothing.
+ * Returns the accepted media types, the preferred one first: by quality, then by the number of
+ * parameters minus the number of wildcards. Without a header, any media type is accepted; with an
+ * empty one, none.
+ *
+ * Like PostgREST, and unlike RFC 9110, section 12.5.1:
+ *
+ * - A comma inside quotes also separates items.
+ * - `q=0` sorts last and excludes nothing.
+ * - Text after `;q=` is not a parameter.
+ * - A malformed quality counts as 1.
  */
 export function parseAccept(header: string | null): readonly MediaRange[] {
   const parsed = common.get(header);

@@ -5,7 +5,8 @@
  */
 
 /**
- * Reads cookies as they are, quotes included. The last of a name counts; one without `=` is empty.
+ * Returns cookie values by name, unmodified, quotes included. The last cookie of a name counts. A
+ * cookie without `=` has an empty value.
  */
 export function parseCookies(header: string | null): Readonly<Record<string, string>> {
   if (header === null) return {};

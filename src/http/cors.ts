@@ -5,7 +5,7 @@
  */
 import type { HeaderList } from "../lib/header_list.ts";
 
-/** What is looked at of a request; a `Request` is one. */
+/** The parts of a request that CORS depends on. A `Request` satisfies it. */
 export interface CrossOriginRequest {
   readonly method: string;
   readonly headers: { get(name: string): string | null };
@@ -29,8 +29,8 @@ const knownMethods: ReadonlySet<string> = new Set(methods);
 const exposeHeaders = ["Access-Control-Expose-Headers", exposed.join(", ")] as const;
 
 /**
- * Makes the headers that answer a preflight request; null when the request is none and is to be
- * answered as any other. Without a list of origins, or with an empty one, all are allowed.
+ * Returns the response headers of a preflight request, or null for any other request. A null or
+ * empty list allows all origins.
  */
 export function preflightHeaders(
   { method, headers }: CrossOriginRequest,
@@ -54,7 +54,7 @@ export function preflightHeaders(
   ];
 }
 
-/** Makes the headers that an answer gets beside its own; none when the request is no such one. */
+/** Returns the CORS headers of a response; empty unless the request is cross-origin and allowed. */
 export function actualHeaders(
   { method, headers }: CrossOriginRequest,
   allowedOrigins: readonly string[] | null,
@@ -78,13 +78,16 @@ function originHeaders(
   ];
 }
 
-/** Reads a comma list of header names (tokens of RFC 9110, section 5.6.2); null when it is none. */
+/**
+ * Parses a comma-separated list of header names (tokens of RFC 9110, section 5.6.2). Returns null
+ * if one is malformed.
+ */
 function parseNames(text: string): readonly string[] | null {
   const names = text.split(",").map((name) => name.trim()).filter((name) => name !== "");
   return names.every((name) => /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/.test(name)) ? names : null;
 }
 
-/** `Authorization`, what was asked for, and what any request may have; each name once. */
+/** Lists `Authorization`, the requested headers and the safelisted headers, each name once. */
 function allowedHeaders(requested: readonly string[]): string {
   const names = new Map<string, string>();
   for (const name of ["Authorization", ...requested, ...safelisted]) {

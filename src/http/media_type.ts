@@ -1,5 +1,5 @@
 /**
- * Media types: what a client accepts and what a response is.
+ * Media types of requests and responses.
  *
  * @module
  */
@@ -8,8 +8,8 @@
 export type PlanOption = "analyze" | "verbose" | "settings" | "buffers" | "wal";
 
 /**
- * A media type as the service understands it. `vendor` is the spelling of the vendor tree that the
- * client used, so that it is answered in it.
+ * A parsed media type. `vendor` is the vendor tree that the client used; the response uses the same
+ * one.
  */
 export type MediaRange =
   | { readonly kind: "json" }
@@ -17,7 +17,7 @@ export type MediaRange =
   | { readonly kind: "csv" }
   | { readonly kind: "text" }
   | { readonly kind: "xml" }
-  /** `version` as it was asked for, if it was: `3.1`. */
+  /** `version` is the requested version: `3.1`. Default: `openapi-version`. */
   | { readonly kind: "openapi"; readonly version?: string }
   | { readonly kind: "form" }
   | { readonly kind: "octets" }
@@ -57,15 +57,15 @@ const plainTypes: Readonly<Record<PlainKind, string>> = {
   any: "*/*",
 };
 
-/** The vendor trees that are understood, in either dialect. */
+/** Vendor trees that both dialects accept. */
 const vendors = ["svc", "pgrst"] as const;
 
-/** In the order in which they are echoed. */
+/** In the order of the response header. */
 const planOptions: readonly PlanOption[] = ["analyze", "verbose", "settings", "buffers", "wal"];
 
 type Parameters = ReadonlyMap<string, string>;
 
-/** Makes a media range of the parameters that stand beside a known type. */
+/** Builds a media range from the parameters of a supported type. */
 type Maker = (parameters: Parameters) => MediaRange;
 
 const makers: ReadonlyMap<string, Maker> = new Map<string, Maker>([
@@ -118,8 +118,8 @@ function optionsOf(parameters: Parameters): readonly PlanOption[] {
 }
 
 /**
- * Reads one media type with its parameters, up to the first thing that does not fit; names in any
- * letter case. What is not known, or no media type, is kept as `other`.
+ * Parses one media type with its parameters, up to the first malformed parameter. Names are
+ * case-insensitive. An unsupported or malformed media type becomes `other`.
  */
 export function parseMediaType(text: string): MediaRange {
   const [type] = /^[a-z0-9.*]+\/[a-z0-9.*+-]+/i.exec(text) ?? [];
@@ -130,7 +130,7 @@ export function parseMediaType(text: string): MediaRange {
 
 const noParameters: Parameters = new Map();
 
-/** `*( OWS ";" OWS name OWS "=" OWS value )`; the first of a name counts. */
+/** `*( OWS ";" OWS name OWS "=" OWS value )`; the first parameter of a name counts. */
 function parseParameters(text: string, start: number): Parameters {
   const parameters = new Map<string, string>();
   const pattern = /[ \t]*;[ \t]*([a-z0-9-]+)[ \t]*=[ \t]*(?:"([^"]*)"|([a-z0-9.|-]+))/iy;
@@ -143,7 +143,7 @@ function parseParameters(text: string, start: number): Parameters {
   return parameters;
 }
 
-/** The name of a media type in messages, and in `Content-Type` but for the charset. */
+/** Returns the name of a media type for messages, and for `Content-Type` without the charset. */
 export function canonicalText(media: MediaRange): string {
   switch (media.kind) {
     case "singular":
@@ -168,7 +168,7 @@ function planText(
   return `application/vnd.${vendor}.plan+${format}; for="${canonicalText(of)}"${shown}`;
 }
 
-/** The `Content-Type` of a body. Types of the database's own making come without a charset. */
+/** Returns the `Content-Type` of a body. User-defined media types have no charset. */
 export function contentTypeOf(media: MediaRange): string {
   switch (media.kind) {
     case "octets":

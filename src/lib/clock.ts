@@ -1,5 +1,5 @@
 /**
- * The time, as the parts that wait take it: tests hand in a clock of their own.
+ * The clock that timers and timeouts use. Tests pass a fake clock.
  *
  * @module
  */
@@ -9,9 +9,9 @@ import { type Schedule, schedule, scheduleAwaited } from "./timers.ts";
 export interface Clock {
   /** Milliseconds since an arbitrary start; never goes back. */
   now(): number;
-  /** Runs a function later; a process may end before that. */
+  /** Runs a function later. The timer does not keep the process alive. */
   readonly schedule: Schedule;
-  /** Runs a function later; a process does not end before that. */
+  /** Runs a function later. The timer keeps the process alive. */
   readonly scheduleAwaited: Schedule;
 }
 

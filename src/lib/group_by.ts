@@ -1,10 +1,10 @@
 /**
- * `Map.groupBy`, which not every runtime has.
+ * `Map.groupBy` for runtimes without it.
  *
  * @module
  */
 
-/** Gives the items by their key, both in order of appearance. */
+/** Returns the items by their key, both in order of appearance. */
 export function groupBy<Key, Item>(
   items: Iterable<Item>,
   keyOf: (item: Item) => Key,

@@ -1,11 +1,11 @@
 /**
- * A timer that runs once, however often it is started before that.
+ * A timer that coalesces several starts into one run.
  *
  * @module
  */
 import type { Schedule } from "./timers.ts";
 
-/** Runs a function some time after the first of several starts. */
+/** Runs a function once per series of starts, timed from the first start. */
 export class OneShotTimer {
   readonly #run: () => void;
   readonly #schedule: Schedule;
@@ -16,7 +16,7 @@ export class OneShotTimer {
     this.#schedule = schedule;
   }
 
-  /** Starts it, unless it is started already. */
+  /** Starts the timer. Does nothing while the timer is running. */
   start(milliseconds: number): void {
     this.#cancel ??= this.#schedule(() => {
       this.#cancel = null;
@@ -24,6 +24,7 @@ export class OneShotTimer {
     }, milliseconds);
   }
 
+  /** Stops the timer without running the function. */
   clear(): void {
     this.#cancel?.();
     this.#cancel = null;

@@ -1,29 +1,29 @@
 /**
- * Doing something later.
+ * Timers and exponential backoff.
  *
  * @module
  */
 
-/** Runs a function after so many milliseconds; returns what takes that back. */
+/** Runs a function after a delay in ms. Returns a function that cancels it. */
 export type Schedule = (run: () => void, milliseconds: number) => () => void;
 
-/** By the runtime's clock. A process does not end while something is scheduled. */
+/** Schedules with `setTimeout`. A pending timer keeps the process alive. */
 export const scheduleAwaited: Schedule = (run, milliseconds) => {
   const timer = setTimeout(run, milliseconds);
   return () => clearTimeout(timer);
 };
 
-/** By the runtime's clock. A process may end although something is scheduled. */
+/** Schedules with `setTimeout`. A pending timer does not keep the process alive. */
 export const schedule: Schedule = (run, milliseconds) => {
   const timer = setTimeout(run, milliseconds);
   (timer as { unref?: () => void }).unref?.();
   return () => clearTimeout(timer);
 };
 
-/** Seconds of the longest pause between two attempts. */
+/** PostgREST caps its backoff at the same value. */
 const maxBackoffSeconds = 32;
 
-/** The pause after one of so many seconds: pauses double from 1 to 32 seconds. */
+/** Returns the backoff, in seconds, that follows `seconds`: it doubles from 1 to 32. */
 export function nextBackoff(seconds: number): number {
   return Math.min(seconds * 2, maxBackoffSeconds);
 }

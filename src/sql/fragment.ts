@@ -1,11 +1,11 @@
 /**
- * SQL as values that text cannot forge: a fragment is made only by the {@linkcode sql} tag and by
- * the functions of this module, and {@linkcode compile} turns it into statement text plus parameters.
+ * SQL fragments that text cannot forge. Only the {@linkcode sql} tag and the functions of this module
+ * create fragments. {@linkcode compile} turns a fragment into statement text and parameters.
  *
  * @module
  */
 
-/** Bytes sent in PostgreSQL's binary format; what they mean depends on the parameter's type. */
+/** Bytes in PostgreSQL's binary format. The parameter's type defines their meaning. */
 export interface BinaryValue {
   readonly binary: Uint8Array;
 }
@@ -13,10 +13,10 @@ export interface BinaryValue {
 /** A parameter's value: text, the UTF-8 bytes of text, a binary value, or SQL NULL. */
 export type ParamValue = string | Uint8Array | BinaryValue | null;
 
-/** Fragments keep what they are made of, so that putting them together costs nothing. */
+/** A fragment keeps its parts, so that joining fragments copies no text. */
 type Part = string | Param | Sql;
 
-/** One parameter. Using the same object twice in a fragment sends its value once. */
+/** One parameter. A fragment that contains the same object twice sends its value once. */
 class Param {
   constructor(readonly value: ParamValue) {}
 }
@@ -24,11 +24,11 @@ class Param {
 let makeSql: (parts: readonly Part[]) => Sql;
 let partsOf: (fragment: Sql) => readonly Part[];
 
-/** A piece of SQL. Its parts are private, so that neither JSON nor a string can pass for one. */
+/** A piece of SQL. Its parts are private, so that JSON or a string cannot imitate it. */
 export class Sql {
   readonly #parts: readonly Part[];
 
-  /** Makes a fragment of trusted parts; code outside this module goes through {@linkcode sql}. */
+  /** Creates a fragment of trusted parts. Code outside this module uses {@linkcode sql}. */
   private constructor(parts: readonly Part[]) {
     this.#parts = parts;
   }
@@ -40,7 +40,7 @@ export class Sql {
 }
 
 /**
- * Builds a fragment. Holes take fragments only, so that a bare string does not compile.
+ * Builds a fragment. Holes take fragments only: a bare string does not compile.
  *
  * ```ts
  * import { compile, ident, param, sql } from "./fragment.ts";
@@ -61,20 +61,19 @@ export function ident(...names: readonly string[]): Sql {
   return makeSql([names.map(quoteIdent).join(".")]);
 }
 
-/** Quotes one name as an SQL identifier. NUL, which PostgreSQL cannot hold, is dropped. */
+/** Quotes one name as an SQL identifier. Drops NUL, which PostgreSQL cannot store. */
 export function quoteIdent(name: string): string {
   return `"${name.replaceAll("\0", "").replaceAll('"', '""')}"`;
 }
 
-/** Passes a value as a parameter; PostgreSQL infers its type from the place it stands in. */
+/** Passes a value as a parameter. PostgreSQL infers its type from the context. */
 export function param(value: ParamValue): Sql {
   return makeSql([new Param(value)]);
 }
 
 /**
- * Quotes text as an SQL string literal. Only for facts of the database itself (setting names, keys
- * of output objects) that a statement's shape depends on; what a client sent goes through
- * {@linkcode param}.
+ * Quotes text as an SQL string literal. Only for text that is part of the statement's shape, such as
+ * setting names and keys of output objects. Text of a client goes through {@linkcode param}.
  */
 export function literal(text: string): Sql {
   const escaped = text.replaceAll("\0", "").replaceAll("'", "''");
@@ -84,17 +83,17 @@ export function literal(text: string): Sql {
 }
 
 /**
- * Takes text that the database itself produced as SQL (a type's name by `format_type`, a default
- * expression by `pg_get_expr`) into a fragment. Never for anything a client sent.
+ * Turns SQL text that PostgreSQL produced into a fragment: a type's name by `format_type`, a default
+ * expression by `pg_get_expr`. Never for text of a client.
  */
 export function catalogueSql(text: string): Sql {
   return makeSql([text]);
 }
 
 /**
- * Takes the name of a type that a client wrote as PostgreSQL reads unquoted words: `int`,
- * `double precision`, `_int4`. Whatever is not words, each beginning with a letter or underscore, is
- * quoted, so that it can only be the name of an unknown type.
+ * Returns a type name that a client sent. Words stay unquoted: `int`, `double precision`, `_int4`.
+ * Each word begins with a letter or underscore. Any other text is quoted, so that it can only be the
+ * name of an unknown type.
  */
 export function typeName(text: string): Sql {
   return typeWords.test(text) ? makeSql([text]) : ident(text);
@@ -102,14 +101,15 @@ export function typeName(text: string): Sql {
 
 const typeWords = /^[\p{L}_][\p{L}\p{N}_$]*(?: +[\p{L}_][\p{L}\p{N}_$]*)*$/u;
 
-/** The number of an output column, counted from one, as GROUP BY and ORDER BY take it. */
+/** Returns the number of an output column, counted from 1, for GROUP BY and ORDER BY. */
 export function ordinal(position: number): Sql {
   return makeSql([Math.trunc(position).toString()]);
 }
 
 /**
- * A whole number of at most four digits as itself, a greater one as a parameter. PostgreSQL makes a
- * plan once and for all only where it sees how few rows are wanted; and few numbers make few statements.
+ * Returns a whole number of at most four digits as SQL text, a greater one as a parameter. PostgreSQL
+ * keeps a generic plan only if the statement shows a small LIMIT. Four digits bound the number of
+ * distinct statements.
  */
 export function smallNumber(digits: string): Sql {
   return /^[0-9]{1,4}$/.test(digits) ? makeSql([String(Number(digits))]) : param(digits);
@@ -128,23 +128,23 @@ export function join(fragments: readonly Sql[], separator: Sql = sql`, `): Sql {
   return makeSql(parts);
 }
 
-/** Joins conditions with AND, in parentheses when there are several; none is `true`. */
+/** Joins conditions with AND, in parentheses if there are several. No condition is `true`. */
 export function and(conditions: readonly Sql[]): Sql {
   return combine(conditions, sql` and `, sql`true`);
 }
 
-/** Joins conditions with OR, in parentheses when there are several; none is `false`. */
+/** Joins conditions with OR, in parentheses if there are several. No condition is `false`. */
 export function or(conditions: readonly Sql[]): Sql {
   return combine(conditions, sql` or `, sql`false`);
 }
 
-/** A statement's text with `$1`, `$2` … and the values that stand for them. */
+/** A statement's text with `$1`, `$2` … and their values. */
 export interface CompiledSql {
   readonly text: string;
   readonly params: readonly ParamValue[];
 }
 
-/** Turns a fragment into statement text and parameters; a parameter used twice is sent once. */
+/** Returns statement text and parameters. A parameter that is used twice is sent once. */
 export function compile(fragment: Sql): CompiledSql {
   const numbers = new Map<Param, number>();
   const params: ParamValue[] = [];
