@@ -1,5 +1,5 @@
 /**
- * What a document says of the API as a whole: its name, where it is, where to read on.
+ * The parts of a document that concern the API as a whole: title, address, external documentation.
  *
  * @module
  */
@@ -18,7 +18,7 @@ export interface DocumentConfig {
   readonly serverPort: number;
 }
 
-/** `info`: the first line of the schema's comment is the title, the rest the description. */
+/** Returns `info`. The first line of the schema's comment is the title, the rest the description. */
 export function infoOf(comment: string | null, { dialect }: DocumentConfig) {
   const { displayName } = dialect;
   const { title, rest } = comment === null
@@ -27,20 +27,20 @@ export function infoOf(comment: string | null, { dialect }: DocumentConfig) {
   return { version, title, description: rest };
 }
 
-/** The member `externalDocs`, where there is something to point to. */
+/** Returns `externalDocs` if the dialect has external documentation. */
 export function documentationOf({ dialect: { displayName, documentation: url } }: DocumentConfig) {
   return url === null ? {} : { externalDocs: { description: `${displayName} Documentation`, url } };
 }
 
-/** Where the API is reached. */
+/** Address of the API. */
 export interface Address {
   readonly scheme: string;
-  /** Always with port. */
+  /** Host with port. */
   readonly host: string;
   readonly basePath: string;
 }
 
-/** The address that the proxy's URI says, else that of the server. */
+/** Returns the address in `openapi-server-proxy-uri`; if that is unset, the server's address. */
 export function addressOf(
   { openapiServerProxyUri, serverHost, serverPort }: DocumentConfig,
 ): Address {
@@ -60,12 +60,12 @@ function hostName(serverHost: string): string {
   return serverHost.includes(":") ? `[${serverHost}]` : serverHost;
 }
 
-/** The part of the options that documents depend on, as a text that differs when they do. */
+/** Returns a cache key of the options that documents depend on. */
 export function configKey(config: DocumentConfig): string {
   const { dialect, dbSchemas, dbAnonRole, openapiSecurityActive } = config;
   const security = [openapiSecurityActive, dbAnonRole === null];
   return JSON.stringify([dialect.displayName, dbSchemas, security, addressOf(config)]);
 }
 
-/** The description of the security scheme. */
+/** Description of the security scheme. */
 export const tokenDescription = 'Add the token prepending "Bearer " (without quotes) to it';

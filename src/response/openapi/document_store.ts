@@ -1,24 +1,24 @@
 /**
- * Documents that were written already, as bytes.
+ * Caches serialized documents.
  *
  * @module
  */
 
-/** Keeps what was made, up to a number of bytes; what was not used for longest goes first. */
+/** LRU cache of documents with a limit in bytes. */
 export interface DocumentStore {
   get(key: string, make: () => Uint8Array): Uint8Array;
 }
 
-/** Room for the documents of one schema cache: as many roles as see different things. */
-const roomBytes = 64 * 1024 * 1024;
+/** Limit for the documents of one schema cache; roles with different privileges have their own. */
+const maxStoreBytes = 64 * 1024 * 1024;
 
 /** Makes an empty store. */
 export function documentStore(): DocumentStore {
-  return createStore(roomBytes);
+  return createStore(maxStoreBytes);
 }
 
-/** Makes an empty store with room for so many bytes; keys count by their length. */
-export function createStore(room: number): DocumentStore {
+/** Makes an empty store. Keys count by their length in characters. */
+export function createStore(maxBytes: number): DocumentStore {
   const documents = new Map<string, Uint8Array>();
   let used = 0;
   const remove = (key: string, bytes: Uint8Array) => {
@@ -27,17 +27,17 @@ export function createStore(room: number): DocumentStore {
   };
   return {
     get(key, make) {
-      const known = documents.get(key);
-      if (known !== undefined) {
+      const cached = documents.get(key);
+      if (cached !== undefined) {
         documents.delete(key);
-        documents.set(key, known);
-        return known;
+        documents.set(key, cached);
+        return cached;
       }
       const made = make();
       documents.set(key, made);
       used += sizeOf(key, made);
       for (const [oldest, bytes] of documents) {
-        if (used <= room) break;
+        if (used <= maxBytes) break;
         remove(oldest, bytes);
       }
       return made;

@@ -1,5 +1,5 @@
 /**
- * What a document describes, whatever its version: the relations and functions of one schema.
+ * The model of a document in either version: the relations and functions of one schema.
  *
  * @module
  */
@@ -12,45 +12,45 @@ import type {
   SchemaCache,
 } from "../../schema_cache/schema_cache.ts";
 
-/** One schema as a role sees it. */
+/** One schema, restricted to the privileges of a role. */
 export interface ApiModel {
   readonly schema: string;
-  /** The schema's comment. */
+  /** Comment of the schema. */
   readonly comment: string | null;
   /** Sorted by name. */
   readonly relations: readonly DescribedRelation[];
-  /** One per name, sorted by name: of overloads the one with the most parameters. */
+  /** One per name, sorted by name: the overload with the most parameters. */
   readonly routines: readonly Routine[];
-  /** The name of a parameter's type as the role's search path shows it. */
+  /** Returns the name of a parameter's type in the role's search path. */
   readonly parameterType: (type: string) => string;
 }
 
-/** A relation with what relationships say about its columns. */
+/** A relation with descriptions of its columns. */
 export interface DescribedRelation {
   readonly relation: Relation;
   readonly columns: readonly DescribedColumn[];
-  /** Something can be inserted, updated or deleted. */
+  /** Whether rows can be inserted, updated or deleted. */
   readonly writable: boolean;
 }
 
-/** A column and the text about it. */
+/** A column and its description. */
 export interface DescribedColumn {
   readonly column: Column;
   /** Comment and notes about keys. */
   readonly description: string | null;
-  /** A cast of the database's own makes and reads its JSON, which may be anything. */
-  readonly converted: boolean;
+  /** Whether a user-defined cast converts its values to or from JSON, which may be of any form. */
+  readonly hasCustomJson: boolean;
 }
 
-/** Puts together what is described. Without privileges in the facts it is everything. */
-export function buildModel(schema: string, facts: SchemaMetadata, cache: SchemaCache): ApiModel {
-  const relations = facts.relations && new Set(facts.relations);
+/** Builds the model. Without privileges in the metadata it contains the whole schema. */
+export function buildModel(schema: string, metadata: SchemaMetadata, cache: SchemaCache): ApiModel {
+  const relations = metadata.relations && new Set(metadata.relations);
   const names = cache.relationNames(schema).filter((name) => relations?.has(name) ?? true);
-  const parameterType = typeShortener(facts.visibleTypes ?? []);
-  const isPermitted = permission(facts, parameterType);
+  const parameterType = typeShortener(metadata.visibleTypes ?? []);
+  const isPermitted = permission(metadata, parameterType);
   return {
     schema,
-    comment: facts.comment,
+    comment: metadata.comment,
     relations: names.map((name) => describeRelation(cache.relation({ schema, name })!, cache)),
     routines: cache.routineNames(schema).flatMap((name) =>
       cache.routines({ schema, name }).filter(isPermitted).slice(-1)
@@ -59,7 +59,7 @@ export function buildModel(schema: string, facts: SchemaMetadata, cache: SchemaC
   };
 }
 
-/** Leaves out the schema of types that are found without it. */
+/** Returns a function that omits the schema of types in the role's search path. */
 function typeShortener(visibleTypes: readonly string[]): (type: string) => string {
   const visible = new Set(visibleTypes);
   return (type) => {
@@ -68,7 +68,7 @@ function typeShortener(visibleTypes: readonly string[]): (type: string) => strin
   };
 }
 
-/** `"a.b".` or `ab.` */
+/** Matches the schema of a type's name: `"a.b".` or `ab.`. */
 const schemaPrefix = /^(?:"(?:[^"]|"")*"|[^".]*)\./;
 
 function permission(
@@ -95,15 +95,15 @@ function describeRelation(relation: Relation, cache: SchemaCache): DescribedRela
         ...(primaryKey.has(column.name) ? ["This is a Primary Key.<pk/>"] : []),
         ...(foreignKey === undefined ? [] : [foreignKeyNote(foreignKey)]),
       ];
-      const converted = cache.representation(column.declaredType, "json") !== undefined ||
+      const hasCustomJson = cache.representation(column.declaredType, "json") !== undefined ||
         cache.representation("json", column.declaredType) !== undefined;
-      return { column, description: withNotes(column.comment, notes), converted };
+      return { column, description: withNotes(column.comment, notes), hasCustomJson };
     }),
     writable: insertable || updatable || deletable,
   };
 }
 
-/** By column the relationship of a foreign key of that column alone; tables go before views. */
+/** Returns the single-column foreign key of each column. Prefers tables to views. */
 function foreignKeysOf(
   relation: Relation,
   cache: SchemaCache,
@@ -113,9 +113,9 @@ function foreignKeysOf(
     if (relationship.kind !== "many-to-one" && relationship.kind !== "one-to-one") continue;
     const [pair, ...more] = relationship.pairs;
     if (relationship.originIsParent || pair === undefined || more.length > 0) continue;
-    const known = keys.get(pair[0]);
-    const better = known === undefined || known.foreignIsView && !relationship.foreignIsView;
-    if (better) keys.set(pair[0], relationship);
+    const found = keys.get(pair[0]);
+    const isBetter = found === undefined || found.foreignIsView && !relationship.foreignIsView;
+    if (isBetter) keys.set(pair[0], relationship);
   }
   return keys;
 }

@@ -1,12 +1,12 @@
 /**
- * Names of the database in the places of a document: paths, references and keys.
+ * Encodes names of the database for a document: in paths, references and keys.
  *
  * @module
  */
 
 /**
- * The last segment of a path. What a path cannot hold, or what means something in it or in its
- * template (RFC 3986 section 3.3), is percent-encoded; letters of any language stand as they are.
+ * Returns the last segment of a path. Percent-encodes characters that a path cannot contain, or that
+ * delimit it or its template (RFC 3986 section 3.3). Keeps letters of any language.
  */
 export function pathSegment(name: string): string {
   return name.toWellFormed().replace(notInPath, encodeURIComponent);
@@ -14,7 +14,7 @@ export function pathSegment(name: string): string {
 
 const notInPath = /[^\x80-\u{10ffff}A-Za-z0-9\-_.~!$&'()*+,;=:@]/gu;
 
-/** A reference to a member of this document: a JSON pointer (RFC 6901) as a URI fragment. */
+/** Returns a reference within the document: a JSON pointer (RFC 6901) as a URI fragment. */
 export function reference(...path: readonly string[]): { readonly $ref: string } {
   return { $ref: `#/${path.map(pointerToken).join("/")}` };
 }
@@ -24,11 +24,11 @@ function pointerToken(token: string): string {
   return encodeURIComponent(token.toWellFormed().replaceAll("~", "~0").replaceAll("/", "~1"));
 }
 
-/** What most names are, which are many: nothing has to be escaped. */
+/** Names without characters to escape: the fast path for most of them. */
 const plain = /^[A-Za-z0-9_.-]*$/;
 const plainKey = /^[A-Za-z0-9_-]*$/;
 
-/** The key of a relation's filter by a column; different for different pairs of names. */
+/** Returns the key of a relation's filter by a column. Different pairs of names have different keys. */
 export function rowFilterKey(relation: string, column: string): string {
   if (plainKey.test(relation)) return `rowFilter.${relation}.${column}`;
   const first = relation.replaceAll("%", "%25").replaceAll(".", "%2E");
@@ -36,8 +36,8 @@ export function rowFilterKey(relation: string, column: string): string {
 }
 
 /**
- * The key of a component, which may hold nothing but `[A-Za-z0-9._-]`: other characters are written
- * as `.<hexadecimal code point>.`, so that different names have different keys.
+ * Returns the key of a component, which may contain only `[A-Za-z0-9._-]`. Other characters become
+ * `.<hexadecimal code point>.`, so that different names have different keys.
  */
 export function componentKey(name: string): string {
   if (plainKey.test(name)) return name;
@@ -48,8 +48,8 @@ export function componentKey(name: string): string {
 }
 
 /**
- * The name of a column, or of a function's parameter, as a name in the query string: in quotes where
- * its grammar would read a bare one as something else; null where the name is reserved.
+ * Returns the name of a column, or of a function's parameter, for the query string. Adds quotes if the
+ * query grammar requires them. Returns null for a reserved name.
  */
 export function queryName(column: string): string | null {
   if (wholeNames.has(column)) return null;

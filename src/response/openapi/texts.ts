@@ -1,24 +1,25 @@
 /**
- * Comments of the database as texts of a document.
+ * Turns comments of the database into texts of a document.
  *
  * @module
  */
 
-/** A first line and what follows it. */
-export interface Titled {
+/** The parts of a comment. */
+export interface CommentParts {
+  /** First line. */
   readonly title: string;
-  /** Without leading line breaks; may be empty. */
+  /** Further lines without leading line breaks; may be empty. */
   readonly rest: string;
 }
 
-/** Divides a comment into its first line and the rest. */
-export function splitComment(comment: string): Titled {
+/** Splits a comment into its first line and the rest. */
+export function splitComment(comment: string): CommentParts {
   const end = comment.indexOf("\n");
   if (end === -1) return { title: comment, rest: "" };
   return { title: comment.slice(0, end), rest: comment.slice(end).replace(/^\n+/, "") };
 }
 
-/** `summary` and `description` of an operation; both are absent without a comment. */
+/** Returns `summary` and `description` of an operation; neither without a comment. */
 export function summaryOf(
   comment: string | null,
 ): { readonly summary?: string; readonly description?: string } {
@@ -27,12 +28,12 @@ export function summaryOf(
   return rest === "" ? { summary: title } : { summary: title, description: rest };
 }
 
-/** `description`, if there is one. */
+/** Returns `description`, unless the text is null. */
 export function described(text: string | null): { readonly description?: string } {
   return text === null ? {} : { description: text };
 }
 
-/** `{ [name]: list }`, or nothing when the list is empty. */
+/** Returns `{ [name]: list }`, or `{}` if the list is empty. */
 export function unlessEmpty<Name extends string, Item>(
   name: Name,
   list: readonly Item[],

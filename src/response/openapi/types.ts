@@ -1,23 +1,23 @@
 /**
- * PostgreSQL's types as types of a document.
+ * Maps PostgreSQL's types to types of an OpenAPI 2.0 document.
  *
  * @module
  */
 import type { Column } from "../../schema_cache/schema_cache.ts";
 
-/** The type of a value; absent for JSON, which may be anything. */
+/** Type of a value in JSON. */
 export type ValueType = "string" | "boolean" | "integer" | "number" | "array";
 
-/** How a type is described. */
+/** Description of a type. `type` is absent for JSON, which may be any value. */
 export interface TypeFacts {
   readonly type?: ValueType;
   readonly format: string;
-  /** Of arrays only. */
+  /** Present for arrays. */
   readonly items?: { readonly type?: ValueType };
 }
 
-/** Types that are not strings with their own name for a format. */
-const known: ReadonlyMap<string, TypeFacts> = new Map<string, TypeFacts>([
+/** Types other than strings. All other types are strings with the type's name as format. */
+const typesByName: ReadonlyMap<string, TypeFacts> = new Map<string, TypeFacts>([
   ["boolean", { type: "boolean", format: "boolean" }],
   ["smallint", { type: "integer", format: "int32" }],
   ["integer", { type: "integer", format: "int32" }],
@@ -29,14 +29,14 @@ const known: ReadonlyMap<string, TypeFacts> = new Map<string, TypeFacts>([
   ["jsonb", { format: "jsonb" }],
 ]);
 
-/** Describes a type by its `format_type` text. */
+/** Returns the description of a type; `name` is its `format_type` text. */
 export function typeFacts(name: string): TypeFacts {
   const element = elementType(name);
   if (element !== null) return { type: "array", format: name, items: typeOnly(typeFacts(element)) };
-  return known.get(name) ?? { type: "string", format: name };
+  return typesByName.get(name) ?? { type: "string", format: name };
 }
 
-/** The type of an array's elements, null when a type is no array. */
+/** Returns the element type of an array; null for other types. */
 export function elementType(name: string): string | null {
   return name.endsWith("[]") ? name.slice(0, -2) : null;
 }
@@ -45,14 +45,14 @@ function typeOnly({ type }: TypeFacts): { readonly type?: ValueType } {
   return type === undefined ? {} : { type };
 }
 
-/** Describes the type of a column, below its domains where those stand on a system type. */
+/** Returns the description of a column's base type. */
 export function columnType({ baseType }: Pick<Column, "baseType">): TypeFacts {
   return typeFacts(baseType);
 }
 
 /**
- * The default of a column as a value: the expression where it is a JSON literal, its text for
- * strings; undefined for what is neither.
+ * Returns the default of a column as a value: a JSON literal, or the text for strings. Returns
+ * undefined for other expressions.
  */
 export function defaultValue({ default: expression, baseType }: Column): unknown {
   if (expression === null) return undefined;
@@ -64,7 +64,7 @@ export function defaultValue({ default: expression, baseType }: Column): unknown
   }
 }
 
-/** `'x'::text` → `"x"`; without the cast the whole expression in quotes. */
+/** Converts `'x'::text` to `"x"`. Puts an expression without the cast into quotes as a whole. */
 function asString(expression: string, type: string): string {
   const cast = `::${type}`;
   if (!expression.endsWith(cast)) return `"${expression}"`;

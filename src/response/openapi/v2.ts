@@ -1,5 +1,5 @@
 /**
- * The description as an OpenAPI 2.0 document
+ * Writes an OpenAPI 2.0 document
  * (https://github.com/OAI/OpenAPI-Specification/blob/main/versions/2.0.md).
  *
  * @module
@@ -18,7 +18,7 @@ import { pathSegment } from "./names.ts";
 import { described, unlessEmpty } from "./texts.ts";
 import { columnType, defaultValue } from "./types.ts";
 
-/** Writes the document; it holds nothing but what JSON has. */
+/** Returns the document as a JSON value. */
 export function openApi2(model: ApiModel, config: DocumentConfig): unknown {
   const { scheme, host, basePath } = addressOf(config);
   const { vendor } = config.dialect;
@@ -70,7 +70,7 @@ const security = {
   security: [{ JWT: [] }],
 } as const;
 
-/** Columns that are NOT NULL are required, also when they have a default. */
+/** Returns the schema of a relation. All NOT NULL columns are required, even those with a default. */
 function definition({ relation, columns }: DescribedRelation): unknown {
   const required = columns.filter(({ column }) => !column.nullable);
   return {

@@ -7,7 +7,8 @@ import { queryName, reference, rowFilterKey } from "./names.ts";
 import type { DescribedRelation } from "./model.ts";
 import { described } from "./texts.ts";
 
-type Entry = readonly [key: string, parameter: unknown];
+/** A parameter with its key. */
+type V2ParameterEntry = readonly [key: string, parameter: unknown];
 
 function prefer(...values: readonly string[]) {
   const enumeration = values.length === 0 ? {} : { enum: values };
@@ -29,8 +30,8 @@ const returned = ["return=representation", "return=minimal", "return=none"] as c
 const resolved = ["resolution=ignore-duplicates", "resolution=merge-duplicates"] as const;
 const pagination = "Limiting and Pagination";
 
-/** Those that do not depend on the schema. */
-export const fixedParameters: readonly Entry[] = [
+/** Parameters that do not depend on the schema. */
+export const fixedParameters: readonly V2ParameterEntry[] = [
   ["preferParams", prefer()],
   ["preferReturn", prefer(...returned)],
   ["preferCount", prefer("count=none")],
@@ -44,8 +45,10 @@ export const fixedParameters: readonly Entry[] = [
   ["limit", text("limit", "query", pagination)],
 ];
 
-/** The body of a relation, and a filter by each column that can be filtered by. */
-export function relationParameters({ relation, columns }: DescribedRelation): readonly Entry[] {
+/** Returns the body of a relation, and a filter for each column that requests can filter by. */
+export function relationParameters(
+  { relation, columns }: DescribedRelation,
+): readonly V2ParameterEntry[] {
   const { name } = relation;
   const body = {
     name,
@@ -54,7 +57,7 @@ export function relationParameters({ relation, columns }: DescribedRelation): re
     in: "body",
     schema: reference("definitions", name),
   };
-  const filters = columns.flatMap(({ column }): Entry[] => {
+  const filters = columns.flatMap(({ column }): V2ParameterEntry[] => {
     const parameter = queryName(column.name);
     if (parameter === null) return [];
     return [[rowFilterKey(name, column.name), {
@@ -68,12 +71,12 @@ export function relationParameters({ relation, columns }: DescribedRelation): re
   return [[bodyKey(name), body], ...filters];
 }
 
-/** The key of a relation's body. */
+/** Returns the key of a relation's body. */
 export function bodyKey(relation: string): string {
   return `body.${relation}`;
 }
 
-/** References to the filters of a relation. */
+/** Returns references to the filters of a relation. */
 export function filterReferences({ relation, columns }: DescribedRelation): readonly unknown[] {
   return columns
     .filter(({ column }) => queryName(column.name) !== null)

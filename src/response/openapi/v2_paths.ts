@@ -10,7 +10,7 @@ import { described, summaryOf, unlessEmpty } from "./texts.ts";
 import { elementType, typeFacts } from "./types.ts";
 import { bodyKey, filterReferences } from "./v2_parameters.ts";
 
-/** The root itself. */
+/** Path of the root. */
 export const rootPath = {
   get: {
     tags: ["Introspection"],
@@ -20,7 +20,7 @@ export const rootPath = {
   },
 } as const;
 
-/** Reading, and the three ways to write as soon as one of them is possible. */
+/** Returns the path of a relation: reads, and all writes if the relation permits one of them. */
 export function relationPath(described: DescribedRelation): unknown {
   const { name, comment } = described.relation;
   const about = { tags: [name], ...summaryOf(comment) };
@@ -71,15 +71,15 @@ const readParameters = [
   "preferCount",
 ].map(shared);
 
-/** What the operations of a function depend on beside the function. */
-export interface RoutineContext {
+/** Context of a function's operations. */
+export interface V2RoutineContext {
   readonly produces: readonly string[];
-  /** The name of a parameter's type. */
+  /** Returns the name of a parameter's type. */
   readonly typeName: (type: string) => string;
 }
 
-/** Calling a function; with GET too unless it may write. */
-export function routinePath(routine: Routine, { produces, typeName }: RoutineContext): unknown {
+/** Returns the path of a function: POST, and GET unless the function is volatile. */
+export function routinePath(routine: Routine, { produces, typeName }: V2RoutineContext): unknown {
   const about = {
     tags: [`(rpc) ${routine.name}`],
     ...summaryOf(routine.comment),
@@ -103,7 +103,7 @@ export function routinePath(routine: Routine, { produces, typeName }: RoutineCon
   return routine.volatility === "volatile" || unnamed?.required ? { post } : { get, post };
 }
 
-/** The media type of a body that is the only, unnamed argument. */
+/** Returns the media type of a body that is the single unnamed argument. */
 export function rawBodyType(type: string): string {
   return rawBodyTypes.get(type) ?? "application/json";
 }
@@ -131,7 +131,7 @@ function argumentSchema(
   };
 }
 
-/** Arrays and JSON are literals in a query string. */
+/** Returns a parameter in the query string, where arrays and JSON are literals. */
 function queryParameter({ name, required, variadic }: Parameter, typeName: string): unknown {
   const { type, format } = typeFacts(typeName);
   const element = elementType(typeName);

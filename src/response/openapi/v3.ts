@@ -1,5 +1,5 @@
 /**
- * The description as an OpenAPI 3.1 document (https://spec.openapis.org/oas/v3.1.1.html).
+ * Writes an OpenAPI 3.1 document (https://spec.openapis.org/oas/v3.1.1.html).
  *
  * @module
  */
@@ -18,7 +18,7 @@ import { rowsResponse, sharedResponses } from "./v3_responses.ts";
 import { routinePath } from "./v3_routines.ts";
 import { errorSchema, relationSchemas } from "./v3_schemas.ts";
 
-/** Writes the document; it holds nothing but what JSON has. */
+/** Returns the document as a JSON value. */
 export function openApi3(model: ApiModel, config: DocumentConfig): unknown {
   return {
     openapi: "3.1.0",
@@ -87,7 +87,7 @@ const securitySchemes = {
   JWT: { type: "http", scheme: "bearer", bearerFormat: "JWT", description: tokenDescription },
 } as const;
 
-/** A token is optional where there is a role for those who have none. */
+/** Returns the security requirement. A token is optional if anonymous requests have a role. */
 function securityOf({ dbAnonRole }: DocumentConfig) {
   return dbAnonRole === null ? [{ JWT: [] }] : [{}, { JWT: [] }];
 }

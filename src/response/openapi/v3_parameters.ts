@@ -6,9 +6,10 @@
 import type { DescribedRelation } from "./model.ts";
 import { componentKey, queryName, reference } from "./names.ts";
 
-type Entry = readonly [key: string, parameter: unknown];
+/** A parameter with its key. */
+type V3ParameterEntry = readonly [key: string, parameter: unknown];
 
-/** Parameters that do not depend on the schema; keys with a dot, as no relation's lead to. */
+/** Parameters that do not depend on relations. A dot keeps their keys apart from relations' keys. */
 export type SharedParameter =
   | "select"
   | "columns"
@@ -27,7 +28,7 @@ export type SharedParameter =
   | "readProfile"
   | "writeProfile";
 
-/** Refers to a shared parameter. */
+/** Returns a reference to a shared parameter. */
 export function shared(name: SharedParameter) {
   return reference("components", "parameters", `shared.${name}`);
 }
@@ -60,14 +61,14 @@ function prefer(...preferences: readonly string[]) {
   return header("Prefer", `Preferences, separated by commas: \`${preferences.join("`, `")}\``);
 }
 
-/** A request is about the schema of the document: the first one is when none is named. */
+/** The schema of the document. Requests without a profile use the default schema. */
 export interface ProfileFacts {
   readonly schema: string;
   readonly isDefault: boolean;
 }
 
-/** Those that do not depend on relations. */
-export function sharedParameters({ schema, isDefault }: ProfileFacts): readonly Entry[] {
+/** Returns the parameters that do not depend on relations. */
+export function sharedParameters({ schema, isDefault }: ProfileFacts): readonly V3ParameterEntry[] {
   const profile = (name: string) => ({
     ...header(name, "Schema that the request is about", { const: schema }),
     required: !isDefault,
@@ -93,9 +94,11 @@ export function sharedParameters({ schema, isDefault }: ProfileFacts): readonly 
   return Object.entries(parameters).map(([name, parameter]) => [`shared.${name}`, parameter]);
 }
 
-/** A filter by each column that can be filtered by. */
-export function filterParameters({ relation, columns }: DescribedRelation): readonly Entry[] {
-  return columns.flatMap(({ column }): Entry[] => {
+/** Returns a filter for each column that requests can filter by. */
+export function filterParameters(
+  { relation, columns }: DescribedRelation,
+): readonly V3ParameterEntry[] {
+  return columns.flatMap(({ column }): V3ParameterEntry[] => {
     const name = queryName(column.name);
     if (name === null) return [];
     const description = column.comment === null ? how : `${column.comment}\n\n${how}`;
@@ -105,19 +108,19 @@ export function filterParameters({ relation, columns }: DescribedRelation): read
 
 const how = "`<operator>.<value>`";
 
-/** References to the filters of a relation. */
+/** Returns references to the filters of a relation. */
 export function filterReferences({ relation, columns }: DescribedRelation): readonly unknown[] {
   return columns
     .filter(({ column }) => queryName(column.name) !== null)
     .map(({ column }) => filterReference(relation.name, column.name));
 }
 
-/** Refers to the filter of a relation by a column. */
+/** Returns a reference to the filter of a relation by a column. */
 export function filterReference(relation: string, column: string) {
   return reference("components", "parameters", filterKey(relation, column));
 }
 
-/** Dots divide; those of the names are written otherwise. */
+/** Returns the key of a filter. Dots separate its parts, since `componentKey` escapes other dots. */
 function filterKey(relation: string, column: string): string {
   return `filter.${componentKey(relation)}.by.${componentKey(column)}`;
 }

@@ -1,5 +1,5 @@
 /**
- * The paths of relations in an OpenAPI 3.1 document. Only what can be done is shown.
+ * The paths of relations in an OpenAPI 3.1 document, with the operations that a relation permits.
  *
  * @module
  */
@@ -14,9 +14,9 @@ import {
 import { errorResponse, insertBody, rowBody, rowsReference } from "./v3_responses.ts";
 import { queryName } from "./names.ts";
 
-/** What the operations of relations depend on beside them. */
+/** Context of relations' operations. */
 export interface PathContext {
-  /** Requests have to say, or may, which schema they are about. */
+  /** Whether requests can select a schema by a profile header. */
   readonly profiled: boolean;
 }
 
@@ -25,7 +25,7 @@ interface FilteredContext extends PathContext {
   readonly filters: readonly unknown[];
 }
 
-/** Reading and writing a relation. */
+/** Returns the path of a relation. */
 export function relationPath(described: DescribedRelation, context: PathContext): unknown {
   const { insertable, updatable, deletable, primaryKey } = described.relation;
   const puts = insertable && updatable && primaryKey.length > 0 &&

@@ -10,7 +10,7 @@ import type { Schema } from "./v3_types.ts";
 
 const text: Schema = { type: "string" };
 
-/** The answer to what fails. */
+/** Reference to the response for errors. */
 export const errorResponse = reference("components", "responses", "error.response");
 
 /** Responses that do not depend on relations. */
@@ -21,12 +21,12 @@ export const sharedResponses = {
   },
 } as const;
 
-/** Refers to the response that shows rows of a relation. */
+/** Returns a reference to the response with rows of a relation. */
 export function rowsReference(relation: string) {
   return reference("components", "responses", componentKey(relation));
 }
 
-/** The response that shows rows of a relation. */
+/** Returns the response with rows of a relation. */
 export function rowsResponse({ relation: { name } }: DescribedRelation, vendor: string) {
   return [componentKey(name), {
     description: "Rows; with `select`, only what it names",
@@ -35,7 +35,7 @@ export function rowsResponse({ relation: { name } }: DescribedRelation, vendor: 
   }] as const;
 }
 
-/** Headers that say which rows are shown. */
+/** Headers that give the range of rows. */
 export const rangeHeaders = {
   "Content-Range": {
     description: "First and last row, and their number where it was counted: `0-24/*`",
@@ -43,15 +43,15 @@ export const rangeHeaders = {
   },
 } as const;
 
-/** What a result is. */
+/** Shape of a result. */
 export interface ResultShape {
-  /** Several of it. */
+  /** Whether the result is an array. */
   readonly set: boolean;
-  /** Rows, not single values. */
+  /** Whether it consists of rows instead of single values. */
   readonly rows: boolean;
 }
 
-/** The media types of a result. */
+/** Returns the media types of a result. */
 export function resultContent(schema: Schema, { set, rows }: ResultShape, vendor: string) {
   const json = { schema: set ? { type: "array", items: schema } : schema };
   if (!rows) return { "application/json": json };
@@ -65,7 +65,7 @@ export function resultContent(schema: Schema, { set, rows }: ResultShape, vendor
   };
 }
 
-/** The body of an insertion: one row or several. */
+/** Returns the body of an insert: one row or several. */
 export function insertBody(relation: string) {
   const schema = rowReference(relation, "insert");
   return {
@@ -78,7 +78,7 @@ export function insertBody(relation: string) {
   };
 }
 
-/** The body of a change, or of one row that is put. */
+/** Returns the body of an update, or of a PUT. */
 export function rowBody(relation: string, use: "insert" | "update") {
   const schema = rowReference(relation, use);
   return {

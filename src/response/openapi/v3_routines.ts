@@ -12,17 +12,17 @@ import { argumentsSchema, rowReference } from "./v3_schemas.ts";
 import { namedTypeSchema, type Schema, typeSchema } from "./v3_types.ts";
 import { rawBodyType } from "./v2_paths.ts";
 
-/** What the operations of functions depend on beside them. */
-export interface RoutineContext {
+/** Context of functions' operations. */
+export interface V3RoutineContext {
   readonly profiled: boolean;
   readonly vendor: string;
   readonly schema: string;
-  /** Whether a relation of the schema is described. */
+  /** Returns whether the document describes a relation of the schema. */
   readonly isDescribed: (relation: string) => boolean;
 }
 
-/** Calling a function; with GET too unless it may write. */
-export function routinePath(routine: Routine, context: RoutineContext): unknown {
+/** Returns the path of a function: POST, and GET unless the function is volatile. */
+export function routinePath(routine: Routine, context: V3RoutineContext): unknown {
   const [only] = routine.parameters;
   const unnamed = routine.parameters.length === 1 && only?.name === "" ? only : null;
   const reads = routine.volatility !== "volatile" && !unnamed?.required;
@@ -34,7 +34,7 @@ function about(verb: string, { name, comment }: Routine) {
   return { operationId: `${verb}_${name}`, tags: [`(rpc) ${name}`], ...summaryOf(comment) };
 }
 
-/** Rows of a result are filtered and ordered like those of a relation. */
+/** Returns the parameters of the result. Sets can be filtered and ordered like relations. */
 function resultParameters({ returns }: Routine): readonly SharedParameter[] {
   if (returns.set) return ["select", "order", "limit", "offset", "preferCall"];
   return returns.composite ? ["select", "preferCall"] : ["preferCall"];
@@ -43,7 +43,7 @@ function resultParameters({ returns }: Routine): readonly SharedParameter[] {
 function getOperation(
   routine: Routine,
   unnamed: Parameter | null,
-  context: RoutineContext,
+  context: V3RoutineContext,
 ) {
   const own = unnamed === null ? routine.parameters.flatMap(queryParameter) : [];
   const names = [
@@ -57,7 +57,7 @@ function getOperation(
   };
 }
 
-function postOperation(routine: Routine, unnamed: Parameter | null, context: RoutineContext) {
+function postOperation(routine: Routine, unnamed: Parameter | null, context: V3RoutineContext) {
   const names = [
     ...resultParameters(routine),
     ...(context.profiled ? ["writeProfile"] as const : []),
@@ -88,8 +88,8 @@ function rawBody({ type, required }: Parameter) {
 }
 
 /**
- * Arrays and JSON are literals in a query string; variadic parameters are repeated. Nothing can be
- * said under a name that is reserved.
+ * Returns a parameter in the query string, where arrays and JSON are literals and variadic parameters
+ * are repeated. A parameter with a reserved name is omitted.
  */
 function queryParameter(parameter: Parameter) {
   const { type, required, variadic } = parameter;
@@ -104,7 +104,7 @@ function queryParameter(parameter: Parameter) {
     : [{ name, in: "query", required, schema: plain }];
 }
 
-function responsesOf(routine: Routine, { vendor, ...context }: RoutineContext) {
+function responsesOf(routine: Routine, { vendor, ...context }: V3RoutineContext) {
   const { returns } = routine;
   if (returns.void) {
     return { "204": { description: "Done; the function has no result" }, "default": errorResponse };
@@ -120,7 +120,7 @@ function responsesOf(routine: Routine, { vendor, ...context }: RoutineContext) {
 
 function resultSchema(
   { returns }: Routine,
-  { schema, isDescribed }: Pick<RoutineContext, "schema" | "isDescribed">,
+  { schema, isDescribed }: Pick<V3RoutineContext, "schema" | "isDescribed">,
 ): Schema {
   const { relation, composite, typeSchema, typeName } = returns;
   if (relation?.schema === schema && isDescribed(relation.name)) {

@@ -1,5 +1,5 @@
 /**
- * The schemas of an OpenAPI 3.1 document: rows as they are read and as they are written, errors.
+ * The schemas of an OpenAPI 3.1 document: rows that requests read or write, and errors.
  *
  * @module
  */
@@ -8,27 +8,29 @@ import { componentKey, reference } from "./names.ts";
 import { described, unlessEmpty } from "./texts.ts";
 import { columnSchema, constantDefault, nullable, type Schema } from "./v3_types.ts";
 
-type Entry = readonly [key: string, schema: Schema];
+/** A schema with its key. */
+type SchemaEntry = readonly [key: string, schema: Schema];
 
-/** What a row is for. Keys of components have a dot here that no name of a relation leads to. */
+/** Use of a row's schema. */
 export type RowUse = "read" | "insert" | "update";
 
-const keyEnds: Readonly<Record<RowUse, string>> = {
+/** Suffixes of the components' keys. Their dot keeps them apart from relations' keys. */
+const keySuffixes: Readonly<Record<RowUse, string>> = {
   read: "",
   insert: ".insert",
   update: ".update",
 };
 
-/** Refers to the schema of a relation's rows. */
+/** Returns a reference to the schema of a relation's rows. */
 export function rowReference(relation: string, use: RowUse): Schema {
-  return reference("components", "schemas", componentKey(relation) + keyEnds[use]);
+  return reference("components", "schemas", componentKey(relation) + keySuffixes[use]);
 }
 
-/** Refers to the schema of errors. */
+/** Reference to the schema of errors. */
 export const errorReference: Schema = reference("components", "schemas", "error.body");
 
-/** The schema of errors. */
-export const errorSchema: Entry = ["error.body", {
+/** Schema of errors. */
+export const errorSchema: SchemaEntry = ["error.body", {
   type: "object",
   description: "What went wrong",
   required: ["code", "message"],
@@ -43,8 +45,8 @@ export const errorSchema: Entry = ["error.body", {
   },
 }];
 
-/** The schemas of a relation's rows. */
-export function relationSchemas(described: DescribedRelation): readonly Entry[] {
+/** Returns the schemas of a relation's rows. */
+export function relationSchemas(described: DescribedRelation): readonly SchemaEntry[] {
   const { relation } = described;
   const { insertable, updatable, name } = relation;
   const uses: readonly RowUse[] = [
@@ -52,7 +54,7 @@ export function relationSchemas(described: DescribedRelation): readonly Entry[] 
     ...(insertable ? ["insert"] as const : []),
     ...(updatable ? ["update"] as const : []),
   ];
-  return uses.map((use) => [componentKey(name) + keyEnds[use], rowSchema(described, use)]);
+  return uses.map((use) => [componentKey(name) + keySuffixes[use], rowSchema(described, use)]);
 }
 
 function rowSchema({ relation, columns }: DescribedRelation, use: RowUse): Schema {
@@ -67,24 +69,24 @@ function rowSchema({ relation, columns }: DescribedRelation, use: RowUse): Schem
   };
 }
 
-/** A row that is read has all columns unless `select` says otherwise. */
+/** Returns whether rows contain the column. A read row has all columns that `select` keeps. */
 function isRequired(column: DescribedColumn["column"], use: RowUse): boolean {
   if (use === "insert") return !column.nullable && column.default === null;
   return use === "read";
 }
 
-function property({ column, description, converted }: DescribedColumn, use: RowUse): Schema {
+function property({ column, description, hasCustomJson }: DescribedColumn, use: RowUse): Schema {
   const fallback = constantDefault(column);
-  const omitted = use === "update" || fallback === undefined || converted;
+  const omitted = use === "update" || fallback === undefined || hasCustomJson;
   return {
-    ...(converted ? {} : columnSchema(column)),
+    ...(hasCustomJson ? {} : columnSchema(column)),
     ...described(description),
     ...(use === "read" && column.generated ? { readOnly: true } : {}),
     ...(omitted ? {} : { default: fallback }),
   };
 }
 
-/** The schema of a function's arguments as a JSON object. */
+/** Returns the schema of a function's arguments as a JSON object. */
 export function argumentsSchema(
   comment: string | null,
   parameters: readonly {

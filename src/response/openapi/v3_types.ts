@@ -1,5 +1,5 @@
 /**
- * PostgreSQL's types as JSON Schemas of the values that responses have
+ * Maps PostgreSQL's types to JSON Schemas of the values in responses
  * (https://json-schema.org/draft/2020-12).
  *
  * @module
@@ -7,10 +7,11 @@
 import type { Column } from "../../schema_cache/schema_cache.ts";
 import { elementType } from "./types.ts";
 
-/** A schema; an empty one takes anything. */
+/** A JSON Schema; an empty one accepts any value. */
 export type Schema = Readonly<Record<string, unknown>>;
 
-const known: ReadonlyMap<string, Schema> = new Map<string, Schema>([
+/** Schemas of types by their `format_type` text. */
+const schemasByType: ReadonlyMap<string, Schema> = new Map<string, Schema>([
   ["boolean", { type: "boolean" }],
   ["smallint", { type: "integer", format: "int32" }],
   ["integer", { type: "integer", format: "int32" }],
@@ -29,7 +30,7 @@ const known: ReadonlyMap<string, Schema> = new Map<string, Schema>([
   ["record", { type: "object" }],
 ]);
 
-/** Names of `pg_type` whose `format_type` text is another. */
+/** `format_type` texts of types with another name in `pg_type`. */
 const longNames: ReadonlyMap<string, string> = new Map([
   ["bool", "boolean"],
   ["int2", "smallint"],
@@ -42,15 +43,15 @@ const longNames: ReadonlyMap<string, string> = new Map([
   ["timestamptz", "timestamp with time zone"],
 ]);
 
-/** The schema of a type by its `format_type` text. Composites and extensions may be anything. */
+/** Returns the schema of a type by its `format_type` text. Composites accept any value. */
 export function typeSchema(name: string): Schema {
   const element = elementType(name);
   if (element !== null) return { type: "array", items: nullable(typeSchema(element)) };
-  return known.get(name) ??
+  return schemasByType.get(name) ??
     (name.includes(".") ? { format: name } : { type: "string", format: name });
 }
 
-/** The schema of a type by its schema and its name in `pg_type`. */
+/** Returns the schema of a type by its schema and its name in `pg_type`. */
 export function namedTypeSchema(schema: string, name: string): Schema {
   if (name.startsWith("_")) {
     return { type: "array", items: nullable(namedTypeSchema(schema, name.slice(1))) };
@@ -58,7 +59,7 @@ export function namedTypeSchema(schema: string, name: string): Schema {
   return typeSchema(schema === "pg_catalog" ? longNames.get(name) ?? name : `${schema}.${name}`);
 }
 
-/** A schema that takes null as well. */
+/** Returns a schema that also accepts null. */
 export function nullable(schema: Schema): Schema {
   const { type, enum: labels } = schema;
   if (type === undefined) return schema;
@@ -66,7 +67,7 @@ export function nullable(schema: Schema): Schema {
   return { ...schema, type: [type, "null"], ...values };
 }
 
-/** The schema of a column's values, without what is said about them. */
+/** Returns the schema of a column's values, without description and default. */
 export function columnSchema(column: Column): Schema {
   const { baseType, enumLabels, maxLength } = column;
   const type = enumLabels.length > 0
@@ -75,7 +76,7 @@ export function columnSchema(column: Column): Schema {
   return column.nullable ? nullable(type) : type;
 }
 
-/** A column's default where it is a constant; undefined where it is computed. */
+/** Returns a column's default if it is a constant, otherwise undefined. */
 export function constantDefault(column: Column): unknown {
   const { default: expression, baseType, enumLabels } = column;
   if (expression === null) return undefined;

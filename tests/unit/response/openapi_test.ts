@@ -51,13 +51,13 @@ const addresses: readonly (readonly [Partial<DocumentConfig>, string])[] = [
 ];
 
 for (const [part, expected] of addresses) {
-  Deno.test(`addressOf ${JSON.stringify(part)} is ${expected}`, () => {
+  Deno.test(`addressOf() of ${JSON.stringify(part)} is ${expected}`, () => {
     const { scheme, host, basePath } = addressOf({ ...config, ...part });
     strictEqual(`${scheme} ${host} ${basePath}`, expected);
   });
 }
 
-Deno.test("externalDocs is there where the interface is documented elsewhere", () => {
+Deno.test("documentationOf() returns externalDocs in dialects with external documentation", () => {
   const docs = {
     description: "PostgREST Documentation",
     url: "https://docs.postgrest.org/en/v16/references/api.html",
@@ -66,7 +66,7 @@ Deno.test("externalDocs is there where the interface is documented elsewhere", (
   deepStrictEqual(documentationOf(config), {});
 });
 
-Deno.test("configKey differs where documents do", () => {
+Deno.test("configKey() differs if documents differ", () => {
   const parts: readonly Partial<DocumentConfig>[] = [
     {},
     { dialect: pgrstDialect },
@@ -87,7 +87,7 @@ const comments: readonly (readonly [string, string, string])[] = [
   ["one\n", "one", ""],
 ];
 
-Deno.test("splitComment divides first line and rest", () => {
+Deno.test("splitComment() splits a comment after its first line", () => {
   deepStrictEqual(
     comments.map(([comment]) => [comment, ...Object.values(splitComment(comment))]),
     comments,
@@ -110,7 +110,7 @@ const names: readonly (readonly [string, string | null, string, string])[] = [
 ];
 
 for (const [name, filter, segment, key] of names) {
-  Deno.test(`${name} is escaped for query strings, paths and keys`, () => {
+  Deno.test(`queryName(), pathSegment() and componentKey() escape ${name}`, () => {
     deepStrictEqual([queryName(name), pathSegment(name), componentKey(name)], [
       filter,
       segment,
@@ -119,11 +119,11 @@ for (const [name, filter, segment, key] of names) {
   });
 }
 
-Deno.test("reference escapes a JSON pointer in a fragment", () => {
+Deno.test("reference() escapes a JSON pointer in a fragment", () => {
   strictEqual(reference("definitions", "a/b~c d").$ref, "#/definitions/a~1b~0c%20d");
 });
 
-Deno.test("rowFilterKey tells apart what dots make alike", () => {
+Deno.test("rowFilterKey() returns different keys for names with dots", () => {
   const pairs = [["a.b", "c"], ["a", "b.c"], ["a%2Eb", "c"], ["a", "b"]] as const;
   strictEqual(new Set(pairs.map(([r, c]) => rowFilterKey(r, c))).size, pairs.length);
   strictEqual(rowFilterKey("task", "id"), "rowFilter.task.id");
@@ -136,7 +136,7 @@ Deno.test("queryName() reads a long name in linear time", () => {
   }
 });
 
-Deno.test("createStore makes once, and drops what was not used for longest", () => {
+Deno.test("createStore() makes each document once, and drops the least recently used", () => {
   const made: string[] = [];
   const store = createStore(30);
   const get = (key: string) =>
@@ -190,7 +190,7 @@ function modelOf(relations: readonly Relation[]) {
   return buildModel("api", { comment: null }, cache);
 }
 
-Deno.test("names of JavaScript's own are names like others", () => {
+Deno.test("documents contain relations and columns named like members of Object", () => {
   const model = modelOf([table("__proto__", ["__proto__", "constructor"]), table("toString", [])]);
   const two = JSON.stringify(openApi2(model, config));
   ok(two.includes('"/__proto__":'));
@@ -211,7 +211,7 @@ Deno.test("documents grow with the number of tables and no faster", () => {
   }
 });
 
-Deno.test("validate rejects what is no document", async () => {
+Deno.test("validate() rejects an invalid document", async () => {
   const model = modelOf([table("task", ["id"])]);
   const [two, three] = [openApi2, openApi3].map((write) =>
     JSON.parse(JSON.stringify(write(model, config)))
