@@ -164,8 +164,8 @@ function chooseRoutine(input: CallInput, cache: SchemaCache): Routine {
 }
 
 /**
- * Returns the overload for a request without arguments, or all overloads when each of them needs
- * arguments: OPTIONS has no arguments. Throws `202` when there is no function of the name, and
+ * Returns the overload for a request without arguments. If each overload needs arguments, returns
+ * all of them, because OPTIONS has no arguments. Throws `202` if no function has the name, and
  * `203`.
  */
 export function overloadsWithoutArguments(
@@ -178,7 +178,7 @@ export function overloadsWithoutArguments(
   return callable || candidates.length === 0 ? [chooseRoutine(input, cache)] : candidates;
 }
 
-/** Returns all overloads of a name. Throws `202` when there is no function of the name. */
+/** Returns all overloads of a name. Throws `202` if no function has the name. */
 export function routinesNamed(name: QualifiedName, cache: SchemaCache): readonly Routine[] {
   const overloads = cache.routines(name);
   if (overloads.length > 0) return overloads;

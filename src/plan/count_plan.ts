@@ -1,5 +1,5 @@
 /**
- * How the service counts the total of a result.
+ * Plans the way to count the total of a result.
  *
  * @module
  */

@@ -23,7 +23,7 @@ export interface WrittenColumn {
   readonly name: string;
   /** Type with modifier, as the catalogue prints it. */
   readonly type: string;
-  /** Function from json to the column's domain; null when there is no such function. */
+  /** Function from json to the column's domain; null if no function exists. */
   readonly fromJson: QualifiedName | null;
   /** SQL text of the default for rows without the key; null to write NULL. */
   readonly default: string | null;

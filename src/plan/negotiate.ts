@@ -73,7 +73,7 @@ export interface NegotiationConfig {
 
 /**
  * Returns the representation for the first accepted media type that the service can produce. Throws
- * 406 `107` when there is no such type.
+ * 406 `107` if no type matches.
  *
  * For each type, the built-in vendor types come first. Then come the target's handler for any type,
  * its handler for the type, the handler for any rows, and the built-in type.
@@ -170,7 +170,7 @@ const json: MediaRange = { kind: "json" };
 const rows: Representation = built({ kind: "array", stripped: false }, json);
 
 /**
- * Returns the built-in representation of rows for a media type; null when there is no such type.
+ * Returns the built-in representation of rows for a media type; null if no built-in type matches.
  */
 function builtIn(range: MediaRange): Representation | null {
   switch (range.kind) {

@@ -38,7 +38,7 @@ export type ReadItem =
   | {
     readonly kind: "column";
     readonly field: PlannedField;
-    /** Function that converts the column's domain to JSON; null when there is no such function. */
+    /** Function that converts the column's domain to JSON; null if no function exists. */
     readonly convert: QualifiedName | null;
     readonly cast: string | null;
     readonly key: string;
@@ -63,7 +63,7 @@ export type FieldCondition =
       readonly operator: SimpleOperator;
       readonly quantifier: "any" | "all" | null;
       readonly value: string;
-      /** Function from text to the column's domain; null when there is no such function. */
+      /** Function from text to the column's domain; null if no function exists. */
       readonly convert: QualifiedName | null;
     }
     | {

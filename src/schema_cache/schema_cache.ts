@@ -206,10 +206,7 @@ export interface SchemaCache {
   routines(name: QualifiedName): readonly Routine[];
   /** Returns the names of all functions of a schema, sorted. */
   routineNames(schema: string): readonly string[];
-  /**
-   * Returns the function that casts one type to another; undefined when there is no such
-   * representation.
-   */
+  /** Returns the function that casts one type to another; undefined if none exists. */
   representation(source: string, target: string): QualifiedName | undefined;
   /**
    * Returns the handler of a target for a lower-case media type; null as target finds handlers of

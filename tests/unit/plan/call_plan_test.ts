@@ -177,13 +177,13 @@ function shown({ name, parameters }: Routine): string {
   return `${name}(${parameters.map((p) => p.name === "" ? `:${p.type}` : p.name).join(",")})`;
 }
 
-Deno.test("planCall chooses the overload that the arguments name", async (t) => {
+Deno.test("planCall() chooses the overload that the arguments name", async (t) => {
   for (const [title, request, expected] of chosen) {
     await t.step(title, () => strictEqual(shown(call(request).routine), expected));
   }
 });
 
-Deno.test("planCall collects repeated values of a variadic parameter only", () => {
+Deno.test("planCall() collects repeated values of a variadic parameter only", () => {
   deepStrictEqual(
     call({ name: "plus", values: [["v", "1"], ["v", "2"]] }).arguments,
     {
@@ -276,7 +276,7 @@ const refused: readonly [Call, string, string, string | null, string | null][] =
   ],
 ];
 
-Deno.test("planCall says what it looked for, and what may have been meant", async (t) => {
+Deno.test("planCall() reports the searched function and a similar one", async (t) => {
   for (const [request, code, message, details, hint] of refused) {
     await t.step(`${code} ${request.method ?? "GET"} ${message}`, () => {
       const error = errorOf(() => call(request));

@@ -48,7 +48,7 @@ const rows: readonly [origin: string, wanted: string, found: string][] = [
 ];
 
 for (const [origin, wanted, found] of rows) {
-  Deno.test(`findRelationship resolves ${wanted} of ${origin}`, () => {
+  Deno.test(`findRelationship() resolves ${wanted} of ${origin}`, () => {
     deepStrictEqual(describe(origin, wanted), found);
   });
 }
@@ -77,7 +77,7 @@ const missing: readonly [origin: string, wanted: string, using: string, hint: st
 ];
 
 for (const [origin, wanted, using, hint] of missing) {
-  Deno.test(`findRelationship finds no ${wanted} of ${origin}`, () => {
+  Deno.test(`findRelationship() finds no ${wanted} of ${origin}`, () => {
     const target = wanted.split("!")[0];
     throws(() => find(origin, wanted), (error: ServiceError) => {
       deepStrictEqual(error.facts, {
@@ -96,12 +96,12 @@ for (const [origin, wanted, using, hint] of missing) {
   });
 }
 
-Deno.test("findRelationship gives a function without relation none, whatever it is called", () => {
+Deno.test("findRelationship() throws for a function without a relation, whatever its name", () => {
   const wanted = { origin: api("tools"), target: "makers", hint: null, schema: "api" };
   throws(() => findRelationship({ ...wanted, originIsRelation: false }, cache), /relationship/);
 });
 
-Deno.test("findRelationship refuses an ambiguous target with the choices", () => {
+Deno.test("findRelationship() rejects an ambiguous target with its candidates", () => {
   throws(() => find("visits", "people"), (error: ServiceError) => {
     deepStrictEqual(error.facts, {
       code: "201",

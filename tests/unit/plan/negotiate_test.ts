@@ -88,7 +88,7 @@ const rows: readonly (readonly [Case, string, string])[] = [
   ],
 ];
 
-Deno.test("negotiate takes the first accepted type that can be made", () => {
+Deno.test("negotiate() takes the first accepted type that the service can produce", () => {
   for (const [given, format, type] of rows) {
     deepStrictEqual(chosen(given), [format, type], JSON.stringify(given));
   }
@@ -106,7 +106,7 @@ const refused: readonly (readonly [Case, string])[] = [
   ],
 ];
 
-Deno.test("negotiate raises 107 with everything that was accepted", () => {
+Deno.test("negotiate() throws 107 with all accepted types", () => {
   for (const [given, shown] of refused) {
     throws(() => chosen(given), (error) => {
       deepStrictEqual(

@@ -61,18 +61,18 @@ const needs: readonly [name: string, parts: Partial<QueryParams>, columns: strin
 ];
 
 for (const [name, parts, columns] of needs) {
-  Deno.test(`neededColumns lists ${name}`, () => {
+  Deno.test(`neededColumns() lists ${name}`, () => {
     deepStrictEqual(neededColumns(representation("makers", parts)), columns);
   });
 }
 
-Deno.test("neededColumns lists keys of a junction", () => {
+Deno.test("neededColumns() lists keys of a junction", () => {
   deepStrictEqual(neededColumns(representation("tools", { select: [embed("sheds", [all])] })), [
     "id",
   ]);
 });
 
-Deno.test("planRead leaves rows and windows to the write", () => {
+Deno.test("planRead() leaves filters and row ranges to the write", () => {
   const { root } = representation("makers", {
     select: [column("name"), embed("tools", [all])],
     filters: [at("", filter("nope", ["eq", "1"])), at("tools", filter("price", ["gt", "1"]))],
@@ -85,13 +85,13 @@ Deno.test("planRead leaves rows and windows to the write", () => {
   deepStrictEqual([root.order.length, root.embeds[0]!.node.conditions.length], [1, 1]);
 });
 
-Deno.test("planRead ignores what a write's filters say about embeds", () => {
+Deno.test("planRead() ignores filters of a write on embeds", () => {
   const filters = [at("", isNull("tools")), at("", filter("tools", ["eq", "1"]))];
   const { root } = representation("makers", { select: [embed("tools", [all])], filters });
   deepStrictEqual([root.conditions, root.embeds[0]!.inner], [[], false]);
 });
 
-Deno.test("planRead applies the maximum of rows to the root and to embeds of many", () => {
+Deno.test("planRead() applies the maximum of rows to the root and to embeds of many", () => {
   const { root } = planOf(
     "tools",
     {
@@ -112,7 +112,7 @@ Deno.test("planRead applies the maximum of rows to the root and to embeds of man
   ]);
 });
 
-Deno.test("planRead says every column of all levels in a spread of many rows", () => {
+Deno.test("planRead() lists every column of all nodes in a to-many spread", () => {
   const kinds = (select: QueryParams["select"]) => {
     const { root } = planOf("makers", { select }, {}, { dialect: pgrstDialect });
     const [spreadOrEmbed] = root.embeds;
@@ -125,7 +125,7 @@ Deno.test("planRead says every column of all levels in a spread of many rows", (
   deepStrictEqual(kinds([all, embed("tools", below)]), ["all", "all", "all"]);
 });
 
-Deno.test("rootRange counts the maximum from the first row", () => {
+Deno.test("rootRange() counts the maximum from the first row", () => {
   deepStrictEqual(
     [
       rootRange({ first: 0n, last: null }, null),
@@ -137,7 +137,7 @@ Deno.test("rootRange counts the maximum from the first row", () => {
   );
 });
 
-Deno.test("embedRange writes any integer, which PostgreSQL may refuse", () => {
+Deno.test("embedRange() accepts any integer, which PostgreSQL may reject", () => {
   const texts = [-1n, 0n, 9007199254740993n, 10n ** 21n].map((limit) =>
     embedRange({ limit, offset: null }, null).limit
   );
@@ -150,7 +150,7 @@ Deno.test("embedRange writes any integer, which PostgreSQL may refuse", () => {
   });
 });
 
-Deno.test("makeAliases gives short names that are not the root's", () => {
+Deno.test("makeAliases() returns short names other than the root's", () => {
   const aliases = makeAliases("tools_2");
   deepStrictEqual([aliases("tools"), aliases("tools"), aliases("a_very_long_name")], [
     "tools_1",

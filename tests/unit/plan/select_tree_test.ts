@@ -22,7 +22,7 @@ const select = [
 const legacy = { urlUseLegacyTargetNames: true };
 const strict = { urlUseLegacyTargetNames: false };
 
-/** What a tree holds, by level. */
+/** The contents of a tree, by node. */
 function outline({ item, filters, logic, order, limit, offset, children }: SelectNode): unknown {
   return {
     name: item?.target ?? "",
@@ -36,7 +36,7 @@ function outline({ item, filters, logic, order, limit, offset, children }: Selec
 
 const bare = { filters: [], logic: 0, order: [], window: [null, null], children: [] };
 
-Deno.test("buildSelectTree attaches what addresses a level by names and aliases", () => {
+Deno.test("buildSelectTree() attaches parameters to the node that names and aliases address", () => {
   const { root, targetNameUses } = buildSelectTree(
     query({
       select,
@@ -73,19 +73,19 @@ Deno.test("buildSelectTree attaches what addresses a level by names and aliases"
   deepStrictEqual(targetNameUses, []);
 });
 
-Deno.test("buildSelectTree reads an empty select as all columns, an empty embed as none", () => {
+Deno.test("buildSelectTree() reads an empty select as all columns, an empty embed as no columns", () => {
   deepStrictEqual(buildSelectTree(query(), strict).root.fields, [{ kind: "all" }]);
   const { root } = buildSelectTree(query({ select: [embed("tools")] }), strict);
   deepStrictEqual([root.fields, root.children[0]!.fields], [[], []]);
 });
 
-Deno.test("buildSelectTree takes the first order of a level, however it is addressed", () => {
+Deno.test("buildSelectTree() takes the first order of a node, by name or alias", () => {
   const order = [at("tools", [by("a")]), at("t", [by("b")])];
   const { root } = buildSelectTree(query({ select, order }), legacy);
   deepStrictEqual(root.children[0]!.order, [by("a")]);
 });
 
-Deno.test("buildSelectTree tells which aliased embeds were addressed by their target", () => {
+Deno.test("buildSelectTree() lists aliased embeds that parameters address by their target", () => {
   const { targetNameUses } = buildSelectTree(
     query({
       select,
@@ -108,7 +108,7 @@ Deno.test("buildSelectTree tells which aliased embeds were addressed by their ta
   ]);
 });
 
-Deno.test("buildSelectTree gives the first embed that a name may mean", () => {
+Deno.test("buildSelectTree() finds the first embed that a name matches", () => {
   const twice = [embed("visits", []), embed("visits", [], { alias: "work" })];
   const counts = (config: typeof legacy, path: string, items = twice) =>
     buildSelectTree(query({ select: items, filters: [at(path, isNull("a"))] }), config).root
@@ -174,7 +174,7 @@ const refusals: readonly [
 ];
 
 for (const [name, parts, config, texts] of refusals) {
-  Deno.test(`buildSelectTree refuses ${name}`, () => {
+  Deno.test(`buildSelectTree() rejects ${name}`, () => {
     throws(() => buildSelectTree(query({ select, ...parts }), config), (error: ServiceError) => {
       const { code, status, message, details, hint } = error.facts;
       strictEqual(`${code} ${status}`, "108 400");

@@ -50,12 +50,12 @@ const rows: readonly {
 
 for (const { query, among, minimum, gives } of rows) {
   const shown = query.length > 40 ? `${query.slice(0, 10)}… (${query.length})` : query;
-  Deno.test(`suggest gives ${gives} for ${shown} among [${among}] from ${minimum}`, () => {
+  Deno.test(`suggest() returns ${gives} for ${shown} among [${among}] from ${minimum}`, () => {
     strictEqual(suggest(query, among, minimum), gives);
   });
 }
 
-Deno.test("makeSuggester compares the fifty candidates with the most alike letter groups", () => {
+Deno.test("makeSuggester() compares the fifty candidates with the most alike letter groups", () => {
   // All share the query's groups better than the last, which alone is near by edit distance.
   const alike = Array.from({ length: 50 }, (_, index) => `target${"target".repeat(3)}${index}`);
   strictEqual(makeSuggester([...alike, "taxget"])("target", 0.5), null);
@@ -73,7 +73,7 @@ Deno.test("makeSuggester() indexes and searches in time linear in the number of 
   assertLinearTime("a suggester", { size: 8000, make: makeIndex, run: search });
 });
 
-Deno.test("nameSuggesters searches one schema and keeps its indexes with the cache", () => {
+Deno.test("nameSuggesters() searches one schema and keeps its indexes with the cache", () => {
   const returns = {
     set: false,
     composite: false,

@@ -111,7 +111,7 @@ const refusals: readonly [
 ];
 
 for (const [name, relation, parts, expected] of refusals) {
-  Deno.test(`planRead refuses ${name}`, () => {
+  Deno.test(`planRead() rejects ${name}`, () => {
     throws(() => planOf(relation, parts), (error: ServiceError) => {
       const { code, message, details } = error.facts;
       deepStrictEqual(`${code} ${message}${details ? `: ${details}` : ""}`, expected);
@@ -140,7 +140,7 @@ const accepted: readonly [name: string, relation: string, parts: Partial<QueryPa
 ];
 
 for (const [name, relation, parts] of accepted) {
-  Deno.test(`planRead accepts ${name}`, () => {
+  Deno.test(`planRead() accepts ${name}`, () => {
     doesNotThrow(() => planOf(relation, parts));
   });
 }
@@ -153,7 +153,7 @@ const aggregates: readonly [name: string, select: QueryParams["select"]][] = [
 ];
 
 for (const [name, select] of aggregates) {
-  Deno.test(`planRead refuses ${name} unless aggregates are enabled`, () => {
+  Deno.test(`planRead() rejects ${name} unless aggregates are enabled`, () => {
     doesNotThrow(() => planOf("tools", { select }));
     throws(
       () => planOf("tools", { select }, {}, { dbAggregatesEnabled: false }),
@@ -162,7 +162,7 @@ for (const [name, select] of aggregates) {
   });
 }
 
-/** Aggregates that belong to a level with many rows to be spread. */
+/** Aggregates that belong to a to-many spread. */
 const gathered: readonly [name: string, relation: string, select: QueryParams["select"]][] = [
   ["an aggregate", "makers", [spread("tools", [column("price", { aggregate: "sum" })])]],
   ["count()", "makers", [spread("tools", [count])]],
@@ -174,7 +174,7 @@ const gathered: readonly [name: string, relation: string, select: QueryParams["s
 ];
 
 for (const [name, relation, select] of gathered) {
-  Deno.test(`planRead refuses ${name} in a spread of many rows`, () => {
+  Deno.test(`planRead() rejects ${name} in a to-many spread`, () => {
     const refusal = (code: string) => (error: ServiceError) => error.facts.code === code;
     const arrays = { dialect: pgrstDialect };
     throws(() => planOf(relation, { select }, {}, arrays), refusal("127"));
@@ -186,17 +186,17 @@ for (const [name, relation, select] of gathered) {
   });
 }
 
-Deno.test("planRead allows aggregates in embeds in a spread of many rows", () => {
+Deno.test("planRead() allows aggregates in embeds in a to-many spread", () => {
   const select = [spread("tools", [embed("manuals", [count])])];
   doesNotThrow(() => planOf("makers", { select }, {}, { dialect: pgrstDialect }));
 });
 
-Deno.test("planRead allows count without parentheses where aggregates are disabled", () => {
+Deno.test("planRead() allows count without parentheses when aggregates are disabled", () => {
   const select = [column("count")];
   doesNotThrow(() => planOf("tools", { select }, {}, { dbAggregatesEnabled: false }));
 });
 
-/** Levels with as many columns as there may be at most, and what one more is. */
+/** Nodes with the maximum number of columns, and the item that exceeds it. */
 const widths:
   readonly (readonly [name: string, select: (columns: number) => QueryParams["select"]])[] = [
     ["the root", (columns) => Array<SelectField>(columns).fill(column("id"))],
@@ -218,7 +218,7 @@ const widths:
   ];
 
 for (const [name, select] of widths) {
-  Deno.test(`planRead refuses more columns of ${name} than PostgreSQL takes`, () => {
+  Deno.test(`planRead() rejects more columns of ${name} than PostgreSQL accepts`, () => {
     const plan = (columns: number) =>
       planOf("tools", { select: select(columns) }, {}, { dialect: pgrstDialect });
     doesNotThrow(() => plan(1664));

@@ -101,12 +101,12 @@ const comparisons: readonly [tree: LogicTree, text: string, params: readonly str
 ];
 
 for (const [tree, text, params] of comparisons) {
-  Deno.test(`renderConditions makes ${text} of ${JSON.stringify(params)}`, () => {
+  Deno.test(`renderConditions() renders ${text} with ${JSON.stringify(params)}`, () => {
     deepStrictEqual(where([tree]), [` where ${text}`, ...params]);
   });
 }
 
-Deno.test("whereClause wants all conditions, and nothing of none", () => {
+Deno.test("whereClause() joins all conditions, and is empty without conditions", () => {
   deepStrictEqual(where([isNull("id"), isNull("name"), group("or", [isNull("a"), isNull("b")])]), [
     ` where "t"."id" is null and "t"."name" is null and ("t"."a" is null or "t"."b" is null)`,
   ]);
@@ -134,7 +134,7 @@ const searches: readonly [
 ];
 
 for (const [column, operation, text, params] of searches) {
-  Deno.test(`renderConditions searches by ${text}`, () => {
+  Deno.test(`renderConditions() searches by ${text}`, () => {
     const [found, ...given] = where([filter(column, operation)], things);
     deepStrictEqual([found, ...given], [` where ${text}`, ...params]);
   });
@@ -159,17 +159,17 @@ const converted: readonly [operation: Parameters<typeof filter>[1], text: string
 ];
 
 for (const [operation, text] of converted) {
-  Deno.test(`renderConditions passes literals of a domain as ${text}`, () => {
+  Deno.test(`renderConditions() passes literals of a domain as ${text}`, () => {
     deepStrictEqual(where([filter("shade", operation)], paints)[0], ` where ${text}`);
   });
 }
 
-Deno.test("renderConditions takes places in a domain's column as they are", () => {
+Deno.test("renderConditions() leaves paths into a domain's column unconverted", () => {
   const [text] = where([filter(place("shade", "->>", "a"), ["eq", "v"])], paints);
   deepStrictEqual(text, ` where pg_catalog.to_jsonb("t"."shade")->>$1 = $2`);
 });
 
-Deno.test("renderConditions qualifies columns with what it is given", () => {
+Deno.test("renderConditions() qualifies columns with the qualifier", () => {
   const conditions = planConditions([isNull("id")], [], tools, cache);
   deepStrictEqual(
     renderConditions(conditions, ident("api", "tools")).map((sql) => compile(sql).text),
@@ -177,13 +177,13 @@ Deno.test("renderConditions qualifies columns with what it is given", () => {
   );
 });
 
-Deno.test("renderConditions gives equal shapes equal texts", () => {
+Deno.test("renderConditions() returns equal texts for equal shapes", () => {
   const text = (...values: readonly string[]) =>
     where([filter("id", inList(...values)), filter("name", ["eq", values[0]!])])[0];
   deepStrictEqual(text("1"), text("2", "3", "4'; drop table x"));
 });
 
-Deno.test("renderOrder sorts by columns and places in them", () => {
+Deno.test("renderOrder() sorts by columns and paths into them", () => {
   const order = [
     by("name", { direction: "asc" }),
     by("id", { direction: "desc", nulls: "last" }),

@@ -30,7 +30,7 @@ import {
 const everything: Window = { first: 0n, last: null };
 const page: Window = { first: 20n, last: 29n };
 
-/** A row: what is asked, the window, the statement. Parameters are shown where they stand. */
+/** A row: the request, its row range, the statement. Parameters are shown in place. */
 type Row = readonly [
   name: string,
   relation: string,
@@ -350,7 +350,7 @@ const rows: readonly Row[] = [
 ];
 
 for (const [name, relation, parts, window, text] of rows) {
-  Deno.test(`renderRows reads ${name}`, () => {
+  Deno.test(`renderRows() reads ${name}`, () => {
     strictEqual(shown(compile(renderRows(planOf(relation, parts, { window })))), text);
   });
 }
@@ -398,13 +398,13 @@ const counts: readonly [
 ];
 
 for (const [name, relation, parts, text] of counts) {
-  Deno.test(`renderCount counts ${name}`, () => {
+  Deno.test(`renderCount() counts ${name}`, () => {
     const plan = planOf(relation, parts, { window: page });
     strictEqual(shown(compile(renderCount(plan))), text);
   });
 }
 
-Deno.test("renderRows reads given rows under the plan's alias", () => {
+Deno.test("renderRows() reads supplied rows under the plan's alias", () => {
   const relation = cache.relation(api("makers"))!;
   const plan = planOf("makers", {
     select: [all, column("shout"), embed("latest", [column("name")])],
@@ -427,7 +427,7 @@ Deno.test("renderRows reads given rows under the plan's alias", () => {
   );
 });
 
-Deno.test("renderRows gathers a spread of many rows column by column", () => {
+Deno.test("renderRows() aggregates a to-many spread column by column", () => {
   const plan = planOf(
     "makers",
     {
@@ -452,7 +452,7 @@ Deno.test("renderRows gathers a spread of many rows column by column", () => {
   );
 });
 
-Deno.test("renderRows gives equal shapes equal texts", () => {
+Deno.test("renderRows() returns equal texts for equal shapes", () => {
   const text = (value: string, first: bigint) =>
     compile(renderRows(planOf("tools", {
       select: [column("name"), makerName],
@@ -461,7 +461,7 @@ Deno.test("renderRows gives equal shapes equal texts", () => {
   strictEqual(text("a", 10n), text("'; drop table tools; --", 4000n));
 });
 
-/** Length of the statement for people below people, each level chosen by the next. */
+/** Length of the statement for nested embeds of people, each filtered by the next. */
 function lengthAt(depth: number, tests: readonly LogicTree[]): number {
   let select: readonly SelectItem[] = [column("id")];
   for (let level = 0; level < depth; level++) {
@@ -474,7 +474,7 @@ function lengthAt(depth: number, tests: readonly LogicTree[]): number {
   return compile(renderRows(planOf("people", { select, logic }, { window: page }))).text.length;
 }
 
-Deno.test("renderRows lets statements grow with the depth of embeds, not with its square", () => {
+Deno.test("renderRows() returns statements of linear length in the depth of embeds", () => {
   for (const tests of [[], [isNull("people"), isNotNull("people"), isNull("id")]]) {
     const [short, long] = [lengthAt(40, tests), lengthAt(80, tests)];
     deepStrictEqual(long < 2.2 * short, true, `${short} and ${long} characters`);

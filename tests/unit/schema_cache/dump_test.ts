@@ -7,7 +7,7 @@ Deno.test("readSchemaCache() returns what dumpSchemaCache() wrote", () => {
   deepStrictEqual(readSchemaCache(JSON.parse(dumpSchemaCache(data))).data, data);
 });
 
-Deno.test("readSchemaCache() takes everything for volatile when a dump does not say", () => {
+Deno.test("readSchemaCache() takes all relations for volatile when a dump lacks the member", () => {
   const dump = JSON.parse(dumpSchemaCache(cache.data));
   delete dump.dbVolatileFunctions;
   for (const [, relation] of dump.dbTables) delete relation.volatile;

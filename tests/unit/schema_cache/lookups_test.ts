@@ -229,7 +229,7 @@ for (const { name, is, gives } of rows) {
   Deno.test(`SchemaCache.${name}`, () => deepStrictEqual(is, gives));
 }
 
-Deno.test("SchemaCache.derived makes a value once per cache", () => {
+Deno.test("SchemaCache.derived() computes a value once per cache", () => {
   let calls = 0;
   const derive = (of: typeof cache) => ({ of, number: ++calls });
   const first = cache.derived(derive);
@@ -238,7 +238,7 @@ Deno.test("SchemaCache.derived makes a value once per cache", () => {
   strictEqual(indexSchemaCache(cache.data).derived(derive).number, 2);
 });
 
-Deno.test("SchemaCache.relationNames gives the same list every time", () => {
+Deno.test("SchemaCache.relationNames() returns the same list every time", () => {
   strictEqual(cache.relationNames("api"), cache.relationNames("api"));
 });
 

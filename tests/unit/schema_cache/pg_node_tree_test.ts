@@ -3,7 +3,7 @@ import { readViewRules } from "../../../src/schema_cache/pg_node_tree.ts";
 
 const table = 16416;
 
-/** Captured from the server; `views.sql` beside the files says what the views are. */
+/** Captured from the server; `views.sql` beside the files defines the views. */
 const captured = [
   { version: 15, odd: 16428, nested: 16432, united: 16437 },
   { version: 18, odd: 16429, nested: 16433, united: 16438 },
@@ -16,11 +16,11 @@ for (const { version, odd, nested, united } of captured) {
   );
   const rules = readViewRules(Deno.readTextFileSync(url));
 
-  Deno.test(`readViewRules reads every view of PostgreSQL ${version}`, () => {
+  Deno.test(`readViewRules() reads every view of PostgreSQL ${version}`, () => {
     deepStrictEqual([...rules.keys()], [odd, nested, united]);
   });
 
-  Deno.test(`readViewRules is not misled by names in PostgreSQL ${version}`, () => {
+  Deno.test(`readViewRules() reads names that look like labels in PostgreSQL ${version}`, () => {
     deepStrictEqual(rules.get(odd), [
       { position: 1, relation: table, column: 1 },
       { position: 2, relation: table, column: 2 },
@@ -28,14 +28,14 @@ for (const { version, odd, nested, united } of captured) {
     ]);
   });
 
-  Deno.test(`readViewRules reads the outermost query only in PostgreSQL ${version}`, () => {
+  Deno.test(`readViewRules() reads the outermost query only in PostgreSQL ${version}`, () => {
     deepStrictEqual(rules.get(nested), [
       { position: 1, relation: table, column: 1 },
       { position: 4, relation: table, column: 2 },
     ]);
   });
 
-  Deno.test(`readViewRules gives no columns of a union in PostgreSQL ${version}`, () => {
+  Deno.test(`readViewRules() returns no columns of a union in PostgreSQL ${version}`, () => {
     deepStrictEqual(rules.get(united), []);
   });
 }
@@ -98,7 +98,7 @@ const rows: readonly {
 ];
 
 for (const { name, text, gives } of rows) {
-  Deno.test(`readViewRules reads ${name}`, () => {
+  Deno.test(`readViewRules() reads ${name}`, () => {
     const read = Array.from(
       readViewRules(text),
       ([oid, columns]) => [oid, columns.map((c) => [c.position, c.relation, c.column])],
@@ -108,12 +108,12 @@ for (const { name, text, gives } of rows) {
 }
 
 for (const text of [")", "7 )", "}{", "( ) (", "7 ({QUERY })} 8 ()", ":", "7 ({QUERY :a})"]) {
-  Deno.test(`readViewRules comes to an end with ${text}`, () => {
+  Deno.test(`readViewRules() terminates with ${text}`, () => {
     strictEqual(readViewRules(text) instanceof Map, true);
   });
 }
 
-Deno.test("readViewRules skips deep nesting without recursion", () => {
+Deno.test("readViewRules() skips deep nesting without recursion", () => {
   const depth = 1_000_000;
   const deep = `${"({X :a ".repeat(depth)}1${"})".repeat(depth)}`;
   const text = `7 ({QUERY :jointree ${deep} :targetList ` +

@@ -337,12 +337,12 @@ const rows: readonly (Case & { readonly name: string; readonly gives: readonly s
 ];
 
 for (const { name, gives, ...made } of rows) {
-  Deno.test(`deriveRelationships gives ${name}`, () => {
+  Deno.test(`deriveRelationships() returns ${name}`, () => {
     deepStrictEqual(derive(made).map(relationshipLine), gives);
   });
 }
 
-Deno.test("deriveRelationships gives the same list whatever the order of the facts", () => {
+Deno.test("deriveRelationships() returns the same list for any order of its input", () => {
   for (const made of rows) {
     const turned = {
       ...made,

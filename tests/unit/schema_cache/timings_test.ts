@@ -18,13 +18,13 @@ const queries: readonly SchemaCacheQuery[] = names.map((name) => ({
   params: [],
 }));
 
-Deno.test("loadStatements asks for nothing else unless the load is timed", () => {
+Deno.test("loadStatements() reads the clock only in a timed load", () => {
   const statements = loadStatements(queries, { timed: false });
   deepStrictEqual(statements.map(({ text }) => text), queries.map(({ text }) => text));
   deepStrictEqual(splitLoadResults(names, queries), { answers: names, timings: null });
 });
 
-Deno.test("splitLoadResults gives what passed between two looks at the clock", () => {
+Deno.test("splitLoadResults() returns the time between two readings of the clock", () => {
   const statements = loadStatements(queries, { timed: true });
   strictEqual(statements.length, 2 * queries.length + 1);
   let time = 1000;

@@ -47,7 +47,7 @@ const rows: readonly {
     gives: [[10, [[7, ["a"]]]]],
   },
   {
-    name: "nothing of a column that a view on the way computes",
+    name: "no columns of a column that a view on the way computes",
     columns: ["a"],
     rules: { 1: [[1, 2, 5]], 2: [[4, 10, 4]] },
     gives: [],
@@ -59,34 +59,34 @@ const rows: readonly {
     gives: [[2, [[5, ["a"]]]]],
   },
   {
-    name: "nothing of a cycle",
+    name: "no columns of a cycle",
     columns: ["a"],
     rules: { 1: [[1, 2, 1]], 2: [[1, 3, 1]], 3: [[1, 2, 1]] },
     gives: [],
   },
   {
-    name: "nothing of a view on itself",
+    name: "no columns of a view on itself",
     columns: ["a"],
     rules: { 1: [[1, 1, 1]] },
     gives: [],
   },
   {
-    name: "nothing beyond the view's columns",
+    name: "no columns beyond the view's columns",
     columns: ["a"],
     rules: { 1: [[1, 10, 1], [2, 10, 2]] },
     gives: [[10, [[1, ["a"]]]]],
   },
   {
-    name: "nothing of columns outside keys",
+    name: "no columns outside keys",
     columns: ["a", "b", "c"],
     rules: { 1: [[1, 10, 3], [2, 30, 1], [3, 10, 1]] },
     gives: [[10, [[1, ["c"]]]]],
   },
-  { name: "nothing of a view without a rule", columns: ["a"], rules: {}, gives: [] },
+  { name: "no columns of a view without a rule", columns: ["a"], rules: {}, gives: [] },
 ];
 
 for (const { name, columns, rules, gives } of rows) {
-  Deno.test(`trackViewColumns gives ${name}`, () => {
+  Deno.test(`trackViewColumns() returns ${name}`, () => {
     deepStrictEqual(track(columns, rules), gives);
   });
 }
