@@ -1,19 +1,19 @@
 /**
- * What the failure of a database means for the service beyond the request that met it.
+ * Classifies database failures that concern the whole service, not only one request.
  *
  * @module
  */
 import { DatabaseError, ServiceError } from "../errors/service_error.ts";
 
-/** What the names of prepared statements begin with. */
+/** Prefix of the names of prepared statements. */
 export const statementNamePrefix = "svc_";
 
-/** A failure that trying again does not repair. */
+/** A failure that a retry cannot repair. */
 export type FatalFailure =
   | { readonly kind: "login" }
   | { readonly kind: "pooler"; readonly mode: "transaction" | "statement" };
 
-/** Recognises a failure after which trying again is in vain; null for all others. */
+/** Returns the kind of a failure that a retry cannot repair; null for all others. */
 export function fatalFailureOf(thrown: unknown): FatalFailure | null {
   if (thrown instanceof ServiceError) {
     const { own, code, details } = thrown.facts;
@@ -31,13 +31,13 @@ export function fatalFailureOf(thrown: unknown): FatalFailure | null {
 
 const statementPooling = "transaction blocks not allowed in statement pooling mode";
 
-/** Whether a connection failed because of its password. */
+/** Whether the server rejected the password of a connection. */
 export function isLoginRefused(reason: string): boolean {
   return reason.includes("FATAL:  password authentication failed") ||
     reason.includes("no password supplied");
 }
 
-/** Whether a failure shows that the way to the database was lost, or could not be found. */
+/** Whether the connection was lost or could not be opened: codes `000`, `001`, or SQLSTATE 57P01–3. */
 export function isConnectionLost(thrown: unknown): boolean {
   if (thrown instanceof ServiceError) {
     const { own, code } = thrown.facts;

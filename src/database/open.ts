@@ -1,6 +1,6 @@
 /**
- * Opens the database that a connection string means. The adapters are loaded when they are needed,
- * so that a runtime without sockets, or without WASM, never sees the other one.
+ * Opens the database that a connection string names. Each adapter is loaded when it is first needed,
+ * so a runtime without sockets, or without WASM, never loads the other one.
  *
  * @module
  */
@@ -8,7 +8,7 @@ import type { Dialect } from "../dialect.ts";
 import type { Database } from "./database.ts";
 import type { Connections } from "./adapters/postgres.ts";
 
-/** What of the configuration says how to reach and use the database. */
+/** Options of the configuration that concern connections. */
 export interface DatabaseConfig {
   readonly dbUri: string;
   readonly dbPool: number;
@@ -22,23 +22,23 @@ export interface DatabaseConfig {
   readonly dialect: Pick<Dialect, "namesApplicationInKeywords">;
 }
 
-/** What is needed beside the configuration. */
+/** Dependencies other than the configuration. */
 export interface DatabaseDependencies {
-  /** SQL text that is applied when an embedded database is created. */
+  /** SQL text that initialises a new embedded database; null for none. */
   readonly embeddedInit: string | null;
   readonly applicationName: string;
-  /** Whether readers of bodies keep no piece of them; false unless told. */
+  /** Whether readers of bodies keep no chunk of them. Default: false. */
   readonly releases?: boolean;
-  /** A pool unless told. */
+  /** Default: `pooled`. */
   readonly connections?: Connections;
 }
 
-/** Whether a connection string means PostgreSQL in the process. */
+/** Whether a connection string names the embedded database. */
 export function isEmbedded(uri: string): boolean {
   return uri.startsWith("pglite://");
 }
 
-/** Opens a database; connections are made when they are needed. */
+/** Opens a database. It opens connections on demand. */
 export async function openDatabase(
   config: DatabaseConfig,
   { embeddedInit, applicationName, releases = false, connections = "pooled" }: DatabaseDependencies,

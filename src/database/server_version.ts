@@ -1,15 +1,15 @@
 /**
- * What a server says of its version.
+ * Checks the version of the server.
  *
  * @module
  */
 
-/** The oldest version that the service works with. */
-const oldestMajor = 14;
+/** Oldest major version that the service supports. */
+const minMajorVersion = 14;
 
 /**
- * Gives the number of a version that is too old, and null for others. A server that does not say that
- * it is PostgreSQL is given the benefit of the doubt.
+ * Returns the number of a version that is too old; null for others. Servers that do not report a
+ * PostgreSQL version are accepted.
  *
  * ```ts
  * import { strictEqual } from "node:assert/strict";
@@ -20,5 +20,5 @@ const oldestMajor = 14;
  */
 export function unsupportedVersion(text: string): string | null {
   const [, number, major] = /^PostgreSQL ((\d+)[\d.]*)/.exec(text) ?? [];
-  return number !== undefined && Number(major) < oldestMajor ? number : null;
+  return number !== undefined && Number(major) < minMajorVersion ? number : null;
 }

@@ -1,29 +1,29 @@
 /**
- * How bytes reach PostgreSQL and come back: a socket, or the engine in the process.
+ * The byte stream to PostgreSQL and back: a socket, or the embedded engine.
  *
  * @module
  */
 
-/** What a transport tells. */
+/** Events of a transport. */
 export interface TransportEvents {
   /** The chunk is valid during the call only. */
   data(chunk: Uint8Array): void;
-  /** The way is closed for good; `reason` is for people. Told once. */
+  /** The transport is closed; `reason` is for the log. Emitted once. */
   closed(reason: string): void;
 }
 
 /** An authenticated connection that waits for a command. */
 export interface Transport {
-  /** Starts telling; called once, before anything else. */
+  /** Starts to emit events; called once, before anything else. */
   listen(events: TransportEvents): void;
-  /** Sends the chunks in one go. They stay unchanged until the answer has come. */
+  /** Sends the chunks in one write. They stay unchanged until the reply has arrived. */
   write(chunks: readonly Uint8Array[]): void;
-  /** Stops and goes on with telling data. */
+  /** Pauses the `data` events; `resume` continues them. */
   pause(): void;
   resume(): void;
-  /** Asks the server, past the connection, to cancel what runs on it. Errors are swallowed. */
+  /** Sends a cancel request over a connection of its own. Errors are ignored. */
   cancel(): void;
-  /** Says good-bye and closes. */
+  /** Sends Terminate and closes. */
   end(): void;
   /** Closes at once. */
   destroy(): void;

@@ -1,6 +1,6 @@
 /**
- * What a server must do to authenticate a connection: `require_auth` and `channel_binding`. They keep
- * somebody between the service and the server from asking for a weaker method.
+ * Checks the authentication method that a server requests: `require_auth` and `channel_binding`. They
+ * keep an attacker between the service and the server from requesting a weaker method.
  *
  * Source: PostgreSQL documentation, "Parameter Key Words" of libpq; RFC 5802 and RFC 5929 for SCRAM
  * with channel binding.
@@ -8,7 +8,7 @@
  * @module
  */
 
-/** How `pg` tells what the server asks for. */
+/** Events by which `pg` reports the messages of the server. */
 export interface AuthEvents {
   listeners(event: string): readonly ((message: AuthMessage) => void)[];
   removeAllListeners(event: string): unknown;
@@ -16,28 +16,28 @@ export interface AuthEvents {
   emit(event: "error", error: Error): unknown;
 }
 
-/** A message of the server; SASL names its mechanisms. */
+/** An authentication message of the server; with SASL it lists the mechanisms. */
 export interface AuthMessage {
   readonly mechanisms?: readonly string[];
 }
 
-/** What is demanded, as the connection string has it. */
+/** Parameters of the connection string that restrict authentication. */
 export interface AuthRequirements {
   readonly require_auth?: string;
   readonly channel_binding?: string;
 }
 
-/** The events of requests by the methods that they are for, and what libpq calls them. */
-const requests: readonly (readonly [event: string, method: string, what: string])[] = [
+/** Events of authentication requests, with their methods and with libpq's wording. */
+const authRequests: readonly (readonly [event: string, method: string, wording: string])[] = [
   ["authenticationCleartextPassword", "password", "server requested a cleartext password"],
   ["authenticationMD5Password", "md5", "server requested a hashed password"],
   ["authenticationSASL", "scram-sha-256", "server requested SCRAM-SHA-256 authentication"],
 ];
 
-/** The method of a server that lets everybody in. */
-const noMethod = "none";
+/** The method of a server that requests no authentication. */
+const trustMethod = "none";
 
-/** Returns whether `require_auth` allows a method: its list has it, or has others marked by `!`. */
+/** Whether `require_auth` allows a method: the list has it, or excludes only others by `!`. */
 function isAllowed(list: string, method: string): boolean {
   const items = list.split(",");
   return list === "" || list.startsWith("!")
@@ -46,21 +46,20 @@ function isAllowed(list: string, method: string): boolean {
 }
 
 /**
- * Sees to it that a connection that is being opened answers only what is allowed. Whatever else the
- * server asks for is an `error` event, and nothing is sent. To be called when the handlers of `pg`
- * are in place.
+ * Makes a connection that is being opened reply to allowed requests only. Any other request of the
+ * server becomes an `error` event, and nothing is sent. Call it after `pg` has added its handlers.
  */
 export function guardAuthentication(
   connection: AuthEvents,
   requirements: AuthRequirements,
 ): void {
-  const bound = requirements.channel_binding === "require";
+  const requiresBinding = requirements.channel_binding === "require";
   const { require_auth: list = "" } = requirements;
-  if (!bound && list === "") return;
-  const failure = (what: string) =>
-    new Error(`authentication method requirement "${list}" failed: ${what}`);
+  if (!requiresBinding && list === "") return;
+  const failure = (problem: string) =>
+    new Error(`authentication method requirement "${list}" failed: ${problem}`);
   let isProven = false;
-  const watch = (event: string, problemOf: (message: AuthMessage) => Error | null) => {
+  const guard = (event: string, problemOf: (message: AuthMessage) => Error | null) => {
     const handlers = [...connection.listeners(event)];
     connection.removeAllListeners(event);
     connection.on(event, (message) => {
@@ -69,21 +68,26 @@ export function guardAuthentication(
       else for (const handle of handlers) handle(message);
     });
   };
-  for (const [event, method, what] of requests) {
-    watch(event, ({ mechanisms = [] }) => {
-      if (!isAllowed(list, method)) return failure(what);
+  for (const [event, method, wording] of authRequests) {
+    guard(event, ({ mechanisms = [] }) => {
+      if (!isAllowed(list, method)) return failure(wording);
       isProven = method !== "scram-sha-256";
-      return bound && !mechanisms.includes("SCRAM-SHA-256-PLUS") ? new Error(notBound) : null;
+      return requiresBinding && !mechanisms.includes("SCRAM-SHA-256-PLUS")
+        ? new Error(bindingUnsupported)
+        : null;
     });
   }
-  watch("authenticationSASLFinal", () => {
+  guard("authenticationSASLFinal", () => {
     isProven = true;
     return null;
   });
-  watch("authenticationOk", () => {
-    if (isProven || (isAllowed(list, noMethod) && !bound)) return null;
-    return bound ? new Error(notBound) : failure("server did not complete authentication");
+  guard("authenticationOk", () => {
+    if (isProven || (isAllowed(list, trustMethod) && !requiresBinding)) return null;
+    return requiresBinding
+      ? new Error(bindingUnsupported)
+      : failure("server did not complete authentication");
   });
 }
 
-const notBound = "channel binding required but not supported by server's authentication request";
+const bindingUnsupported =
+  "channel binding required but not supported by server's authentication request";

@@ -1,28 +1,28 @@
 /**
- * The options of a connection string, by libpq's keywords.
+ * The parameters of a connection string, by libpq's keywords.
  *
  * Source: PostgreSQL documentation, "Parameter Key Words" and "Environment Variables" of libpq.
  *
  * @module
  */
 
-/** Options by keyword; an empty value is the same as none. */
+/** Values by keyword; an empty value counts as absent. */
 export type ConnectionParameters = ReadonlyMap<string, string>;
 
-/** Variables that say what a connection string leaves open. */
+/** Environment variables, which are the defaults of absent parameters. */
 export type ConnectionEnvironment = Readonly<Record<string, string | undefined>>;
 
-/** What becomes of an option. */
-type Use =
+/** How the service treats a parameter. */
+type ParameterUse =
   | {
     readonly kind: "applied";
     readonly values: RegExp;
-    /** The variable that has the value if the connection string has none; `pg` reads some itself. */
+    /** Environment variable with the default; null where `pg` reads it, or where none exists. */
     readonly variable: string | null;
   }
-  /** These values change nothing here, and others are refused. */
+  /** These values change nothing; all others are rejected. */
   | { readonly kind: "without effect"; readonly values: RegExp }
-  | { readonly kind: "refused" };
+  | { readonly kind: "rejected" };
 
 const anyValue = /^.*$/s;
 const wholeNumber = /^\s*-?\d+\s*$/;
@@ -32,18 +32,18 @@ const authMethods = new RegExp(
 );
 const protocol = /^TLSv1(?:\.[1-3])?$/i;
 
-function applied(values: RegExp = anyValue, variable: string | null = null): Use {
+function applied(values: RegExp = anyValue, variable: string | null = null): ParameterUse {
   return { kind: "applied", values, variable };
 }
 
-function withoutEffect(values: RegExp = anyValue): Use {
+function withoutEffect(values: RegExp = anyValue): ParameterUse {
   return { kind: "without effect", values };
 }
 
-/** An option that would be a danger, or an error, if it were passed over. */
-const refused: Use = { kind: "refused" };
+/** Ignoring the parameter would be unsafe or wrong. */
+const rejected: ParameterUse = { kind: "rejected" };
 
-const uses: ReadonlyMap<string, Use> = new Map<string, Use>([
+const uses: ReadonlyMap<string, ParameterUse> = new Map<string, ParameterUse>([
   ["application_name", applied()],
   ["channel_binding", applied(/^(?:disable|prefer|require)$/, "PGCHANNELBINDING")],
   ["connect_timeout", applied(wholeNumber, "PGCONNECT_TIMEOUT")],
@@ -84,7 +84,7 @@ const uses: ReadonlyMap<string, Use> = new Map<string, Use>([
   ["keepalives_count", withoutEffect()],
   ["keepalives_interval", withoutEffect()],
   ["tcp_user_timeout", withoutEffect()],
-  // There is no GSSAPI here, and libpq itself passes over the last two.
+  // The service does not support GSSAPI; libpq itself ignores the last two.
   ["gssdelegation", withoutEffect()],
   ["gssencmode", withoutEffect(/^(?:disable|prefer)$/)],
   ["gsslib", withoutEffect()],
@@ -96,33 +96,33 @@ const uses: ReadonlyMap<string, Use> = new Map<string, Use>([
   ["replication", withoutEffect(/^(?:false|off|no|0)$/i)],
   ["sslsni", withoutEffect(/^1$/)],
 
-  ["oauth_client_id", refused],
-  ["oauth_client_secret", refused],
-  ["oauth_issuer", refused],
-  ["oauth_scope", refused],
-  ["requirepeer", refused],
-  ["scram_client_key", refused],
-  ["scram_server_key", refused],
-  ["service", refused],
-  ["servicefile", refused],
-  ["sslcrldir", refused],
-  ["sslkeylogfile", refused],
+  ["oauth_client_id", rejected],
+  ["oauth_client_secret", rejected],
+  ["oauth_issuer", rejected],
+  ["oauth_scope", rejected],
+  ["requirepeer", rejected],
+  ["scram_client_key", rejected],
+  ["scram_server_key", rejected],
+  ["service", rejected],
+  ["servicefile", rejected],
+  ["sslcrldir", rejected],
+  ["sslkeylogfile", rejected],
 ]);
 
-/** Returns whether libpq has a keyword. */
+/** Whether libpq has this keyword. */
 export function isKeyword(keyword: string): boolean {
   return uses.has(keyword);
 }
 
-/** Throws an `Error` that names the first option that cannot be used. */
+/** Throws an `Error` that names the first unsupported parameter. */
 export function checkParameters(options: ConnectionParameters): void {
   for (const [keyword, value] of options) if (value !== "") checkParameter(keyword, value);
 }
 
-/** Values are named only where a few words are allowed, of which a password is none. */
+/** Messages quote a value only where a fixed set of words is allowed, so never a password. */
 function checkParameter(keyword: string, value: string): void {
   const use = uses.get(keyword);
-  if (use === undefined || use.kind === "refused") {
+  if (use === undefined || use.kind === "rejected") {
     throw new Error(`connection option "${keyword}" is not supported`);
   }
   if (use.values.test(value)) return;
@@ -134,21 +134,21 @@ function checkParameter(keyword: string, value: string): void {
 }
 
 /**
- * Returns the options that are applied: those of a connection string, and those of the environment
- * for what the string leaves open. Throws an `Error` that names what cannot be used.
+ * Returns the parameters to apply: those of a connection string, with the environment's values for
+ * absent ones. Throws an `Error` that names an unsupported parameter or value.
  */
 export function appliedParameters(
-  given: ConnectionParameters,
+  parameters: ConnectionParameters,
   environment: ConnectionEnvironment,
 ): ConnectionParameters {
-  checkParameters(given);
-  const options = new Map<string, string>();
+  checkParameters(parameters);
+  const applied = new Map<string, string>();
   for (const [keyword, use] of uses) {
     if (use.kind !== "applied") continue;
-    const value = given.get(keyword) || (use.variable && environment[use.variable]) || "";
+    const value = parameters.get(keyword) || (use.variable && environment[use.variable]) || "";
     if (value === "") continue;
     checkParameter(keyword, value);
-    options.set(keyword, value);
+    applied.set(keyword, value);
   }
-  return options;
+  return applied;
 }

@@ -8,28 +8,28 @@
 import { checkParameters, type ConnectionParameters, isKeyword } from "./connection_parameters.ts";
 import { parseKeywords } from "./keywords.ts";
 
-/** Returns whether a connection string is a URI, as opposed to keywords and values. */
+/** Whether a connection string is a URI rather than keywords and values. */
 export function isConnectionUri(text: string): boolean {
   return /^postgres(ql)?:\/\//.test(text);
 }
 
 /**
- * Reads a connection string. Throws an `Error` that names an option that does not exist or cannot be
- * used, and repeats neither users nor passwords.
+ * Parses a connection string. Throws an `Error` that names an unknown or unsupported parameter and
+ * contains neither users nor passwords.
  */
 export function parseConnectionString(text: string): ConnectionParameters {
-  const options = isConnectionUri(text) ? parseUri(text) : parseKeywords(text);
-  checkParameters(options);
-  return options;
+  const parameters = isConnectionUri(text) ? parseUri(text) : parseKeywords(text);
+  checkParameters(parameters);
+  return parameters;
 }
 
 const uri = /^postgres(?:ql)?:\/\/(?:([^/]*)@)?([^/?]*)(\/[^?]*)?(?:\?(.*))?$/s;
 
-/** Parameters of the query part take the place of what stands before it, as libpq has it. */
+/** Parameters of the query part override the parts before it, as in libpq. */
 function parseUri(text: string): ConnectionParameters {
-  const [, login = "", places = "", path = "", query = ""] = uri.exec(text) ?? [];
+  const [, login = "", hosts = "", path = "", query = ""] = uri.exec(text) ?? [];
   const [user = "", password = ""] = login.split(/:(.*)/s, 2).map(decoded);
-  const listed = places.split(",").map(splitPlace);
+  const listed = hosts.split(",").map(splitHost);
   const ports = listed.map(([, port]) => port);
   for (const port of ports) checkPort(port);
   return new Map([
@@ -42,7 +42,7 @@ function parseUri(text: string): ConnectionParameters {
   ]);
 }
 
-/** Throws an `Error` for what is no port. It is not repeated: it may be a password with a slash. */
+/** Throws an `Error` unless a port is valid. Its text may be a password with a slash: the error omits it. */
 export function checkPort(port: string): void {
   const number = /^\d{1,5}$/.test(port.trim()) ? Number(port) : 0;
   if (port.trim() === "" || (number >= 1 && number <= 65535)) return;
@@ -50,21 +50,20 @@ export function checkPort(port: string): void {
 }
 
 /** `localhost:5432`, `[::1]:5432`, `%2Frun%2Fpostgresql` */
-function splitPlace(place: string): readonly [host: string, port: string] {
-  const [, bracketed, plain = "", port = ""] =
-    /^(?:\[([^\]]*)\]|([^:]*))(?::(.*))?$/s.exec(place) ??
-      ["", undefined, place];
+function splitHost(text: string): readonly [host: string, port: string] {
+  const [, bracketed, plain = "", port = ""] = /^(?:\[([^\]]*)\]|([^:]*))(?::(.*))?$/s.exec(text) ??
+    ["", undefined, text];
   return [bracketed ?? decoded(plain), port];
 }
 
 function readParameter(pair: string, query: string): readonly [keyword: string, value: string] {
   const [name = "", value] = pair.split(/=(.*)/s, 2).map(decoded);
-  // As drivers of other languages write it.
+  // Drivers of other languages write it so.
   if (name === "ssl" && value === "true") return ["sslmode", "require"];
   if (value !== undefined && isKeyword(name)) return [name, value];
   throw new Error(
     query.includes("@")
-      // What stands before an @ may be the rest of a password with a question mark.
+      // The text before an @ may be the rest of a password with a question mark.
       ? "the connection string has an unknown parameter, or a special character that is not " +
         "percent-encoded"
       : value === undefined
@@ -73,7 +72,7 @@ function readParameter(pair: string, query: string): readonly [keyword: string, 
   );
 }
 
-/** What is no percent encoding is meant as it stands. */
+/** Text that is not valid percent encoding stays as it is. */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text);

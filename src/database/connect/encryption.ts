@@ -1,5 +1,5 @@
 /**
- * How a connection is encrypted, in the words of `node:tls`.
+ * Maps libpq's SSL parameters to options of `node:tls`.
  *
  * Source: PostgreSQL documentation, "SSL Support" of libpq.
  *
@@ -7,17 +7,17 @@
  */
 import type { ConnectionParameters } from "./connection_parameters.ts";
 
-/** Reads a file whose path an option has. Throws an `Error` when that is not possible. */
+/** Reads the file that a parameter names. Throws an `Error` if that fails. */
 export type ReadFile = (path: string) => string;
 
-/** Options of `tls.connect`; false for none. */
+/** Options of `tls.connect`; false for an unencrypted connection. */
 export type Encryption = false | Readonly<Record<string, unknown>>;
 
 /**
- * Returns the encryption that the options ask for; undefined when they do not mention it. A server is
- * known by the runtime's certificate authorities unless `sslrootcert` names a file.
+ * Returns the encryption that the parameters request; undefined if none of them concerns it. The
+ * runtime's certificate authorities verify the server unless `sslrootcert` names a file.
  *
- * Throws an `Error` when options contradict each other or a file cannot be read.
+ * Throws an `Error` if parameters contradict each other or a file cannot be read.
  */
 export function encryptionOf(
   options: ConnectionParameters,
@@ -44,7 +44,7 @@ export function encryptionOf(
 
 const verifyAll = "verify-full";
 
-/** Options that make sense with encryption only ask for it, and for a server that is known. */
+/** Parameters that need encryption imply `verify-full` where `sslmode` is absent. */
 function modeOf(options: ConnectionParameters): string | undefined {
   const impliesEncryption = options.has("sslcert") || options.has("sslkey") ||
     options.has("sslrootcert") || options.get("sslnegotiation") === "direct";
@@ -55,7 +55,7 @@ function isWeak(mode: string | undefined): boolean {
   return mode === "disable" || mode === "allow" || mode === "prefer";
 }
 
-/** Returns the certificates of authorities; null for those of the runtime. */
+/** Returns the certificates of the authorities; null for the runtime's own. */
 function rootOf(options: ConnectionParameters, mode: string, readFile: ReadFile): string | null {
   const root = options.get("sslrootcert");
   if (root === "system") {
@@ -66,11 +66,11 @@ function rootOf(options: ConnectionParameters, mode: string, readFile: ReadFile)
   }
   if (root !== undefined) return readFile(root);
   if (mode !== "verify-ca") return null;
-  // A public authority certifies others' servers as well.
+  // Public authorities also certify servers of other owners.
   throw new Error('sslmode "verify-ca" needs sslrootcert');
 }
 
-/** `require` looks at the certificate if it has something to compare it with, as in libpq. */
+/** `require` verifies the certificate only if `sslrootcert` is present, as in libpq. */
 function verificationOf(mode: string, hasRoot: boolean): Readonly<Record<string, unknown>> {
   if (mode === verifyAll) return {};
   if (mode === "verify-ca" || (mode === "require" && hasRoot)) {

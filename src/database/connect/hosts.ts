@@ -1,34 +1,34 @@
 /**
- * Tries servers in order until one is what is wanted.
+ * Tries servers in order until one matches `target_session_attrs`.
  *
  * @module
  */
 import type { SessionTarget, Settings, Targets } from "./targets.ts";
 
-/** What a server says of a new session. */
+/** State of a server, as a new session reports it. */
 export interface ServerState {
-  /** It replays the log of another server. */
+  /** The server is a standby: it replays another server's log. */
   readonly inRecovery: boolean;
-  /** Transactions are read-only unless they say otherwise. */
+  /** Transactions are read-only by default. */
   readonly readOnly: boolean;
 }
 
 /** How to reach one server. */
 export interface Connector<Connection> {
-  /** Opens and authenticates. What it throws tells why that failed. */
+  /** Opens and authenticates a connection. Throws an `Error` with the reason if that fails. */
   readonly open: (settings: Settings) => Promise<Connection>;
   readonly state: (connection: Connection) => Promise<ServerState>;
   readonly close: (connection: Connection) => void;
-  /** Gives numbers from 0 to less than 1; those of the runtime unless told. */
+  /** Returns numbers from 0 to less than 1. Default: `Math.random`. */
   readonly random?: () => number;
 }
 
-/** A failure that the other servers are not asked after, such as a wrong password. */
+/** A failure after which no other server is tried, such as a wrong password. */
 export class ConnectionRefused extends Error {
   override readonly name = "ConnectionRefused";
 }
 
-/** Why a session is not what is wanted; null when it is. */
+/** Returns why a session does not match; null if it does. */
 const sessionMismatch: {
   readonly [Target in Exclude<SessionTarget, "any" | "prefer-standby">]: (
     state: ServerState,
@@ -43,14 +43,14 @@ const sessionMismatch: {
 };
 
 /**
- * Connects to the first server that fits. Rejects with an `Error` that says of each server what was
- * wrong with it; after a {@linkcode ConnectionRefused} the others are not tried.
+ * Connects to the first server that matches. Rejects with an `Error` that lists the problem of each
+ * server. After a {@linkcode ConnectionRefused} no other server is tried.
  */
 export async function connectToFirst<Connection>(
-  { servers: named, session, order }: Targets,
+  { servers: listed, session, order }: Targets,
   connector: Connector<Connection>,
 ): Promise<Connection> {
-  const servers = order === "random" ? shuffled(named, connector.random ?? Math.random) : named;
+  const servers = order === "random" ? shuffled(listed, connector.random ?? Math.random) : listed;
   if (session !== "prefer-standby") return await tryInOrder(servers, session, connector);
   try {
     return await tryInOrder(servers, "standby", connector);
@@ -60,7 +60,7 @@ export async function connectToFirst<Connection>(
   }
 }
 
-/** Returns the servers in an order of which each is as likely as any other (Fisher and Yates). */
+/** Returns the servers in random order, all orders equally likely (Fisher–Yates shuffle). */
 function shuffled(servers: readonly Settings[], random: () => number): readonly Settings[] {
   const mixed = [...servers];
   for (let end = mixed.length - 1; end > 0; end--) {
@@ -79,7 +79,7 @@ async function tryInOrder<Connection>(
   for (const settings of servers) {
     try {
       const connection = await connector.open(settings);
-      const problem = session === "any" ? null : await examine(connection, session, connector);
+      const problem = session === "any" ? null : await problemOf(connection, session, connector);
       if (problem === null) return connection;
       problems.push(`${placeOf(settings)} failed: ${problem}\n`);
     } catch (error) {
@@ -90,8 +90,8 @@ async function tryInOrder<Connection>(
   throw new Error(problems.join(""));
 }
 
-/** Says why a session does not fit and closes it; null when it fits. */
-async function examine<Connection>(
+/** Returns why a session does not match, after closing it; null if it matches. */
+async function problemOf<Connection>(
   connection: Connection,
   session: keyof typeof sessionMismatch,
   { state, close }: Connector<Connection>,

@@ -10,11 +10,11 @@ import { type ConnectionParameters, isKeyword } from "./connection_parameters.ts
 const pair = /\s*([A-Za-z_]\w*)\s*=\s*(?:'((?:[^'\\]|\\.)*)'|((?:[^\s\\']|\\.)*))\s*/y;
 
 /**
- * Reads keywords and values. Throws an `Error` that names an unknown keyword, or says where reading
- * stopped; it repeats no value.
+ * Parses keywords and values. Throws an `Error` with the unknown keyword, or the position of the syntax
+ * error; it contains no values.
  */
 export function parseKeywords(text: string): ConnectionParameters {
-  const options = new Map<string, string>();
+  const parameters = new Map<string, string>();
   pair.lastIndex = 0;
   for (let at = 0; at < text.length; at = pair.lastIndex) {
     pair.lastIndex = at;
@@ -26,7 +26,7 @@ export function parseKeywords(text: string): ConnectionParameters {
     }
     const keyword = found[1]!.toLowerCase();
     if (!isKeyword(keyword)) throw new Error(`invalid connection option "${keyword}"`);
-    options.set(keyword, (found[2] ?? found[3] ?? "").replace(/\\(.)/gs, "$1"));
+    parameters.set(keyword, (found[2] ?? found[3] ?? "").replace(/\\(.)/gs, "$1"));
   }
-  return options;
+  return parameters;
 }

@@ -1,5 +1,5 @@
 /**
- * Opens, encrypts and authenticates connections: the work of `npm:pg`.
+ * Opens, encrypts and authenticates connections by `npm:pg`.
  *
  * @module
  */
@@ -12,7 +12,7 @@ import {
 import { ConnectionRefused, type Connector, placeOf } from "./hosts.ts";
 import type { Settings } from "./targets.ts";
 
-/** The socket as `pg` leaves it: a Node socket, or the look-alike of another runtime. */
+/** The socket that `pg` has opened: a Node socket, or another runtime's emulation of it. */
 export interface Socket {
   on(event: "data", listener: (chunk: Uint8Array) => void): this;
   on(event: "error", listener: (error: Error) => void): this;
@@ -26,7 +26,7 @@ export interface Socket {
   unref?(): void;
 }
 
-/** The parts of `pg.Client` that are used; some of them are not in its published types. */
+/** The used members of `pg.Client`; its published types lack some of them. */
 export interface Client {
   connect(): Promise<unknown>;
   query(
@@ -45,7 +45,7 @@ export interface Client {
   readonly secretKey: number | null;
 }
 
-/** What `NOTIFY` said. */
+/** A NotificationResponse. */
 export interface Notification {
   readonly channel: string;
   readonly payload?: string;
@@ -78,7 +78,7 @@ async function openClient(settings: Settings): Promise<Client> {
   const client = new (pg as unknown as { Client: new (settings: Settings) => Client }).Client(
     settings,
   );
-  // An error after connecting is told by the socket, or ends the queries that it concerns.
+  // Without a listener, an error after connecting would be uncaught: the socket reports it.
   client.on("error", () => {});
   try {
     const connected = client.connect();
@@ -91,7 +91,7 @@ async function openClient(settings: Settings): Promise<Client> {
   }
 }
 
-/** What `pg` throws: a system error has an `address`, one of the server a `severity`. */
+/** An error of `pg`: system errors have an `address`, errors of the server a `severity`. */
 interface Failure {
   readonly message: string;
   readonly code?: unknown;
@@ -105,7 +105,7 @@ function isUnencrypted(error: unknown): boolean {
   return error instanceof Error && error.message.includes(noEncryption);
 }
 
-/** Words the failure of a connection as PostgreSQL's own clients do: operators' tools know that. */
+/** Words the failure of a connection as libpq does, which operators' tools recognise. */
 export function failureOf(error: unknown, settings: Settings): Error {
   if (error instanceof AggregateError) {
     const texts = error.errors.map((one) => failureOf(one, settings).message);
@@ -140,7 +140,7 @@ const systemReasons: ReadonlyMap<unknown, string> = new Map([
 
 function reasonOf({ code, severity, message }: Failure, host: string): string {
   if (code === "28P01" && !message.startsWith(wrongPassword)) {
-    // A server that speaks another language than who looks for these words.
+    // The server's messages are in another language: tools look for the English words.
     return `FATAL:  ${wrongPassword} (${message})`;
   }
   if (typeof severity === "string") return `${severity}:  ${message}`;
@@ -159,7 +159,7 @@ function isPasswordMissing(message: string): boolean {
   return message.includes("client password must be a");
 }
 
-/** The server itself refused, and not because it is starting or stopping. */
+/** Whether the server itself refused, for another reason than starting or stopping. */
 function isRefusal({ severity, code, message }: Failure): boolean {
   return isPasswordMissing(message) || (typeof severity === "string" && code !== "57P03");
 }

@@ -1,32 +1,33 @@
 /**
- * A socket that reads into one buffer again and again: what is received costs no memory of its own.
+ * A socket that reads into one reused buffer, so receiving allocates no memory.
  *
  * @module
  */
 import type { Socket } from "./pg_client.ts";
 
+/** Size of the buffer. */
 const bufferBytes = 64 * 1024;
 
-/** A socket whose bytes can be had as they lie in its buffer. */
+/** A socket that hands out received bytes without a copy. */
 export interface ReadingSocket extends Socket {
-  /** Takes the bytes, which are valid during the call only, in the place of `data` events. */
+  /** Replaces the `data` events by a function. Its bytes are valid during the call only. */
   readInto(take: (chunk: Uint8Array) => void): void;
 }
 
-/** Makes the sockets that `pg` connects with. */
+/** Creates the sockets that `pg` connects with. */
 export interface Sockets {
   reading(): ReadingSocket;
-  /** One of the usual kind, which encryption needs. */
+  /** A usual socket, which encryption needs. */
   plain(): Socket;
 }
 
-/** The modules of Node that sockets are made of. They are not imported, as browsers have none. */
+/** The Node modules of sockets. They are not imported, as browsers lack them. */
 interface NodeModules {
   readonly net: typeof import("node:net");
   readonly buffer: typeof import("node:buffer");
 }
 
-/** Null where sockets cannot read into a given buffer. */
+/** Returns the runtime's sockets; null where they cannot read into a buffer. */
 export function socketsOfRuntime(): Sockets | null {
   const modules = nodeModules();
   if (modules === null) return null;
@@ -36,7 +37,7 @@ export function socketsOfRuntime(): Sockets | null {
       let take: ((chunk: Uint8Array) => void) | null = null;
       const callback = (length: number, bytes: Uint8Array) => {
         const chunk = bytes.subarray(0, length);
-        // Until somebody takes them, copies are told as `pg` expects them.
+        // While `pg` authenticates, it expects copies as `data` events.
         if (take === null) socket.emit("data", Buffer.from(chunk));
         else take(chunk);
         return true;
@@ -50,7 +51,7 @@ export function socketsOfRuntime(): Sockets | null {
   };
 }
 
-/** Node and Deno have what is needed; Bun and Workers only look as if they had. */
+/** Node and Deno support `onread`; Bun and Workers accept the option and ignore it. */
 function nodeModules(): NodeModules | null {
   const { Bun, WebSocketPair, process } = globalThis as {
     Bun?: unknown;
@@ -63,7 +64,7 @@ function nodeModules(): NodeModules | null {
   return { net: get("node:net"), buffer: get("node:buffer") } as NodeModules;
 }
 
-/** Whether a socket is one. */
+/** Whether a socket is a {@linkcode ReadingSocket}. */
 export function isReadingSocket(socket: Socket): socket is ReadingSocket {
   return "readInto" in socket;
 }

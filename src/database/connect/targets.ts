@@ -1,6 +1,5 @@
 /**
- * Which servers a connection string names, in which order they are tried, and what a server must be
- * to be taken.
+ * Reads the servers of a connection string, their order, and the required session attributes.
  *
  * Source: PostgreSQL documentation, "Connection Strings", "Specifying Multiple Hosts" and
  * "target_session_attrs".
@@ -16,10 +15,10 @@ import { checkPort, parseConnectionString } from "./connection_string.ts";
 import { type Encryption, encryptionOf, type ReadFile } from "./encryption.ts";
 import { type Login, passwordIn } from "./passfile.ts";
 
-/** What `pg` takes; `connect.ts` sees to `sslmode`, `channel_binding` and `require_auth`. */
+/** Options of `pg.Client`; `pg_client.ts` handles `sslmode`, `channel_binding` and `require_auth`. */
 export type Settings = Readonly<Record<string, unknown>>;
 
-/** What a session must be for: a value of `target_session_attrs`. */
+/** A value of `target_session_attrs`. */
 export type SessionTarget =
   | "any"
   | "read-write"
@@ -28,28 +27,28 @@ export type SessionTarget =
   | "standby"
   | "prefer-standby";
 
-/** Where to connect. */
+/** The servers to connect to. */
 export interface Targets {
-  /** One record per host, in the order in which they are named; at least one. */
+  /** One record per host in the order of the connection string; at least one. */
   readonly servers: readonly Settings[];
   readonly session: SessionTarget;
-  /** Servers are tried in the order in which they are named, or in another one each time. */
+  /** Order of the attempts: as listed, or shuffled for each connection. */
   readonly order: "named" | "random";
 }
 
-/** What a connection string may refer to. */
+/** Sources that a connection string may refer to. */
 export interface ConnectionSources {
   readonly environment?: ConnectionEnvironment;
   readonly readFile?: ReadFile;
 }
 
 /**
- * Reads a connection string. Throws an `Error` that says what is wrong with it, without repeating
- * users or passwords.
+ * Parses a connection string. Throws an `Error` with the problem, which contains neither users nor
+ * passwords.
  */
 export function connectionTargets(
   text: string,
-  { environment = {}, readFile = refuseFile }: ConnectionSources = {},
+  { environment = {}, readFile = rejectFile }: ConnectionSources = {},
 ): Targets {
   const options = appliedParameters(parseConnectionString(text), environment);
   const settings = { ...timesOf(options), ...loginOf(options) };
@@ -59,7 +58,7 @@ export function connectionTargets(
     ...(passfile === undefined ? {} : { password: passwordReader(passfile, place, readFile) }),
     ...settings,
     ...addressOf(place),
-    ...encrypted(encryption, place),
+    ...encryptionFor(encryption, place),
   }));
   return {
     servers,
@@ -68,11 +67,11 @@ export function connectionTargets(
   };
 }
 
-function refuseFile(): never {
-  throw new Error("files cannot be read here");
+function rejectFile(): never {
+  throw new Error("cannot read files in this runtime");
 }
 
-/** Options by their names in `pg`. */
+/** Keywords with their names in `pg`. */
 const loginNames: readonly (readonly [keyword: string, name: string])[] = [
   ["user", "user"],
   ["password", "password"],
@@ -94,7 +93,7 @@ function loginOf(options: ConnectionParameters): Settings {
   );
 }
 
-/** Makes what `pg` asks for a password when the server wants one. A missing file has none. */
+/** Returns the function by which `pg` gets a password on demand. A missing file counts as empty. */
 function passwordReader(passfile: string, { host, address }: ServerAddress, readFile: ReadFile) {
   return (login: Login) => {
     const name = host || address || "localhost";
@@ -110,10 +109,10 @@ function textOf(file: string, readFile: ReadFile): string {
   }
 }
 
-/** Timers count milliseconds in 31 bits. */
+/** Timers count milliseconds in 31 bits; a longer time would end at once. */
 const maxTimeoutMs = 2 ** 31 - 1;
 
-/** What is no time at all, or none that ends, is left to the service. */
+/** A time that is not positive is left out: the service's default applies. */
 function timesOf(options: ConnectionParameters): Settings {
   const msOf = (keyword: string) =>
     Math.min(Number(options.get(keyword) ?? 0) * 1000, maxTimeoutMs);
@@ -125,14 +124,14 @@ function timesOf(options: ConnectionParameters): Settings {
   };
 }
 
-/** One server's place as the options have it; empty for what is left to `pg`. */
+/** The address of one server; an empty field leaves the default to `pg`. */
 interface ServerAddress {
   readonly host: string;
   readonly address: string;
   readonly port: string;
 }
 
-/** One host name or port is for all, else each has its own. */
+/** A single host name or port applies to all servers. */
 function addressesOf(options: ConnectionParameters): readonly ServerAddress[] {
   const listed = (keyword: string) => (options.get(keyword) ?? "").split(",");
   const [hosts, addresses, ports] = [listed("host"), listed("hostaddr"), listed("port")];
@@ -160,8 +159,11 @@ function addressOf({ host, address, port }: ServerAddress): Settings {
   };
 }
 
-/** A certificate is for the host's name, wherever that leads. Sockets are not encrypted. */
-function encrypted(encryption: Encryption | undefined, { host, address }: ServerAddress): Settings {
+/** The certificate is verified for the host name, even with `hostaddr`. Unix sockets stay unencrypted. */
+function encryptionFor(
+  encryption: Encryption | undefined,
+  { host, address }: ServerAddress,
+): Settings {
   if (encryption === undefined) return {};
   if (encryption === false || (address || host).startsWith("/")) return { ssl: false };
   const names = address === "" || host === "" ? {} : { host, servername: host };

@@ -1,10 +1,10 @@
 /**
- * What the sockets of Cloudflare's runtime lack when `npm:pg` dresses them up as Node's.
+ * Adds back-pressure to the sockets of Cloudflare's runtime, which `npm:pg` adapts to Node's interface.
  *
  * @module
  */
 
-/** The reading end that `pg-cloudflare` reads in a loop, and tells each chunk as `data`. */
+/** A socket of `pg-cloudflare`, which reads in a loop and emits each chunk as `data`. */
 interface LoopedSocket {
   _cfReader?: { read(): Promise<unknown> } | null;
   pause?(): void;
@@ -12,23 +12,23 @@ interface LoopedSocket {
 }
 
 /**
- * Gives the socket `pause` and `resume` unless it has them: while it is paused, the loop's next read
- * waits. The one that is under way may still tell a chunk.
+ * Adds `pause` and `resume` unless the socket has them. While it is paused, the loop's next read waits;
+ * the read in progress may still emit a chunk.
  */
 export function pausable<Socket extends object>(socket: Socket): Socket {
   const looped: LoopedSocket = socket;
   const reader = looped._cfReader;
   if (looped.pause !== undefined || !reader) return socket;
   const read = reader.read.bind(reader);
-  let gate: Promise<void> | null = null;
+  let paused: Promise<void> | null = null;
   let open = () => {};
   reader.read = async () => {
-    await gate;
+    await paused;
     return await read();
   };
-  looped.pause = () => void (gate ??= new Promise((resolve) => open = resolve));
+  looped.pause = () => void (paused ??= new Promise((resolve) => open = resolve));
   looped.resume = () => {
-    gate = null;
+    paused = null;
     open();
   };
   return socket;
