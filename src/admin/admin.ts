@@ -1,9 +1,9 @@
 /**
- * The admin server: whether the service lives and is ready, its metrics, and a page about the API.
+ * The admin server: liveness, readiness, metrics, and a page that documents the API.
  *
  * @module
  */
-import { type Peer, refusalOf } from "./admin_access.ts";
+import { accessRefusal, type Peer } from "./admin_access.ts";
 import { apiPage } from "./api_page.ts";
 import { redactedConfig } from "../config/print.ts";
 import { badHostResponse, isHostHeader } from "../http/host.ts";
@@ -13,19 +13,19 @@ import { dumpSchemaCache } from "../schema_cache/dump.ts";
 import type { Service } from "../service/service.ts";
 import { version } from "../version.ts";
 
-/** What the admin server is told beside the service. */
+/** Dependencies of the admin server apart from the service. */
 export interface AdminOptions {
-  /** Whether the API is served. */
+  /** Whether the API server is listening. */
   readonly isLive: () => boolean;
   readonly readAsset: ReadAsset;
 }
 
-/** Answers a request of the admin server. */
+/** Handles a request to the admin server. */
 export type AdminHandler = (request: Request, peer: Peer) => Promise<Response>;
 
 /**
- * Makes the admin server's handler. Probes may come from anywhere; inner paths, which show how the
- * service is made, only from this machine.
+ * Makes the admin server's handler. Any client may request probes and metrics. Only clients on this
+ * machine may request inner paths, which show the configuration and the schema cache.
  */
 export function adminHandler(
   service: AdminService,
@@ -35,7 +35,7 @@ export function adminHandler(
   const openRoutes = openRoutesOf(service, isLive);
   const innerRoutes = innerRoutesOf(service, readAsset);
   const guard = (route: Route, request: Request, peer: Peer) => {
-    const refusal = refusalOf(request, peer, service.snapshot.config.adminAllowedHosts ?? []);
+    const refusal = accessRefusal(request, peer, service.snapshot.config.adminAllowedHosts ?? []);
     return refusal === null ? route() : Promise.resolve(textResponse(refusal, { status: 403 }));
   };
   return async function handleAdmin(request, peer) {
@@ -57,7 +57,7 @@ type Route = () => Promise<Response>;
 
 type Routes = ReadonlyMap<string, Route>;
 
-/** Returns the routes of paths that answer any peer: probes, metrics. */
+/** Returns the routes of paths that any client may request: probes and metrics. */
 function openRoutesOf(service: AdminService, isLive: () => boolean): Routes {
   const { dialect } = service;
   const serving = () => isLive() ? 200 : dialect.notServingStatus;
@@ -73,7 +73,7 @@ function openRoutesOf(service: AdminService, isLive: () => boolean): Routes {
   ]);
 }
 
-/** Returns the routes of paths that show how the service is made. */
+/** Returns the routes of inner paths. */
 function innerRoutesOf(service: AdminService, readAsset: ReadAsset): Routes {
   const { dialect: { configPage, schemaCachePage } } = service;
   const config = () => service.snapshot.config;

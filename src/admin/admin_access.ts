@@ -1,25 +1,25 @@
 /**
- * Access to the admin server's inner paths: those that show the configuration, the schema cache or
- * the page about the API.
+ * Controls access to the admin server's inner paths: the configuration, the schema cache and the page
+ * that documents the API.
  *
  * @module
  */
 import { hostName, isAddress } from "../http/host.ts";
 
-/** The other end of a request's connection. */
+/** The client side of a connection. */
 export interface Peer {
-  /** Its address without port; null when it came by a Unix socket. */
+  /** Address without port; null for a Unix socket. */
   readonly client: string | null;
 }
 
 /**
- * Returns why a request may not reach an inner path, in one line; null when it may.
+ * Returns the reason in one line why a request may not access an inner path; null if it may.
  *
  * The `Host` header must be `localhost`, an address or an allowed name. A web page that binds its own
  * name to a loopback address (DNS rebinding) sends its name. The peer must be on this machine, and
  * the request must not have passed a proxy, which stands for peers elsewhere.
  */
-export function refusalOf(
+export function accessRefusal(
   request: Request,
   { client }: Peer,
   allowedHosts: readonly string[],
@@ -34,7 +34,7 @@ const wrongHost = "Open this page by localhost or by an address, or name its hos
 
 const wrongPeer = "Open this page on the machine itself\n";
 
-/** HTTP/2 has the host in the URL alone. */
+/** Returns whether the host is allowed. HTTP/2 requests have the host only in the URL. */
 function isAllowedHost(request: Request, allowedHosts: readonly string[]): boolean {
   const name = hostName(request.headers.get("host") ?? new URL(request.url).host);
   if (name === null) return false;
@@ -42,7 +42,7 @@ function isAllowedHost(request: Request, allowedHosts: readonly string[]): boole
     allowedHosts.some((allowed) => hostName(allowed) === name);
 }
 
-/** Also as a socket for IPv6 shows an IPv4 address (RFC 4291, section 2.5.5.2). */
+/** Recognizes IPv4 addresses also in the form of an IPv6 socket (RFC 4291, section 2.5.5.2). */
 function isLoopback(address: string): boolean {
   return address === "::1" || /^(?:::ffff:)?127\.\d+\.\d+\.\d+$/i.test(address);
 }

@@ -1,22 +1,22 @@
 /**
- * The page of the admin server on which a person reads the API and tries requests. Everything on it
- * comes from the admin server, but for the description and the requests, which go to the API.
+ * The admin server's page, on which people read the API's documentation and send requests. The page
+ * loads its files from the admin server. It requests the OpenAPI document from the API.
  *
  * @module
  */
 import type { Config } from "../config/options.ts";
 import { addressOf } from "../response/openapi/about.ts";
 
-/** Files that are read from a package. */
+/** Files of the package `swagger-ui-dist`. */
 export type AssetName = "swagger-ui.css" | "swagger-ui-bundle.js";
 
-/** What the page depends on. */
+/** Dependencies of the page. */
 export interface ApiPageOptions {
   readonly config: () => Config;
   readonly readAsset: (name: AssetName) => Promise<Uint8Array<ArrayBuffer>>;
 }
 
-/** Returns what answers each path of the page. */
+/** Returns the routes of the page by path. */
 export function apiPage(
   { config, readAsset }: ApiPageOptions,
 ): ReadonlyMap<string, () => Promise<Response>> {
@@ -39,7 +39,7 @@ const plain = "text/plain; charset=utf-8";
 const css = "text/css; charset=utf-8";
 const javascript = "text/javascript; charset=utf-8";
 
-/** Nothing is loaded from elsewhere, and no other page can show this one. */
+/** Forbids scripts and styles from other origins, and frames of other pages. */
 const policy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; " +
   "img-src 'self' data:; connect-src *; base-uri 'none'; form-action 'none'; " +
   "frame-ancestors 'none'";
@@ -57,9 +57,9 @@ function respond(body: string | Uint8Array<ArrayBuffer>, type: string, status = 
   });
 }
 
-/** What the script is told. */
+/** Settings of the page's script. */
 interface PageSettings {
-  /** The API's base URL; null when it is the page's host with `port`. */
+  /** Base URL of the API; null for the page's host with `port`. */
   readonly url: string | null;
   readonly port: number;
   readonly schemas: readonly string[];
@@ -100,7 +100,7 @@ function html(config: Config): string {
 `;
 }
 
-/** JSON that cannot end the element it stands in. */
+/** Returns JSON that cannot end its `script` element. */
 function inScript(value: unknown): string {
   return JSON.stringify(value).replaceAll("<", "\\u003c");
 }
@@ -110,7 +110,7 @@ const style = `form { display: flex; flex-wrap: wrap; gap: 1em; padding: 1em; fo
 output { color: #b00; }
 `;
 
-/** The token goes to the API alone, and is forgotten with the page. */
+/** Sends the token only to the API, and does not store it. */
 const script = `"use strict";
 const settings = JSON.parse(document.getElementById("settings").textContent);
 const [form, url, schema, token, status] = ["form", "url", "schema", "token", "status"]

@@ -1,5 +1,5 @@
 /**
- * Files of the npm package that the API page is made with.
+ * Loads the files of the npm package that the page uses.
  *
  * @module
  */
@@ -12,13 +12,13 @@ const pinned = "npm:swagger-ui-dist@5.35.0/absolute-path.js";
 export type ReadAsset = (name: AssetName) => Promise<Uint8Array<ArrayBuffer>>;
 
 /**
- * Makes the reader. The package is looked for, and downloaded into Deno's cache if it is not there,
- * when a file is asked for the first time. The reader rejects when there is no package to be had.
+ * Makes the reader. Its first call locates the package, which Deno downloads into its cache if it is
+ * missing. The reader rejects if the package cannot be loaded.
  */
 export function assetReader(): ReadAsset {
   let folder: Promise<string> | null = null;
   return async (name) => {
-    folder ??= Deno.build.standalone ? importFolder(pinned) : askFolder();
+    folder ??= Deno.build.standalone ? importFolder(pinned) : locateFolder();
     try {
       return await Deno.readFile(join(await folder, name));
     } catch (error) {
@@ -28,22 +28,22 @@ export function assetReader(): ReadAsset {
   };
 }
 
-/** In a compiled program only what it was compiled with can be imported. */
+/** Imports the package. A compiled program can import only packages that it was compiled with. */
 async function importFolder(specifier: string): Promise<string> {
   const { default: absolutePath } = await import(specifier);
   return absolutePath();
 }
 
 /**
- * Has another process import the package: what this one imports goes into the project's lock file, and
- * what stands there is downloaded at every first start.
+ * Imports the package in another process. An import in this process would add the package to the
+ * project's lock file, and Deno would then download it at each first start.
  */
-async function askFolder(): Promise<string> {
+async function locateFolder(): Promise<string> {
   const code = `import folder from ${JSON.stringify(pinned)}; console.log(folder());`;
   const { success, stdout } = await new Deno.Command(Deno.execPath(), {
     args: ["eval", "--no-config", "--no-lock", code],
     stderr: "null",
   }).output();
-  if (!success) throw new Error("the package cannot be had");
+  if (!success) throw new Error("cannot load npm:swagger-ui-dist");
   return new TextDecoder().decode(stdout).trim();
 }

@@ -11,7 +11,7 @@ interface State {
   readonly ready: boolean;
 }
 
-/** What of the service the checks ask, and how they are answered: `/live`, then `/ready`. */
+/** State of the service, and the statuses of `/live` and `/ready` in each dialect. */
 const checks: readonly (readonly [state: State, svc: number[], pgrst: number[]])[] = [
   [{ live: true, ready: true }, [200, 200], [200, 200]],
   [{ live: true, ready: false }, [200, 503], [200, 503]],
@@ -19,22 +19,25 @@ const checks: readonly (readonly [state: State, svc: number[], pgrst: number[]])
   [{ live: false, ready: false }, [503, 503], [500, 503]],
 ];
 
-type Asked = Parameters<typeof adminHandler>[0];
+type AdminService = Parameters<typeof adminHandler>[0];
 
 const loopback: Peer = { client: "127.0.0.1" };
 const elsewhere: Peer = { client: "192.0.2.7" };
 
 function admin(dialect: Dialect, { live, ready }: State): ReturnType<typeof adminHandler> {
-  const unasked = () => {
-    throw new Error("the checks ask for nothing else");
+  const unexpectedCall = () => {
+    throw new Error("probes read nothing else");
   };
-  const service = { dialect, isReady: () => Promise.resolve(ready), metrics: unasked };
-  return adminHandler(service as unknown as Asked, { isLive: () => live, readAsset: unasked });
+  const service = { dialect, isReady: () => Promise.resolve(ready), metrics: unexpectedCall };
+  return adminHandler(service as unknown as AdminService, {
+    isLive: () => live,
+    readAsset: unexpectedCall,
+  });
 }
 
 for (const [state, svc, pgrst] of checks) {
   for (const [dialect, expected] of [[svcDialect, svc], [pgrstDialect, pgrst]] as const) {
-    Deno.test(`adminHandler in ${dialect.name} answers for ${JSON.stringify(state)}`, async () => {
+    Deno.test(`adminHandler() of ${dialect.name} responds to probes in ${JSON.stringify(state)}`, async () => {
       const handle = admin(dialect, state);
       const answers = await Promise.all(
         ["/live", "/ready"].map((path) => handle(new Request(`http://admin${path}`), elsewhere)),
@@ -56,10 +59,10 @@ const config = configSource({
   readFile: () => new Uint8Array(),
 }).configure(noValues);
 
-Deno.test("adminHandler shows the configuration without what is secret, where the dialect has it", async () => {
+Deno.test("adminHandler() shows the configuration without secrets, in dialects that have the page", async () => {
   for (const [dialect, status] of [[svcDialect, 200], [pgrstDialect, 404]] as const) {
     const service = { dialect, snapshot: { config } };
-    const handle = adminHandler(service as unknown as Asked, {
+    const handle = adminHandler(service as unknown as AdminService, {
       isLive: () => true,
       readAsset: () => Promise.reject(new Error("not asked for")),
     });
@@ -92,7 +95,7 @@ const noMetrics: Metrics = {
   jwtCache: { lookups: 0, hits: 0, evictions: 0 },
 };
 
-/** Everything that a path of the admin server may show, small. */
+/** A service with small content for each path. */
 function wholeAdmin(dialect: Dialect): ReturnType<typeof adminHandler> {
   const service = {
     dialect,
@@ -100,7 +103,7 @@ function wholeAdmin(dialect: Dialect): ReturnType<typeof adminHandler> {
     metrics: () => noMetrics,
     snapshot: { config: { ...config, dialect, adminAllowedHosts: ["Admin.example"] }, cache },
   };
-  return adminHandler(service as unknown as Asked, {
+  return adminHandler(service as unknown as AdminService, {
     isLive: () => true,
     readAsset: () => Promise.resolve(new Uint8Array()),
   });
@@ -116,13 +119,13 @@ const wrongPeer = "Open this page on the machine itself\n";
 
 interface Visit {
   readonly label: string;
-  /** `localhost` unless told; null for a request that has the host in its URL alone. */
+  /** Default: `localhost`. Null for a request with the host only in its URL. */
   readonly host?: string | null;
   readonly url?: string;
-  /** `127.0.0.1` unless told. */
+  /** Default: `127.0.0.1`. */
   readonly client?: string | null;
   readonly headers?: Readonly<Record<string, string>>;
-  /** The body of the 403; null for a page that is shown. */
+  /** Body of the 403; null if the page is shown. */
   readonly refusal: string | null;
 }
 
@@ -158,7 +161,7 @@ const visits: readonly Visit[] = [
 ];
 
 for (const { label, host = "localhost", url, client = "127.0.0.1", headers, refusal } of visits) {
-  Deno.test(`adminHandler ${refusal === null ? "shows" : "refuses"} inner paths to ${label}`, async () => {
+  Deno.test(`adminHandler() ${refusal === null ? "shows" : "refuses"} inner paths to ${label}`, async () => {
     const handle = wholeAdmin(svcDialect);
     const visit = (path: string) => {
       const sent = new Headers(headers);
@@ -183,7 +186,7 @@ for (const { label, host = "localhost", url, client = "127.0.0.1", headers, refu
   });
 }
 
-Deno.test("adminHandler in pgrst shows the schema cache to any peer, and guards the page", async () => {
+Deno.test("adminHandler() of pgrst shows the schema cache to any client, and guards the page", async () => {
   const handle = wholeAdmin(pgrstDialect);
   for (const host of ["localhost", "evil.example"]) {
     const visit = async (path: string) => {
