@@ -32,9 +32,9 @@ export type RepeatablePlan =
   | { readonly kind: "mutate" };
 
 /**
- * Returns true if all functions that the plan can reach are declared `STABLE` or `IMMUTABLE`, as far
- * as the schema cache knows: in relations, in the call, in functions of rows, casts and aggregates.
- * Configured functions (`db-pre-request`) are not part of a plan.
+ * Returns true if the schema cache shows that the plan runs only functions declared `STABLE` or
+ * `IMMUTABLE`. It checks relations, the call, functions of rows, casts and aggregates. Configured
+ * functions (`db-pre-request`) are not part of a plan.
  */
 export function isRepeatableRead(plan: RepeatablePlan, cache: SchemaCache): boolean {
   if (plan.kind === "mutate") return false;

@@ -181,9 +181,9 @@ export interface SchemaCacheData {
    * Names of functions that run a function declared `VOLATILE`: themselves, in defaults of their
    * arguments, or as support functions of an aggregate.
    *
-   * Of functions declared `VOLATILE`, the list holds those that a read can call beside its own
-   * function: their only argument is a row or a column. Null when operators, casts or types run
-   * volatile functions, so that any statement may run one.
+   * Of functions declared `VOLATILE`, the list holds only those with one argument, which is a row
+   * or a column: a read can call them beside its own function. Null when operators, casts or types
+   * run volatile functions, so that any statement may run one.
    */
   readonly volatileFunctions: readonly string[] | null;
 }

@@ -5,8 +5,8 @@
  */
 
 /**
- * `domain_bases (oid, base, typmod, not_null)` has one row for each domain: the type below all
- * domain levels, the type modifier, and whether any level is NOT NULL. Put it after `with
+ * `domain_bases (oid, base, typmod, not_null)` has one row for each domain. `base` is the type
+ * below all domain levels; `not_null` is true if any level is NOT NULL. Put it after `with
  * recursive`. It is materialized, because without statistics PostgreSQL would run it again for
  * every row.
  */
