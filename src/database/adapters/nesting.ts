@@ -1,5 +1,5 @@
 /**
- * How deep brackets nest in a value, for an engine that cannot guard its own stack.
+ * Measures how deep brackets nest in a value, for an engine that cannot guard its own stack.
  *
  * @module
  */
@@ -9,7 +9,7 @@ const codes = { quote: 0x22, backslash: 0x5c, open: [0x5b, 0x7b], close: [0x5d, 
 
 /**
  * Whether brackets and braces outside of double quotes nest deeper than `limit` anywhere in a value.
- * What is no JSON may be taken for deeper than it is, never for shallower than JSON is.
+ * For other text than JSON the depth may be overestimated. For JSON it is never underestimated.
  */
 export function nestsDeeper(value: ParamValue, limit: number): boolean {
   if (value === null) return false;

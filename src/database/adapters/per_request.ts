@@ -1,6 +1,6 @@
 /**
- * A database that keeps nothing: each transaction opens a connection of its own and closes it. For
- * runtimes in which a socket ends with the request that opened it.
+ * A database without a pool: each transaction opens a connection and closes it. For runtimes in which
+ * a socket ends with the request that opened it.
  *
  * @module
  */
@@ -17,16 +17,16 @@ import {
 } from "../database.ts";
 import type { Transport } from "../transport.ts";
 
-/** Makes the database; `connect` opens and authenticates a connection, as for a pool. */
+/** Creates the database; `connect` opens and authenticates a connection, as for a pool. */
 export function createUnpooled(connect: () => Promise<Transport>): Database {
   return new Unpooled(connect);
 }
 
-/** Nothing is prepared that could not be used again. */
+/** Prepared statements would not outlive the transaction. */
 const connectionOptions = { prepare: false, preparedLimit: 0, clock: systemClock.now } as const;
 
 class Unpooled implements Database {
-  /** No socket lives long enough. */
+  /** No socket lives long enough for a subscription. */
   readonly subscribe = null;
   readonly #connect: () => Promise<Transport>;
   readonly #running = new Set<Promise<void>>();

@@ -1,5 +1,6 @@
 /**
- * PostgreSQL in the process: PGlite, one session, requests queue. Takes the same frames as a socket.
+ * The embedded database: PGlite in this process. It has one session, for which requests queue, and
+ * reads the same frames as a socket.
  *
  * @module
  */
@@ -20,22 +21,23 @@ import { concat } from "../protocol/decoder.ts";
 
 /** How to open an embedded database. */
 export interface EmbeddedOptions {
-  /** `pglite://memory`, `pglite://<folder>`, or with another scheme of PGlite (`pglite://idb://x`). */
+  /** `pglite://memory`, `pglite://<folder>`, or another scheme of PGlite: `pglite://idb://x`. */
   readonly uri: string;
-  /** SQL text applied once, when the database is created, in one transaction. */
+  /** SQL text that initialises a new database, in one transaction; null for none. */
   readonly init: string | null;
-  /** Seconds that a request waits for its turn. */
+  /** Maximum time that a request waits for the session. */
   readonly acquisitionTimeoutSeconds: number;
   readonly prepare: boolean;
   /** Further options of PGlite: extensions, a data folder to load. */
   readonly pglite?: PGliteOptions;
 }
 
+/** Most prepared statements of the session. */
 const preparedLimit = 500;
 
 /**
- * Opens an embedded database. It starts with the first use, or now with `version()`.
- * What goes wrong while starting is answered as `cannotConnect` and tried again at the next use.
+ * Opens an embedded database. The engine starts with the first transaction. If that fails, the
+ * transaction throws `cannotConnect`, and the next one tries again.
  */
 export function openEmbedded(options: EmbeddedOptions): Database {
   const engine = new Engine(options);
@@ -67,10 +69,10 @@ export function openEmbedded(options: EmbeddedOptions): Database {
   };
 }
 
-/** The engine reads nested values by recursion, and a stack that overflows ends it for everybody. */
+/** The engine parses nested values recursively, and a stack overflow would end it for all requests. */
 const maxNesting = 4000;
 
-/** Raises what PostgreSQL raises where it guards its own stack. */
+/** Throws the error 54001 that PostgreSQL raises where it guards its own stack. */
 function rejectDeepValues({ statements }: Batch): void {
   const deep = (value: ParamValue) => nestsDeeper(value, maxNesting);
   const statement = statements.findIndex(({ params }) => params.some(deep));
@@ -79,11 +81,11 @@ function rejectDeepValues({ statements }: Batch): void {
   throw new DatabaseError({ sqlstate: "54001", message, detail: null, hint: null }, statement);
 }
 
-/** The engine outlives the sessions on it: data in memory are gone when it is closed. */
+/** The engine. It outlives connections to it, as closing it discards data in memory. */
 class Engine {
   readonly #options: EmbeddedOptions;
   #engine: PGlite | null = null;
-  /** What is listened to; a new session on the engine has to begin with it anew. */
+  /** Channel of the subscription; a new session on the engine has to listen anew. */
   #channel: string | null = null;
 
   constructor(options: EmbeddedOptions) {
@@ -101,7 +103,7 @@ class Engine {
     return new EngineTransport(this.#engine);
   }
 
-  /** Listens on the one session that there is; returns what ends it. The engine must have started. */
+  /** Listens on the engine's session; returns a function that ends that. The engine must have started. */
   async subscribe(subscribed: string, events: SubscriptionEvents): Promise<() => Promise<void>> {
     const engine = this.#engine;
     if (engine === null) throw new Error("the embedded database was closed");
@@ -127,7 +129,7 @@ function listenText(channel: string): string {
   return `LISTEN ${quoteIdent(channel)}`;
 }
 
-/** PGlite is loaded here, so that a bundle of this file can be loaded where PGlite is not. */
+/** Imports PGlite on demand, so that runtimes without it can load a bundle of this file. */
 async function start(options: EmbeddedOptions): Promise<PGlite> {
   const { PGlite } = await import("@electric-sql/pglite");
   const engine = await PGlite.create({ ...options.pglite, dataDir: dataDirectory(options.uri) });
@@ -146,8 +148,8 @@ function dataDirectory(uri: string): string {
 }
 
 /**
- * Applies the SQL unless that was done before. The mark is set in the same transaction, so that a
- * process that dies half-way leaves a database without either.
+ * Applies the SQL unless the database is marked as initialised. It sets the mark in the same transaction,
+ * so a process that dies half-way leaves neither.
  */
 async function initialise(engine: PGlite, sql: string): Promise<void> {
   const { rows } = await engine.query(
@@ -168,7 +170,7 @@ class EngineTransport implements Transport {
   readonly #engine: PGlite;
   #events: TransportEvents | null = null;
   #closed = false;
-  /** Answers that wait while the reader is slow. */
+  /** Replies held while the connection is paused; null while it is not. */
   #heldChunks: Uint8Array[] | null = null;
 
   constructor(engine: PGlite) {
@@ -192,12 +194,12 @@ class EngineTransport implements Transport {
   }
 
   resume(): void {
-    const waiting = this.#heldChunks ?? [];
+    const held = this.#heldChunks ?? [];
     this.#heldChunks = null;
-    for (const chunk of waiting) this.#emit(chunk);
+    for (const chunk of held) this.#emit(chunk);
   }
 
-  /** The engine runs a statement to its end before it listens again. */
+  /** Does nothing: the engine reads no message while it runs a statement. */
   cancel(): void {}
 
   end(): void {
@@ -205,7 +207,7 @@ class EngineTransport implements Transport {
   }
 
   destroy(): void {
-    this.#close("the embedded database was given up");
+    this.#close("the connection to the embedded database was destroyed");
   }
 
   async #run(message: Uint8Array): Promise<void> {

@@ -1,6 +1,6 @@
 /**
- * PostgreSQL over a socket. `npm:pg` opens, encrypts and authenticates the connection; from then on
- * the frames on it are ours.
+ * PostgreSQL over a socket. `npm:pg` opens, encrypts and authenticates the connection; afterwards this
+ * service reads and writes its frames.
  *
  * @module
  */
@@ -28,29 +28,29 @@ import { createUnpooled } from "./per_request.ts";
 import { cancelFrame } from "../protocol/messages.ts";
 import { pausable } from "../connect/worker_socket.ts";
 
-/** Whether connections are kept in a pool, or opened for each request and closed with it. */
+/** Whether connections stay open in a pool, or each request opens and closes its own. */
 export type Connections = "pooled" | "per-request";
 
-/** How to reach and use a database. Times in seconds. */
+/** How to connect to a database and use it. */
 export interface PostgresOptions {
   readonly uri: string;
   readonly applicationName: string;
-  /** The application name is told for connection strings of keywords, too. */
+  /** Whether the application name is also set where the connection string has keywords, not a URI. */
   readonly namesKeywords: boolean;
   readonly poolSize: number;
   readonly acquisitionTimeoutSeconds: number;
   readonly maxIdleTimeSeconds: number;
   readonly maxLifetimeSeconds: number;
   readonly prepare: boolean;
-  /** Whether readers of bodies keep no piece of them. */
+  /** Whether readers of bodies keep no chunk of them. */
   readonly releases: boolean;
-  /** `per-request` keeps no connection for later. */
   readonly connections: Connections;
 }
 
+/** Most prepared statements of a connection. */
 const preparedLimit = 500;
 
-/** Opens a database; no connection is made before it is needed. */
+/** Opens a database. It opens connections on demand. */
 export function openPostgres(options: PostgresOptions): Database {
   const targets = targetsOf(options);
   if (options.connections === "per-request") return createUnpooled(() => connect(targets));
@@ -86,8 +86,8 @@ export function openPostgres(options: PostgresOptions): Database {
 }
 
 /**
- * Two connections never give the same name: behind a pooler one would run the statement that the
- * other prepared.
+ * Returns the prefix of one connection's statement names. It is random: behind a pooler, a connection
+ * would otherwise execute statements that another one prepared.
  */
 function statementPrefix(): string {
   const random = crypto.getRandomValues(new Uint32Array(1))[0]!;
@@ -95,15 +95,15 @@ function statementPrefix(): string {
 }
 
 interface PoolerCheck {
-  /** Looks, in the background and once, whether there is a pooler. */
+  /** Checks once, in the background, for a pooler. */
   check(): void;
-  /** Resolves when nothing is looked at any more. */
+  /** Resolves when no check is running. */
   ended(): Promise<void>;
 }
 
 /**
- * Makes what is told that a server does not know a statement that was prepared. A function in the
- * database may have made it forget, which is repaired; behind a pooler it was prepared elsewhere.
+ * Creates the check that follows a server's error for an unknown prepared statement. Either a function
+ * has deallocated it, which the connection repairs, or a pooler has switched server connections.
  */
 function poolerCheck(targets: Targets, onPooler: () => void): PoolerCheck {
   let checking: Promise<void> | null = null;
@@ -127,9 +127,9 @@ interface CancelConnection {
   readonly stream: Socket;
 }
 
-/** Reads the connection string; each server's settings get what is common to all connections. */
+/** Parses the connection string, and adds to each server the settings that all connections share. */
 function targetsOf(options: PostgresOptions): Targets {
-  const named = isConnectionUri(options.uri) || options.namesKeywords;
+  const isNamed = isConnectionUri(options.uri) || options.namesKeywords;
   const { servers, ...others } = connectionTargets(options.uri, runtimeSources());
   const sockets = socketsOfRuntime();
   const common = {
@@ -140,7 +140,9 @@ function targetsOf(options: PostgresOptions): Targets {
     keepAliveInitialDelayMillis: 30_000,
     connectionTimeoutMillis: options.acquisitionTimeoutSeconds * 1000,
   };
-  const name = named ? { fallback_application_name: `${options.applicationName} ${version}` } : {};
+  const name = isNamed
+    ? { fallback_application_name: `${options.applicationName} ${version}` }
+    : {};
   const complete = (settings: Settings) => ({
     ...common,
     ...settings,
@@ -150,7 +152,7 @@ function targetsOf(options: PostgresOptions): Targets {
   return { ...others, servers: servers.map(complete) };
 }
 
-/** The environment and files, where the runtime has them. */
+/** Returns the environment and the file reader, where the runtime has them. */
 function runtimeSources(): ConnectionSources {
   const { process } = globalThis as {
     process?: { env?: ConnectionEnvironment; getBuiltinModule?(name: string): unknown };
@@ -166,7 +168,7 @@ async function connect(targets: Targets): Promise<Transport> {
   return new SocketTransport(await connectToFirst(targets, clients));
 }
 
-/** So many milliseconds are given to the other side of a connection that asks to cancel something. */
+/** The server may take this long to close the connection of a cancel request. */
 const cancelTimeoutMs = 5000;
 
 const terminate = new Uint8Array([0x58, 0, 0, 0, 4]);
@@ -216,7 +218,7 @@ class SocketTransport implements Transport {
     const connection = new (pg as unknown as {
       Connection: new (settings: { ssl: unknown }) => CancelConnection;
     }).Connection({ ssl });
-    // The other side closes the connection when it is done: poolers may fail if that happens earlier.
+    // The server closes the connection after the cancel. Closing it earlier makes some poolers fail.
     const sendCancel = () => void connection.stream.write(cancelFrame(processID, secretKey));
     const abandon = () => void connection.stream.destroy();
     connection.on("end", schedule(abandon, cancelTimeoutMs));
@@ -234,6 +236,6 @@ class SocketTransport implements Transport {
 
   destroy(): void {
     this.#socket.destroy();
-    this.#closed?.("connection given up");
+    this.#closed?.("connection destroyed");
   }
 }

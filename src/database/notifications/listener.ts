@@ -1,6 +1,6 @@
 /**
- * Listens for notifications that ask for reloads, over a connection of its own, and gets it back when
- * it is lost.
+ * Listens for notifications that request reloads, over a connection of its own, and reconnects when the
+ * connection is lost.
  *
  * @module
  */
@@ -9,20 +9,20 @@ import { nextBackoff, type Schedule } from "../../lib/timers.ts";
 import type { Subscribe, Subscription } from "../database.ts";
 import type { NotificationProbe } from "./notification_probe.ts";
 
-/** What a {@linkcode Listener} works with. */
+/** Dependencies of a {@linkcode Listener}. */
 export interface ListenerOptions {
   readonly subscribe: Subscribe;
   /** Checks that notifications arrive; null where they cannot be lost. */
   readonly probe: NotificationProbe | null;
-  /** Told what a notification asks for. */
+  /** Called when a notification requests a reload. */
   readonly onReloadRequested: (what: "schema" | "config") => void;
-  /** Told when the connection is there again, and notifications may have been missed meanwhile. */
+  /** Called after a reconnect: notifications may have been missed. */
   readonly onMissed: () => void;
-  /** Whether a failure is followed by another attempt; `reason` is what is said of it. */
+  /** Whether to reconnect after a failure; `reason` is the message of the failure. */
   readonly isRetried: (reason: string) => boolean;
-  /** Told when notifications of a channel that is listened to do not arrive. */
+  /** Called when the probe's notification does not arrive on a channel. */
   readonly onLost: (channel: string) => void;
-  /** The server cannot read its queue of notifications; asking for the queue's usage may help. */
+  /** Called when the server cannot read its notification queue; querying its usage may repair it. */
   readonly onBrokenQueue: () => void;
   readonly observe: (event: Observation) => void;
   /** Epoch milliseconds. */
@@ -30,33 +30,34 @@ export interface ListenerOptions {
   readonly schedule: Schedule;
 }
 
-/** What the payloads ask for; others ask for nothing. */
+/** Reloads by payload; other payloads are ignored. */
 const payloads: ReadonlyMap<string, "schema" | "config"> = new Map([
   ["", "schema"],
   ["reload schema", "schema"],
   ["reload config", "config"],
 ]);
 
-/** What servers say of a queue whose transactions they have forgotten. */
+/** Text of the server's error when the queue refers to transactions without a status. */
 const brokenQueue = "could not access status of transaction";
 
-/** Milliseconds that the end waits for a connection that is being opened or closed. */
-const longestFarewell = 500;
+/** `stop` waits this long for connections that are being opened or closed. */
+const closeTimeoutMs = 500;
 
-/** Keeps one subscription. Nothing is listened to before {@linkcode Listener.configure}. */
+/** Keeps one subscription. It listens from the first {@linkcode Listener.configure} on. */
 export class Listener {
   readonly #options: ListenerOptions;
   #channel: string | null = null;
   #subscription: Subscription | null = null;
-  /** What belongs to an earlier turn is not listened to any more. */
-  #turn = 0;
-  #pause = 1;
+  /** Number of the attempt; events of earlier ones are ignored. */
+  #attempt = 0;
+  #backoffSeconds = 1;
   #retry: { readonly at: number; readonly cancel: () => void } | null = null;
-  /** Whether there was a time at which a notification would not have been heard. */
-  #missed = false;
+  /** Whether notifications may have been missed since the last connection. */
+  #mayHaveMissed = false;
   #isConfigured = false;
   #isStopped = false;
-  readonly #leaving = new Set<Promise<void>>();
+  /** Connections that are being opened or closed. */
+  readonly #unsettled = new Set<Promise<void>>();
 
   constructor(options: ListenerOptions) {
     this.#options = options;
@@ -77,57 +78,57 @@ export class Listener {
     return Math.max(1, Math.ceil((this.#retry.at - this.#options.now()) / 1000));
   }
 
-  /** Listens to this channel from now on; to none for null. */
+  /** Sets the channel to listen to; null stops listening. */
   configure(channel: string | null): void {
     const changed = channel !== this.#channel;
     if (this.#isStopped || (this.#isConfigured && !changed)) return;
-    if (this.#isConfigured || channel === null) this.#missed = true;
+    if (this.#isConfigured || channel === null) this.#mayHaveMissed = true;
     this.#isConfigured = true;
     this.#channel = channel;
-    this.#leave();
-    this.#pause = 1;
+    this.#disconnect();
+    this.#backoffSeconds = 1;
     if (channel !== null) this.#connect(channel);
   }
 
-  /** Ends for good; resolves when nothing is open any more, or soon if that does not come about. */
+  /** Stops for good; resolves when all connections are closed, after 500 ms at the latest. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#channel = null;
-    this.#leave();
-    if (this.#leaving.size === 0) return;
+    this.#disconnect();
+    if (this.#unsettled.size === 0) return;
     let cancel = () => {};
-    const late = new Promise<void>((resolve) => {
-      cancel = this.#options.schedule(resolve, longestFarewell);
+    const timeout = new Promise<void>((resolve) => {
+      cancel = this.#options.schedule(resolve, closeTimeoutMs);
     });
-    await Promise.race([Promise.all(this.#leaving), late]);
+    await Promise.race([Promise.all(this.#unsettled), timeout]);
     cancel();
   }
 
   #connect(channel: string): void {
-    const turn = ++this.#turn;
+    const attempt = ++this.#attempt;
     this.#retry = null;
-    const missed = this.#missed;
-    this.#missed = true;
+    const mayHaveMissed = this.#mayHaveMissed;
+    this.#mayHaveMissed = true;
     const connecting: Promise<void> = this.#options.subscribe(channel, {
-      notified: (payload) => this.#notified(turn, channel, payload),
-      lost: (reason) => this.#failed(turn, channel, reason),
+      notified: (payload) => this.#notified(attempt, channel, payload),
+      lost: (reason) => this.#failed(attempt, channel, reason),
     }).then(
       (subscription) =>
-        turn === this.#turn
-          ? this.#connected(channel, subscription, missed)
+        attempt === this.#attempt
+          ? this.#connected(channel, subscription, mayHaveMissed)
           : this.#close(subscription),
       (error: unknown) =>
-        this.#failed(turn, channel, error instanceof Error ? error.message : String(error)),
-    ).finally(() => void this.#leaving.delete(connecting));
-    this.#leaving.add(connecting);
+        this.#failed(attempt, channel, error instanceof Error ? error.message : String(error)),
+    ).finally(() => void this.#unsettled.delete(connecting));
+    this.#unsettled.add(connecting);
   }
 
-  #connected(channel: string, subscription: Subscription, missed: boolean): void {
+  #connected(channel: string, subscription: Subscription, mayHaveMissed: boolean): void {
     this.#subscription = subscription;
-    this.#pause = 1;
+    this.#backoffSeconds = 1;
     const { version, place } = subscription;
     this.#options.observe({ kind: "listener-connected", version, place, channel });
-    if (missed) this.#options.onMissed();
+    if (mayHaveMissed) this.#options.onMissed();
     this.#check(channel);
   }
 
@@ -135,13 +136,13 @@ export class Listener {
     const { probe, onLost } = this.#options;
     if (probe === null) return;
     const sending: Promise<void> = probe.start(channel, () => onLost(channel)).finally(() =>
-      void this.#leaving.delete(sending)
+      void this.#unsettled.delete(sending)
     );
-    this.#leaving.add(sending);
+    this.#unsettled.add(sending);
   }
 
-  #notified(turn: number, channel: string, payload: string): void {
-    if (turn !== this.#turn) return;
+  #notified(attempt: number, channel: string, payload: string): void {
+    if (attempt !== this.#attempt) return;
     this.#options.probe?.arrived(payload);
     const what = payloads.get(payload);
     if (what === undefined) return;
@@ -149,9 +150,9 @@ export class Listener {
     this.#options.onReloadRequested(what);
   }
 
-  #failed(turn: number, channel: string, reason: string): void {
-    if (turn !== this.#turn) return;
-    this.#turn++;
+  #failed(attempt: number, channel: string, reason: string): void {
+    if (attempt !== this.#attempt) return;
+    this.#attempt++;
     this.#subscription = null;
     this.#options.probe?.cancel();
     const { observe, isRetried, onBrokenQueue, now, schedule } = this.#options;
@@ -161,16 +162,16 @@ export class Listener {
       onBrokenQueue();
     }
     if (!isRetried(reason)) return;
-    const seconds = this.#pause;
-    this.#pause = nextBackoff(seconds);
+    const seconds = this.#backoffSeconds;
+    this.#backoffSeconds = nextBackoff(seconds);
     observe({ kind: "listener-retrying", seconds });
     const cancel = schedule(() => this.#connect(channel), seconds * 1000);
     this.#retry = { at: now() + seconds * 1000, cancel };
   }
 
-  /** Gives up what there is: the connection, the attempt, the plan of one. */
-  #leave(): void {
-    this.#turn++;
+  /** Ends the connection, the attempt in progress and the scheduled one. */
+  #disconnect(): void {
+    this.#attempt++;
     this.#options.probe?.cancel();
     this.#retry?.cancel();
     this.#retry = null;
@@ -178,9 +179,9 @@ export class Listener {
     this.#subscription = null;
     if (subscription === null) return;
     const closing: Promise<void> = this.#close(subscription).finally(() =>
-      void this.#leaving.delete(closing)
+      void this.#unsettled.delete(closing)
     );
-    this.#leaving.add(closing);
+    this.#unsettled.add(closing);
   }
 
   async #close(subscription: Subscription): Promise<void> {

@@ -1,25 +1,25 @@
 /**
- * Checks that notifications arrive. A pooler in transaction mode takes LISTEN for one transaction's,
- * gives the server connection to others, and reports nothing.
+ * Checks that notifications arrive. A pooler in transaction mode ends LISTEN with its transaction without
+ * an error: it hands the server connection to other clients.
  *
  * @module
  */
 import type { Schedule } from "../../lib/timers.ts";
 import type { Notify } from "../database.ts";
 
-/** What a {@linkcode NotificationProbe} works with. */
+/** Dependencies of a {@linkcode NotificationProbe}. */
 export interface NotificationProbeOptions {
   /** Sends a notification over another connection than the one that listens. */
   readonly notify: Notify;
-  /** Makes a text that nobody can guess. */
+  /** Returns a text that clients cannot guess. */
   readonly makeNonce: () => string;
   readonly schedule: Schedule;
 }
 
-/** Milliseconds that a notification may take. */
-const longestDelay = 5000;
+/** A notification that takes longer counts as lost. */
+const probeTimeoutMs = 5000;
 
-/** Sends one notification at a time and waits for it. */
+/** Sends one notification at a time and expects it to arrive. */
 export class NotificationProbe {
   readonly #options: NotificationProbeOptions;
   #expected: string | null = null;
@@ -30,8 +30,8 @@ export class NotificationProbe {
   }
 
   /**
-   * Sends a notification, and calls `onLost` when it has not arrived in time. Resolves when it was
-   * sent; when that is not possible, nothing is known, and nothing is called.
+   * Sends a notification, and calls `onLost` if it does not arrive within 5 s. Resolves when it is sent.
+   * If sending fails, the probe has no result and calls nothing.
    */
   async start(channel: string, onLost: () => void): Promise<void> {
     this.cancel();
@@ -44,20 +44,20 @@ export class NotificationProbe {
       if (this.#expected === payload) this.cancel();
       return;
     }
-    // It may have arrived, or been given up, before the sender heard that it was sent.
+    // It may have arrived, or been cancelled, before `notify` resolved.
     if (this.#expected !== payload) return;
     this.#cancelTimer = schedule(() => {
       this.cancel();
       onLost();
-    }, longestDelay);
+    }, probeTimeoutMs);
   }
 
-  /** Takes note of a notification that arrived. */
+  /** Records a notification that arrived. */
   arrived(payload: string): void {
     if (payload === this.#expected) this.cancel();
   }
 
-  /** Waits no more. */
+  /** Stops waiting for the notification. */
   cancel(): void {
     this.#expected = null;
     this.#cancelTimer();

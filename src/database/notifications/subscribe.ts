@@ -9,18 +9,19 @@ import type { Subscription, SubscriptionEvents } from "../database.ts";
 import { connectToFirst } from "../connect/hosts.ts";
 import type { Targets } from "../connect/targets.ts";
 
-/** Servers that only replay another one's log cannot listen, whatever the pool may use. */
+/** Opens a subscription. Standbys cannot listen: it needs a read-write server, unlike the pool. */
 export async function subscribe(
   { servers, order }: Targets,
   channel: string,
   events: SubscriptionEvents,
 ): Promise<Subscription> {
   const client = await connectToFirst({ servers, order, session: "read-write" }, clients);
-  let tell: ((reason: string) => void) | null = null;
+  /** Null before the subscription is returned, and after its end. */
+  let onLost: ((reason: string) => void) | null = null;
   const lost = (reason: string) => {
-    const told = tell;
-    tell = null;
-    told?.(reason);
+    const emit = onLost;
+    onLost = null;
+    emit?.(reason);
   };
   client.on("error", (error) => lost(error.message));
   client.on("end", () => lost("the connection was closed by the server"));
@@ -28,15 +29,15 @@ export async function subscribe(
     if (message.channel === channel) events.notified(message.payload ?? "");
   });
   try {
-    const version = await askVersion(client);
+    const version = await readVersion(client);
     await client.query(`LISTEN ${quoteIdent(channel)}`);
-    tell = (reason) => events.lost(reason);
+    onLost = (reason) => events.lost(reason);
     client.connection.stream.unref?.();
     return {
       version,
       place: `${client.host}:${client.port}`,
       close: async () => {
-        tell = null;
+        onLost = null;
         await end(client);
       },
     };
@@ -61,8 +62,8 @@ export async function notify(
 }
 
 /**
- * Whether there is something between the service and the server: the process at the other end is not
- * the one that it said to be.
+ * Whether a pooler stands between the service and the server: the PID of the backend differs from the
+ * one that the connection reported.
  */
 export async function isPooled(targets: Targets): Promise<boolean> {
   const client = await connectToFirst(targets, clients);
@@ -74,16 +75,16 @@ export async function isPooled(targets: Targets): Promise<boolean> {
   }
 }
 
-async function askVersion(client: Client): Promise<string> {
+async function readVersion(client: Client): Promise<string> {
   const { rows } = await client.query("select pg_catalog.version()");
   return String(rows[0]?.["version"]);
 }
 
-/** Milliseconds that a server may take to close a connection. */
-const longestEnd = 200;
+/** A connection that the server has not closed by then is destroyed. */
+const endTimeoutMs = 200;
 
 async function end(client: Client): Promise<void> {
-  const timer = setTimeout(() => client.connection.stream.destroy(), longestEnd);
+  const timer = setTimeout(() => client.connection.stream.destroy(), endTimeoutMs);
   await client.end().catch(() => {});
   clearTimeout(timer);
 }
