@@ -1,15 +1,15 @@
 /**
  * The port between the service and PostgreSQL: one transaction is one batch of statements, sent in
- * one write where possible. Adapters: a pool of connections (`postgres.ts`) and PostgreSQL in the
- * process (`pglite.ts`); both speak through `protocol/`.
+ * one write where possible. Adapters: a pool of connections (`postgres.ts`) and the embedded database
+ * (`pglite.ts`); both encode their messages by `protocol/`.
  *
  * @module
  */
 import type { ParamValue } from "../sql/fragment.ts";
 
-/** What becomes of a statement's rows. */
+/** How a statement's rows are used. */
 export type ResultUse =
-  /** Rows are thrown away. */
+  /** Rows are discarded. */
   | "none"
   /** Rows are kept as text: small results only. */
   | "rows"
@@ -24,8 +24,8 @@ export interface Statement {
   readonly use: ResultUse;
   /**
    * Whether the statement can run user-defined code. PostgreSQL checks EXECUTE on a function that it
-   * inlines when it plans the statement, so such a statement is prepared for each role anew. Nothing
-   * that follows it in its transaction is sent a second time. Default: false.
+   * inlines when it plans the statement, so such a statement is prepared for each role anew. The
+   * statements behind it in its transaction are never retried. Default: false.
    */
   readonly runsUserCode?: boolean;
 }
@@ -37,8 +37,8 @@ export type IsolationLevel = "read committed" | "repeatable read" | "serializabl
 export type TransactionEnd = "commit" | "rollback";
 
 /**
- * What the number in a column of the result must be for the transaction to commit. The number is that of
- * the first of the columns that is not NULL, 0 where all are.
+ * Bounds on a number in the result: outside of them the transaction rolls back. The number is the
+ * first of the columns that is not NULL, or 0.
  */
 export interface ColumnBounds {
   /** Positions in the result, as in {@linkcode ResultColumns}. */
@@ -69,7 +69,7 @@ export interface BlockTransaction {
 /** How a transaction is delimited. */
 export type TransactionForm = (ImplicitTransaction | BlockTransaction)["form"];
 
-/** What every batch has. */
+/** Fields of all batches. */
 interface BatchCommon {
   /** A connection without prepared statements may lead to a pooler and always uses a block. */
   readonly transaction: ImplicitTransaction | BlockTransaction;
@@ -87,9 +87,9 @@ interface BatchCommon {
 /** A transaction that cannot write. */
 export interface ReadBatch extends BatchCommon {
   readonly access: "read only";
-  /** `stream` hands a large body out while it arrives; `hold` keeps it until the transaction ends. */
+  /** `stream` hands out a large body while it arrives; `hold` keeps it until the transaction ends. */
   readonly body: "stream" | "hold";
-  /** `safe`: a second execution has no effect that anything could notice. */
+  /** `safe`: a second execution has no observable effect. */
   readonly retry: "safe" | "never";
 }
 
@@ -108,22 +108,22 @@ export interface Caller {
 }
 
 /**
- * SQL that a connection begins with: the defaults that an implicit transaction relies on, and no
- * just-in-time compilation, which costs short statements more than it saves.
+ * SQL that a connection begins with. It sets the defaults that an implicit transaction relies on, and
+ * turns off just-in-time compilation, which costs short statements more than it saves.
  */
 export const connectionSetup = "set default_transaction_isolation = 'read committed'; " +
   "set default_transaction_read_only = off; set jit = off";
 
 /**
- * Statements with which the service's own transactions begin: a function may have left another role or
- * search path on the connection.
+ * Statements that begin the service's own transactions: a function may have left another role or search
+ * path on the connection.
  */
 export const sessionReset: readonly Statement[] = [
   { text: "reset role", params: [], use: "none" },
   { text: "reset search_path", params: [], use: "none" },
 ];
 
-/** Builds a read-only transaction of the service's own. */
+/** Builds a read-only transaction for the service itself. */
 export function metadataBatch(
   statements: readonly Statement[],
   end: BlockTransaction["end"] = "commit",
@@ -139,34 +139,34 @@ export function metadataBatch(
   };
 }
 
-/** Columns of the answering row before the body, as text. Empty when the statement gave no row. */
+/** Columns of the result row before the body, as text. Empty if the statement returned no row. */
 export type ResultColumns = readonly (string | null)[];
 
-/** The last column of the answering row. */
+/** The last column of the result row. */
 export interface ResultBody {
   /** Exact number of bytes; `null` for SQL NULL or no row at all. */
   readonly length: number | null;
-  /** All bytes when they have arrived; else a stream with back-pressure. */
+  /** The bytes if all have arrived; otherwise a stream with back-pressure. */
   readonly content: Uint8Array | ReadableStream<Uint8Array>;
 }
 
 /**
- * Asks for what `version()` returns: the one row of the last statement. Its end takes a second round
- * trip, which a pooler in statement mode refuses.
+ * Reads `version()`, in the row of the last statement. The transaction's end takes a second round trip,
+ * so a pooler in statement mode rejects it.
  */
 export const versionBatch: ReadBatch = metadataBatch(
   [{ text: "select version()", params: [], use: "rows" }],
   [],
 );
 
-/** Lets go of a body that nobody will read, so that its connection can be used again. */
+/** Discards an unread body, so that its connection can be used again. */
 export function discardBody({ content }: ResultBody): void {
   if (content instanceof ReadableStream) content.cancel().catch(() => {});
 }
 
-/** What a batch that ended well gave. */
+/** The result of a batch that succeeded. */
 export interface BatchResult {
-  /** `rollback` also where the result was outside of the batch's bounds. */
+  /** `rollback` also if the result was outside of the batch's bounds. */
   readonly ended: TransactionEnd;
   readonly head: ResultColumns;
   readonly body: ResultBody;
@@ -183,30 +183,30 @@ export interface PoolCounts {
   readonly timeouts: number;
 }
 
-/** A connection that is told of notifications. */
+/** A connection that listens to a channel. */
 export interface Subscription {
-  /** What `version()` says there. */
+  /** Result of `version()` on that server. */
   readonly version: string;
-  /** `localhost:5432`; for sockets with their folder in the place of the host. */
+  /** `localhost:5432`; for a Unix socket its folder replaces the host. */
   readonly place: string;
-  /** Ends it; nothing is told afterwards. Never hangs. */
+  /** Ends the subscription and its events. Never hangs. */
   close(): Promise<void>;
 }
 
-/** What a subscription tells. */
+/** Events of a subscription. */
 export interface SubscriptionEvents {
   notified(payload: string): void;
-  /** The connection is gone; told once, and only after the subscription was given. */
+  /** The connection is lost; emitted once, after {@linkcode Subscribe} has resolved. */
   lost(reason: string): void;
 }
 
-/** Listens to a channel; rejects when that is not possible. */
+/** Listens to a channel. Rejects if that fails. */
 export type Subscribe = (channel: string, events: SubscriptionEvents) => Promise<Subscription>;
 
-/** Sends a notification over a connection that does not listen; rejects when that is not possible. */
+/** Sends a notification over a connection that does not listen. Rejects if that fails. */
 export type Notify = (channel: string, payload: string) => Promise<void>;
 
-/** What happens to a connection of the pool. */
+/** Step in the life of a pooled connection. */
 export type ConnectionStep =
   | "being established"
   | "available: connection establishment"
@@ -219,48 +219,48 @@ export type ConnectionStep =
   | "terminated: network error"
   | "terminated: init failure";
 
-/** A step of the pool, told while somebody watches. */
+/** An event of the pool, emitted while the log has its most detailed level. */
 export type PoolEvent =
-  /** Somebody asks for a connection. */
+  /** A batch begins to wait for a connection. */
   | { readonly kind: "pool-acquiring" }
-  /** Somebody has used one and gave it back. */
+  /** A connection has executed its batches. */
   | { readonly kind: "pool-acquired" }
   | { readonly kind: "pool-flushed" }
   | { readonly kind: "pool-connection"; readonly id: string; readonly step: ConnectionStep };
 
-/** Whom a database tells of what happens beside its transactions. */
+/** Receives the events of a database other than its transactions. */
 export interface DatabaseWatcher {
-  /** Null for nobody: nothing is prepared for telling then. */
+  /** Receives the events of the pool; null turns them off. */
   readonly trace: ((event: PoolEvent) => void) | null;
   /**
-   * Connections change between transactions, and prepared statements with them: there is a pooler in
-   * transaction mode in between.
+   * Called when a pooler in transaction mode is found: it switches server connections, and so the
+   * prepared statements, between transactions.
    */
   readonly onPooler: () => void;
 }
 
-/** A PostgreSQL database, however it is reached. */
+/** A PostgreSQL database: pooled, opened per request, or embedded. */
 export interface Database {
   /**
    * Runs a transaction. The receiver of the reply owns its body and reads or discards it: a stream
    * that is neither read nor discarded keeps a connection busy. A `caller` that leaves cancels a
    * read, running or queued; a write runs to its end.
    *
-   * Raises `DatabaseError` when PostgreSQL refuses a statement (`statement` of the error says which),
-   * and from the catalogue `cannotConnect`, `connectionLost` or `acquisitionTimeout`.
+   * Throws `DatabaseError` if a statement fails, with its position as `statement`. Throws `cannotConnect`,
+   * `connectionLost` and `acquisitionTimeout` of the catalogue.
    */
   transaction(batch: Batch, caller?: Caller): Promise<BatchResult>;
-  /** What `version()` says, asked on a connection of the pool. */
+  /** Returns the result of `version()`, over a connection of the pool. */
   version(): Promise<string>;
   /** Closes idle connections now and busy ones when they are returned; new uses open fresh ones. */
   flush(): void;
   counts(): PoolCounts;
-  /** Null where notifications cannot be waited for. */
+  /** Null where no connection lives long enough to listen. */
   readonly subscribe: Subscribe | null;
-  /** Absent where notifications cannot be lost on their way. */
+  /** Absent where no pooler can lose notifications. */
   readonly notify?: Notify;
-  /** Tells this watcher from now on, in the place of the one before. */
+  /** Replaces the watcher. */
   watch(watcher: DatabaseWatcher): void;
-  /** Closes all connections; uses in progress are finished first. */
+  /** Closes all connections; transactions in progress finish first. */
   close(): Promise<void>;
 }

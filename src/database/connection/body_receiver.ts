@@ -1,5 +1,5 @@
 /**
- * The last column of the answering row: collected, or handed on while it arrives.
+ * Receives the last column of the result row: collects it, or streams it while it arrives.
  *
  * @module
  */
@@ -7,29 +7,29 @@ import { BodyStream } from "./body_stream.ts";
 import type { ResultBody } from "../database.ts";
 import type { Transport } from "../transport.ts";
 
-/** A body that was abandoned with less than this to come is read to its end. */
-const drainedBytes = 1024 * 1024;
+/** An abandoned body with at most this much to come is read to its end; others cost the connection. */
+const maxDrainedBytes = 1024 * 1024;
 
 /**
- * Bodies of more bytes than this may be handed out while they arrive; for smaller ones a stream would
- * cost more than waiting for their end.
+ * Larger bodies may be streamed while they arrive. For smaller ones a stream costs more than waiting for
+ * their end.
  */
 export const maxHeldBytes = 128 * 1024;
 
 const noBytes = new Uint8Array(0);
 
-/** What a body is received with. */
+/** Dependencies and settings of a {@linkcode BodyReceiver}. */
 export interface BodyReceiverOptions {
   readonly transport: Transport;
-  /** Whether bytes may be handed out before all have come. */
+  /** Whether bytes may be handed out before all have arrived. */
   readonly mayStream: boolean;
-  /** Whether its readers keep no piece of it, so that a piece's memory can be used again. */
+  /** Whether its readers keep no chunk of it, so that a chunk's memory can be freed early. */
   readonly releases: boolean;
   /** Epoch milliseconds. */
   readonly now: () => number;
 }
 
-/** One body. Bytes that came before {@linkcode take} are collected, later ones are streamed. */
+/** One body. It collects the bytes before {@linkcode take} and streams later ones. */
 export class BodyReceiver {
   readonly #transport: Transport;
   readonly #mayStream: boolean;
@@ -37,18 +37,18 @@ export class BodyReceiver {
   #length: number | null = null;
   #received = 0;
   #first: Uint8Array | null = null;
-  /** All bytes, when they came in several pieces and are held. */
+  /** All bytes, if they arrived in several chunks and are held. */
   #held: Uint8Array | null = null;
   readonly #releases: boolean;
-  /** What was handed out, until all bytes have come. */
-  #handedOut: BodyStream | null = null;
-  /** Since when the connection is paused because nobody reads. */
+  /** The stream that was handed out; null before, and when all bytes have arrived. */
+  #stream: BodyStream | null = null;
+  /** Since when the connection is paused for its reader; null while it is not. */
   #pausedAt: number | null = null;
-  /** Milliseconds of pauses that are over. */
-  #paused = 0;
+  /** Sum of the pauses that are over. */
+  #pausedMs = 0;
   #abandoned = false;
 
-  /** The row's length is known. */
+  /** Whether the length of the body is known. */
   started = false;
 
   constructor({ transport, mayStream, releases, now }: BodyReceiverOptions) {
@@ -58,22 +58,22 @@ export class BodyReceiver {
     this.#now = now;
   }
 
-  /** Milliseconds for which nobody has read although bytes were there. */
+  /** Milliseconds for which the reader has left bytes unread. */
   stalledFor(): number {
     return this.#pausedAt === null ? 0 : this.#now() - this.#pausedAt;
   }
 
   /** Milliseconds that the connection has waited for the reader in all. */
   waitedFor(): number {
-    return this.#paused + this.stalledFor();
+    return this.#pausedMs + this.stalledFor();
   }
 
-  /** Whether a stream was handed out that is not at its end. */
+  /** Whether a stream was handed out and has not ended. */
   get streaming(): boolean {
-    return this.#handedOut !== null;
+    return this.#stream !== null;
   }
 
-  /** Bytes of the whole body, once they are known; null for SQL NULL. */
+  /** Length of the whole body in bytes; null for SQL NULL, and before it is known. */
   get length(): number | null {
     return this.#length;
   }
@@ -88,7 +88,7 @@ export class BodyReceiver {
     const at = this.#received;
     this.#received += bytes.length;
     if (this.#abandoned) return;
-    if (this.#handedOut !== null) return this.#handedOut.add(bytes.slice());
+    if (this.#stream !== null) return this.#stream.add(bytes.slice());
     if (at === 0 && (bytes.length === this.#length || this.#isStreamed)) {
       this.#first = bytes.slice();
       return;
@@ -97,34 +97,34 @@ export class BodyReceiver {
     this.#held.set(bytes, at);
   }
 
-  /** Most of the body will be handed on as it comes. */
+  /** Whether most of the body will be streamed. */
   get #isStreamed(): boolean {
     return this.#mayStream && (this.#length ?? 0) > maxHeldBytes;
   }
 
   end(): void {
-    const handedOut = this.#handedOut;
-    this.#handedOut = null;
-    handedOut?.end();
+    const stream = this.#stream;
+    this.#stream = null;
+    stream?.end();
     this.#resume();
   }
 
-  /** Breaks a stream that was handed out. */
+  /** Ends a stream that was handed out with an error. */
   fail(error: unknown): void {
-    const handedOut = this.#handedOut;
-    this.#handedOut = null;
-    handedOut?.fail(error);
+    const stream = this.#stream;
+    this.#stream = null;
+    stream?.fail(error);
   }
 
-  /** The body as it stands: bytes when all have come, else a stream of them and the rest. */
+  /** Returns the body: bytes if all have arrived, otherwise a stream of these and the rest. */
   take(): ResultBody {
     const length = this.#length;
     if (length === null || length === 0) return { length, content: noBytes };
     if (this.#received === length) return { length, content: this.#held ?? this.#first! };
-    return { length, content: this.#stream() };
+    return { length, content: this.#startStream() };
   }
 
-  /** A buffer for the whole body, with what had come before. */
+  /** Allocates a buffer for the whole body, with the bytes that have arrived. */
   #allocate(): Uint8Array {
     const held = new Uint8Array(this.#length ?? 0);
     if (this.#first !== null) held.set(this.#first);
@@ -132,38 +132,38 @@ export class BodyReceiver {
     return held;
   }
 
-  #stream(): ReadableStream<Uint8Array> {
+  #startStream(): ReadableStream<Uint8Array> {
     const first = this.#first ?? this.#held?.subarray(0, this.#received);
     this.#first = null;
     this.#held = null;
-    const handedOut = new BodyStream({
+    const stream = new BodyStream({
       releases: this.#releases,
       onFull: () => this.#pause(),
       onRoom: () => this.#resume(),
       onCancelled: () => this.#abandon(),
     });
-    this.#handedOut = handedOut;
-    if (first !== undefined && first.length > 0) handedOut.add(first);
-    return handedOut.stream;
+    this.#stream = stream;
+    if (first !== undefined && first.length > 0) stream.add(first);
+    return stream.stream;
   }
 
   #pause(): void {
-    if (this.#pausedAt !== null || this.#handedOut === null) return;
+    if (this.#pausedAt !== null || this.#stream === null) return;
     this.#pausedAt = this.#now();
     this.#transport.pause();
   }
 
   #resume(): void {
     if (this.#pausedAt === null) return;
-    this.#paused += this.#now() - this.#pausedAt;
+    this.#pausedMs += this.#now() - this.#pausedAt;
     this.#pausedAt = null;
     this.#transport.resume();
   }
 
   #abandon(): void {
-    this.#handedOut = null;
+    this.#stream = null;
     this.#abandoned = true;
-    if ((this.#length ?? 0) - this.#received > drainedBytes) return this.#transport.destroy();
+    if ((this.#length ?? 0) - this.#received > maxDrainedBytes) return this.#transport.destroy();
     this.#resume();
   }
 }

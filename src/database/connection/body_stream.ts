@@ -1,38 +1,38 @@
 /**
- * Pieces of a body on their way from a connection to a reader who may be slower.
+ * Buffers the chunks of a body between a connection and a reader that may be slower.
  *
  * @module
  */
 
-/** Bytes that may wait before the connection is to pause. */
-const waitingBytes = 256 * 1024;
+/** From this many unread bytes on the connection pauses. */
+const maxUnreadBytes = 256 * 1024;
 
-/** Whom a stream tells of its reader. */
+/** Events of a stream's reader, and how memory is reused. */
 export interface BodyStreamOptions {
-  /** More waits than should. */
+  /** More bytes are unread than the limit allows. */
   readonly onFull: () => void;
-  /** The reader has caught up. */
+  /** The reader has caught up: fewer bytes are unread than the limit. */
   readonly onRoom: () => void;
   readonly onCancelled: () => void;
   /**
-   * Gives a piece's memory back as soon as the reader asks for the next one, without waiting for the
-   * garbage collector. Only for readers that keep no piece.
+   * Frees the memory of a chunk when the reader pulls the next one, before the garbage collector would.
+   * Only for readers that keep no chunk.
    */
   readonly releases: boolean;
 }
 
-/** A stream that hands a piece out when it is asked for. */
+/** A stream that enqueues a chunk for each pull. */
 export class BodyStream {
   readonly stream: ReadableStream<Uint8Array>;
   readonly #options: BodyStreamOptions;
   #controller!: ReadableStreamDefaultController<Uint8Array>;
-  readonly #pieces: Uint8Array[] = [];
-  #waiting = 0;
+  readonly #chunks: Uint8Array[] = [];
+  #unreadBytes = 0;
   #ended = false;
-  /** What the reader was given last. */
-  #given: Uint8Array | null = null;
-  /** Ends the reader's wait for the next piece. */
-  #supply: (() => void) | null = null;
+  /** The chunk that the reader received last. */
+  #lastChunk: Uint8Array | null = null;
+  /** Resolves the pull that waits for the next chunk. */
+  #pendingPull: (() => void) | null = null;
 
   constructor(options: BodyStreamOptions) {
     this.#options = options;
@@ -46,71 +46,71 @@ export class BodyStream {
     );
   }
 
-  /** Adds a piece, which belongs to the stream from now on. */
-  add(piece: Uint8Array): void {
-    this.#pieces.push(piece);
-    this.#waiting += piece.length;
-    this.#deliver();
-    if (this.#waiting >= waitingBytes) this.#options.onFull();
+  /** Adds a chunk, which the stream owns from then on. */
+  add(chunk: Uint8Array): void {
+    this.#chunks.push(chunk);
+    this.#unreadBytes += chunk.length;
+    this.#flush();
+    if (this.#unreadBytes >= maxUnreadBytes) this.#options.onFull();
   }
 
-  /** Nothing is to come any more. */
+  /** Ends the stream after its last chunk. */
   end(): void {
     this.#ended = true;
-    if (this.#pieces.length === 0) this.#close();
+    if (this.#chunks.length === 0) this.#close();
   }
 
-  /** Breaks the stream. */
+  /** Ends the stream with an error. */
   fail(error: unknown): void {
-    this.#pieces.length = 0;
+    this.#chunks.length = 0;
     this.#controller.error(error);
-    this.#supplied();
+    this.#resolvePull();
   }
 
   #pull(): Promise<void> | void {
     this.#release();
-    if (this.#pieces.length > 0) return this.#give();
-    return new Promise((resolve) => this.#supply = resolve);
+    if (this.#chunks.length > 0) return this.#enqueue();
+    return new Promise((resolve) => this.#pendingPull = resolve);
   }
 
-  /** Gives a reader who waits what has come. */
-  #deliver(): void {
-    if (this.#supply === null) return;
-    this.#give();
-    this.#supplied();
+  /** Enqueues a chunk if the reader waits for one. */
+  #flush(): void {
+    if (this.#pendingPull === null) return;
+    this.#enqueue();
+    this.#resolvePull();
   }
 
-  #give(): void {
-    const piece = this.#pieces.shift()!;
-    this.#waiting -= piece.length;
-    this.#given = piece;
-    this.#controller.enqueue(piece);
-    if (this.#ended && this.#pieces.length === 0) this.#close();
-    else if (this.#waiting < waitingBytes) this.#options.onRoom();
+  #enqueue(): void {
+    const chunk = this.#chunks.shift()!;
+    this.#unreadBytes -= chunk.length;
+    this.#lastChunk = chunk;
+    this.#controller.enqueue(chunk);
+    if (this.#ended && this.#chunks.length === 0) this.#close();
+    else if (this.#unreadBytes < maxUnreadBytes) this.#options.onRoom();
   }
 
   #close(): void {
     this.#controller.close();
-    this.#supplied();
+    this.#resolvePull();
   }
 
   #cancelled(): void {
-    this.#pieces.length = 0;
+    this.#chunks.length = 0;
     this.#options.onCancelled();
-    this.#supplied();
+    this.#resolvePull();
   }
 
-  #supplied(): void {
-    const supply = this.#supply;
-    this.#supply = null;
-    supply?.();
+  #resolvePull(): void {
+    const resolve = this.#pendingPull;
+    this.#pendingPull = null;
+    resolve?.();
   }
 
   #release(): void {
-    const given = this.#given;
-    this.#given = null;
-    if (given === null || !this.#options.releases) return;
-    const { buffer } = given;
-    if (buffer instanceof ArrayBuffer && buffer.byteLength === given.byteLength) buffer.transfer(0);
+    const chunk = this.#lastChunk;
+    this.#lastChunk = null;
+    if (chunk === null || !this.#options.releases) return;
+    const { buffer } = chunk;
+    if (buffer instanceof ArrayBuffer && buffer.byteLength === chunk.byteLength) buffer.transfer(0);
   }
 }

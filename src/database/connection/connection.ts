@@ -205,7 +205,7 @@ export class Connection {
     return {
       event: (type) => this.#event(type),
       message: (type, payload) => this.#message(type, payload),
-      rowWanted: () => !this.#isSettingUp && (this.#current?.wantsRow() ?? false),
+      wantsRow: () => !this.#isSettingUp && (this.#current?.wantsRow() ?? false),
       rowStart: (head, length) => this.#current?.rowStart(head, length),
       rowBytes: (bytes) => this.#current?.rowBytes(bytes),
       rowEnd: () => this.#current?.rowEnd(),

@@ -1,6 +1,6 @@
 /**
- * Decodes backend messages of PostgreSQL's protocol, version 3: cuts a stream of bytes into messages, and
- * hands rows on while they arrive.
+ * Decodes backend messages of PostgreSQL's protocol, version 3: splits a stream of bytes into messages,
+ * and hands rows on while they arrive.
  *
  * Source: PostgreSQL documentation, chapter "Frontend/Backend Protocol", "Message Formats".
  *
@@ -8,26 +8,26 @@
  */
 import { backend } from "./messages.ts";
 
-/** A message other than a row or an error is refused above this size: the stream is out of step. */
-const largestMessage = 256 * 1024 * 1024;
+/** A larger message that is neither a row nor an error means that the stream is out of step. */
+const maxMessageBytes = 256 * 1024 * 1024;
 
-/** Of an error at most this many bytes are kept: PostgreSQL quotes whole values in its messages. */
+/** The rest of a longer error is discarded: PostgreSQL quotes whole values in its messages. */
 const maxErrorBytes = 1024 * 1024;
 
-/** The same for reading so many bytes. */
-const shortRead = 16;
+/** Texts up to this length are decoded here, which is faster than a `TextDecoder`. */
+const maxShortTextBytes = 16;
 
-/** For each type byte, whether it is in the list. */
-function marked(types: readonly number[]): Uint8Array {
-  const marks = new Uint8Array(256);
-  for (const type of types) marks[type] = 1;
-  return marks;
+/** Returns a table by type byte: 1 for the types of a list, else 0. */
+function typeTable(types: readonly number[]): Uint8Array {
+  const table = new Uint8Array(256);
+  for (const type of types) table[type] = 1;
+  return table;
 }
 
-const isKnown = marked(Object.values(backend));
+const backendTypes = typeTable(Object.values(backend));
 
-/** Messages whose payload nobody looks at. */
-const isEvent = marked([
+/** Messages whose payload is ignored. */
+const eventTypes = typeTable([
   backend.parseComplete,
   backend.bindComplete,
   backend.closeComplete,
@@ -41,14 +41,14 @@ const isEvent = marked([
   backend.parameterDescription,
 ]);
 
-/** What a {@linkcode FrameDecoder} tells, in the order of arrival. */
+/** Receives the messages of a {@linkcode FrameDecoder} in the order of arrival. */
 export interface FrameSink {
-  /** A whole message of a kind that says nothing but its type. */
+  /** A message whose payload is ignored. */
   event(type: number): void;
-  /** A whole message of another kind, but for rows. The payload is valid during the call only. */
+  /** Any other message except a row. The payload is valid during the call only. */
   message(type: number, payload: Uint8Array): void;
-  /** Whether the row that begins is to be told; else it is passed over. */
-  rowWanted(): boolean;
+  /** Whether to hand on the row that begins; otherwise it is skipped. */
+  wantsRow(): boolean;
   /**
    * A row: its columns but the last as text, and the length of the last (null for SQL NULL or a row
    * without columns), whose bytes follow by {@linkcode rowBytes}.
@@ -58,24 +58,24 @@ export interface FrameSink {
   rowEnd(): void;
 }
 
-/** The server said something that is not of the protocol: the connection cannot be used any more. */
+/** The server violated the protocol: the connection cannot be used any longer. */
 export class ProtocolError extends Error {
   override readonly name = "ProtocolError";
 }
 
-/** Cuts a stream of bytes into messages; the last column of a row is never collected. */
+/** Splits a stream of bytes into messages. It never collects the last column of a row. */
 export class FrameDecoder {
   readonly #sink: FrameSink;
-  /** Pieces of a message whose beginning has arrived. */
-  #pieces: Uint8Array[] = [];
-  #collected = 0;
-  /** Looking again makes sense once this many bytes are collected. */
-  #wanted = 0;
-  /** Bytes of the last column, of a row that nobody wants or of a long error that are still to come. */
+  /** Chunks of an incomplete message. */
+  #chunks: Uint8Array[] = [];
+  #collectedBytes = 0;
+  /** Number of collected bytes from which on the message is looked at again. */
+  #neededBytes = 0;
+  /** Bytes still to come of a last column, a skipped row or a long error. */
   #bodyLeft = 0;
-  /** They are passed over. */
+  /** Whether these bytes are skipped. */
   #skipping = false;
-  /** The beginning of a long error whose rest is passed over. */
+  /** The beginning of a long error whose rest is skipped. */
   #error: Uint8Array | null = null;
 
   constructor(sink: FrameSink) {
@@ -83,8 +83,8 @@ export class FrameDecoder {
   }
 
   /**
-   * Takes the next bytes, which may change afterwards: what is told of them is valid during the call
-   * only. Raises {@linkcode ProtocolError}.
+   * Decodes the next bytes, which may change afterwards: the sink's arguments are valid during the call
+   * only. Throws {@linkcode ProtocolError}.
    */
   push(chunk: Uint8Array): void {
     let bytes = chunk;
@@ -92,13 +92,13 @@ export class FrameDecoder {
       bytes = this.#body(bytes);
       if (this.#bodyLeft > 0) return;
     }
-    if (this.#collected > 0) {
-      this.#collected += bytes.length;
-      if (this.#collected < this.#wanted) return void this.#pieces.push(bytes.slice());
-      this.#pieces.push(bytes);
-      bytes = concat(this.#pieces, this.#collected);
-      this.#pieces = [];
-      this.#collected = 0;
+    if (this.#collectedBytes > 0) {
+      this.#collectedBytes += bytes.length;
+      if (this.#collectedBytes < this.#neededBytes) return void this.#chunks.push(bytes.slice());
+      this.#chunks.push(bytes);
+      bytes = concat(this.#chunks, this.#collectedBytes);
+      this.#chunks = [];
+      this.#collectedBytes = 0;
     }
     if (bytes.length > 0) this.#messages(bytes);
   }
@@ -111,10 +111,10 @@ export class FrameDecoder {
       const length = view.getInt32(at + 1);
       checkFrame(type, length);
       const end = at + 1 + length;
-      if (isEvent[type] === 1) {
+      if (eventTypes[type] === 1) {
         if (end > bytes.length) return this.#collect(bytes.subarray(at), end - at);
         this.#sink.event(type);
-      } else if (type === backend.dataRow && !this.#sink.rowWanted()) {
+      } else if (type === backend.dataRow && !this.#sink.wantsRow()) {
         if (end > bytes.length) {
           this.#bodyLeft = end - bytes.length;
           this.#skipping = true;
@@ -148,16 +148,16 @@ export class FrameDecoder {
   }
 
   /**
-   * Keeps the beginning of a message. Doubling what is waited for, up to the whole message, keeps
-   * the copying linear in the message's length.
+   * Keeps the beginning of a message. The needed length doubles up to the whole message, so that copying
+   * stays linear in the message's length.
    */
   #collect(piece: Uint8Array, wholeLength: number): void {
-    this.#pieces = [piece.slice()];
-    this.#collected = piece.length;
-    this.#wanted = Math.max(piece.length + 1, Math.min(wholeLength, piece.length * 2));
+    this.#chunks = [piece.slice()];
+    this.#collectedBytes = piece.length;
+    this.#neededBytes = Math.max(piece.length + 1, Math.min(wholeLength, piece.length * 2));
   }
 
-  /** Reads a row up to its last column; returns where that begins, or null when more is needed. */
+  /** Reads a row up to its last column. Returns the start of that, or null if bytes are missing. */
   #row(bytes: Uint8Array, view: DataView, start: number, end: number): number | null {
     let at = start;
     if (bytes.length - at < 2) return null;
@@ -200,29 +200,29 @@ export class FrameDecoder {
 }
 
 function checkFrame(type: number, length: number): void {
-  if (isKnown[type] !== 1) throw new ProtocolError(`unknown message type ${type}`);
+  if (backendTypes[type] !== 1) throw new ProtocolError(`unknown message type ${type}`);
   if (length < 4) throw new ProtocolError(`impossible message length ${length}`);
-  if (type !== backend.dataRow && type !== backend.error && length > largestMessage) {
+  if (type !== backend.dataRow && type !== backend.error && length > maxMessageBytes) {
     throw new ProtocolError(`message of ${length} bytes`);
   }
 }
 
-/** Joins pieces into one; `length` is that of all of them. */
-export function concat(pieces: readonly Uint8Array[], length: number): Uint8Array {
+/** Concatenates chunks; `length` is the sum of their lengths. */
+export function concat(chunks: readonly Uint8Array[], length: number): Uint8Array {
   const joined = new Uint8Array(length);
   let at = 0;
-  for (const piece of pieces) {
-    joined.set(piece, at);
-    at += piece.length;
+  for (const chunk of chunks) {
+    joined.set(chunk, at);
+    at += chunk.length;
   }
   return joined;
 }
 
 const text = new TextDecoder();
 
-/** Reads UTF-8 between two positions. */
+/** Decodes UTF-8 between two positions. */
 function readText(bytes: Uint8Array, start: number, end: number): string {
-  if (end - start > shortRead) return text.decode(bytes.subarray(start, end));
+  if (end - start > maxShortTextBytes) return text.decode(bytes.subarray(start, end));
   let read = "";
   for (let at = start; at < end; at++) {
     const byte = bytes[at]!;

@@ -8,18 +8,18 @@
 import type { ParamValue } from "../../sql/fragment.ts";
 import { binaryFormat, textFormat } from "./messages.ts";
 
-const initialCapacity = 16 * 1024;
-/** Values of at least this many bytes are written as they are, without being copied. */
-const largeValue = 64 * 1024;
+const initialCapacityBytes = 16 * 1024;
+/** Values of at least this size are written without a copy. */
+const minLargeValueBytes = 64 * 1024;
 
-/** Texts of so many characters are written here if they are ASCII: that is faster. */
-const shortText = 64;
+/** ASCII texts up to this length are encoded here, which is faster than a `TextEncoder`. */
+const maxShortTextLength = 64;
 
 const utf8 = new TextEncoder();
 
 /** Collects frontend messages; {@linkcode take} hands them over for one write. */
 export class FrameEncoder {
-  #buffer = new Uint8Array(initialCapacity);
+  #buffer = new Uint8Array(initialCapacityBytes);
   #view = new DataView(this.#buffer.buffer);
   #end = 0;
   /** Where the bytes that are not yet in `#chunks` begin. */
@@ -42,11 +42,11 @@ export class FrameEncoder {
     this.#cstring(name);
     this.#formats(params);
     this.#int16(params.length);
-    let aside = 0;
-    for (const value of params) aside += this.#value(value);
+    let uncopiedBytes = 0;
+    for (const value of params) uncopiedBytes += this.#value(value);
     this.#int16(1);
     this.#int16(resultFormat);
-    this.#close(length, aside);
+    this.#close(length, uncopiedBytes);
   }
 
   /** Execute: runs the unnamed portal to its end. */
@@ -71,7 +71,7 @@ export class FrameEncoder {
     this.#end += syncFrame.length;
   }
 
-  /** Flush: has the server send what it has said so far. */
+  /** Flush: makes the server send its replies so far. */
   flush(): void {
     this.#reserve(5);
     this.#buffer.set(flushFrame, this.#end);
@@ -86,8 +86,8 @@ export class FrameEncoder {
   }
 
   /**
-   * Hands over what was collected. The chunks stay valid until the next message is encoded: the
-   * server's answer to a Sync says that they were read.
+   * Returns the collected chunks and clears the buffer. The chunks stay valid until the next message is
+   * encoded. The caller encodes that after the server's reply to the Sync.
    */
   take(): readonly Uint8Array[] {
     this.#flushChunk();
@@ -106,9 +106,9 @@ export class FrameEncoder {
     return lengthAt;
   }
 
-  #close(lengthAt: number, bytesAside: number): void {
-    // The length counts itself and what was put aside, and not the type byte.
-    this.#view.setInt32(lengthAt, this.#end - lengthAt + bytesAside);
+  #close(lengthAt: number, uncopiedBytes: number): void {
+    // The length includes itself and the values that are not copied, but not the type byte.
+    this.#view.setInt32(lengthAt, this.#end - lengthAt + uncopiedBytes);
   }
 
   #formats(params: readonly ParamValue[]): void {
@@ -117,13 +117,13 @@ export class FrameEncoder {
     for (const value of params) this.#int16(isBinary(value) ? binaryFormat : textFormat);
   }
 
-  /** Writes one value; returns how many bytes were put aside instead of being copied. */
+  /** Encodes one value; returns the number of its bytes that are sent without a copy. */
   #value(value: ParamValue): number {
     if (value === null) {
       this.#int32(-1);
       return 0;
     }
-    if (typeof value === "string" && value.length * 3 < largeValue) {
+    if (typeof value === "string" && value.length * 3 < minLargeValueBytes) {
       this.#shortText(value);
       return 0;
     }
@@ -133,7 +133,7 @@ export class FrameEncoder {
       ? value
       : value.binary;
     this.#int32(bytes.length);
-    if (bytes.length < largeValue) {
+    if (bytes.length < minLargeValueBytes) {
       this.#reserve(bytes.length);
       this.#buffer.set(bytes, this.#end);
       this.#end += bytes.length;
@@ -152,11 +152,11 @@ export class FrameEncoder {
     this.#view.setInt32(lengthAt, this.#end - lengthAt - 4);
   }
 
-  /** Writes UTF-8, for which there is room; what is short is written here if it is ASCII. */
+  /** Encodes UTF-8 into the buffer, which must have room for it. */
   #text(value: string): void {
     const buffer = this.#buffer;
     const start = this.#end;
-    if (value.length <= shortText) {
+    if (value.length <= maxShortTextLength) {
       let at = 0;
       for (let code; at < value.length && (code = value.charCodeAt(at)) < 0x80; at++) {
         buffer[start + at] = code;
@@ -169,7 +169,7 @@ export class FrameEncoder {
     this.#end = start + utf8.encodeInto(value, buffer.subarray(start)).written;
   }
 
-  /** NUL would end the string early and put the stream out of step: it is left out. */
+  /** Encodes a string without its NULs: a NUL would end it early and put the stream out of step. */
   #cstring(text: string): void {
     const safe = text.includes("\0") ? text.replaceAll("\0", "") : text;
     this.#reserve(safe.length * 3 + 1);
@@ -194,7 +194,7 @@ export class FrameEncoder {
     this.#end += 4;
   }
 
-  /** Makes room; the bytes already collected keep their positions. */
+  /** Grows the buffer if necessary; collected bytes keep their positions. */
   #reserve(bytes: number): void {
     const needed = this.#end + bytes;
     if (needed <= this.#buffer.length) return;

@@ -10,7 +10,7 @@
 export const textFormat = 0;
 export const binaryFormat = 1;
 
-/** Type bytes of the backend messages that matter. */
+/** Type bytes of backend messages. */
 export const backend = {
   parseComplete: 0x31,
   bindComplete: 0x32,
@@ -33,17 +33,17 @@ export const backend = {
 
 const text = new TextDecoder();
 
-/** Joins pieces of UTF-8, which may be cut anywhere, and reads them. */
-export function joinText(pieces: readonly Uint8Array[]): string {
-  if (pieces.length === 1) return text.decode(pieces[0]);
+/** Decodes chunks of UTF-8, which may be cut anywhere. */
+export function joinText(chunks: readonly Uint8Array[]): string {
+  if (chunks.length === 1) return text.decode(chunks[0]);
   const streaming = new TextDecoder();
-  return pieces.map((piece) => streaming.decode(piece, { stream: true })).join("") +
+  return chunks.map((chunk) => streaming.decode(chunk, { stream: true })).join("") +
     streaming.decode();
 }
 
 /**
- * Reads the fields of an ErrorResponse or NoticeResponse by their one-letter type. Of a payload that
- * was cut off, the last field is cut off, too.
+ * Reads the fields of an ErrorResponse or NoticeResponse by their one-letter type. A truncated payload
+ * truncates the last field.
  */
 export function readFields(payload: Uint8Array): ReadonlyMap<string, string> {
   const fields = new Map<string, string>();
@@ -57,7 +57,7 @@ export function readFields(payload: Uint8Array): ReadonlyMap<string, string> {
   return fields;
 }
 
-/** A CancelRequest message, which goes over a connection of its own. */
+/** Returns a CancelRequest message, which needs a connection of its own. */
 export function cancelFrame(processId: number, secretKey: number): Uint8Array {
   const frame = new Uint8Array(16);
   const view = new DataView(frame.buffer);

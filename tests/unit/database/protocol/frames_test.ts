@@ -87,7 +87,7 @@ function recorder(wanted = () => true) {
   const decoder = new FrameDecoder({
     event: (type) => events.push([String.fromCharCode(type)]),
     message: (type, payload) => events.push([String.fromCharCode(type), text.decode(payload)]),
-    rowWanted: () => wanted(),
+    wantsRow: () => wanted(),
     rowStart: (head, length) => {
       body = "";
       events.push(["row", head, length]);
@@ -193,7 +193,7 @@ Deno.test("FrameDecoder.push() keeps the beginning of a long error", () => {
         const { C, M = "" } = Object.fromEntries(readFields(payload));
         told.push(type === backend.error ? `${C} ${M.length}` : String(type));
       },
-      rowWanted: () => true,
+      wantsRow: () => true,
       rowStart: () => {},
       rowBytes: () => {},
       rowEnd: () => {},
