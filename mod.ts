@@ -1,7 +1,7 @@
 /**
- * A REST API over a PostgreSQL database as one function from `Request` to `Response`. It needs
- * nothing of the runtime but the Fetch standard and, to reach a server, sockets: it runs in Deno,
- * Node, Bun and Cloudflare Workers, and with PostgreSQL in the process in a browser, too.
+ * A REST API over a PostgreSQL database as one function from `Request` to `Response`. It needs the
+ * Fetch standard and, to connect to a server, sockets. It runs in Deno, Node, Bun and Cloudflare
+ * Workers, and with embedded PostgreSQL also in a browser.
  *
  * ```ts ignore
  * import { createHandler } from "./mod.ts";
@@ -62,48 +62,52 @@ export interface HandlerOptions extends HandlerConfig {
   readonly dbUri: string;
   /** Exposed schemas; the first is the default. Required. */
   readonly dbSchemas: readonly string[];
-  /** `pgrst` for PostgREST's spelling of the interface. Default: `"svc"`. */
+  /** Dialect of the interface; `pgrst` is that of PostgREST. Default: `"svc"`. */
   readonly dialect?: "svc" | "pgrst";
   /**
-   * What tokens are verified with: a text of at least 32 bytes, a JSON Web Key or a key set as JSON.
-   * Default: none, and requests with a token are answered with SVC300.
+   * Secret that verifies tokens: a text of at least 32 bytes, a JSON Web Key or a key set as JSON.
+   * Default: none, and requests with a token fail with SVC300.
    */
   readonly jwtSecret?: string | Uint8Array | null;
   /**
-   * SQL text that is applied once, when an embedded database is created. Default: none. An error
-   * unless `dbUri` begins with `pglite://`.
+   * SQL text to run once, when the handler creates an embedded database. An error unless `dbUri`
+   * begins with `pglite://`. Default: none.
    */
   readonly embeddedInit?: string;
   /**
-   * `pooled` keeps connections for later requests; `per-request` opens them for a request and closes
-   * them with it, for runtimes in which a socket cannot outlive the request. An error for embedded
+   * `pooled` keeps connections for later requests. `per-request` opens and closes them with each
+   * request, for runtimes in which a socket cannot outlive the request. An error for embedded
    * databases. Default: `per-request` in Cloudflare Workers, `pooled` elsewhere.
    */
   readonly connections?: Connections;
   /**
-   * What `--dump-schema` of the same version wrote, as `JSON.parse` gives it: requests are answered from it at once, and the catalogue is not read.
-   * It is read in the background when a request names something that is not in the cache, at most
-   * every ten seconds, and when `schemaCacheMaxAge` is over. Configuration and role settings in the
-   * database are read then, too, and only if `dbConfig` is true, whose default is `false` here.
+   * Output of `--dump-schema` of the same version, parsed by `JSON.parse`. The handler responds from it
+   * at once, without reading the catalogue.
+   *
+   * The handler reloads the schema cache in the background when a request names a missing object, at
+   * most every ten seconds, and after `schemaCacheMaxAge`. Each reload also reads configuration and
+   * role settings in the database if `dbConfig` is true. With `schemaCache`, `dbConfig` defaults to
+   * `false`.
+   *
    * Default: none, and the first request waits for the catalogue.
    */
   readonly schemaCache?: SchemaCacheDump | null;
   /**
-   * Seconds after which a request makes the schema cache be read again, in the background, counted
-   * from when the handler was made or the cache was read. Default: `Infinity`.
+   * Seconds after which a request triggers a load of the schema cache in the background, counted
+   * from the creation of the handler or the last load. Default: `Infinity`.
    */
   readonly schemaCacheMaxAge?: number;
   /** The time, in epoch milliseconds. Default: `Date.now`. */
   readonly now?: () => number;
-  /** Is told what happens. Default: nobody is. */
+  /** Receives the events of the handler. Default: the handler discards them. */
   readonly observe?: (event: Observation) => void;
 }
 
 /**
- * Makes a handler. The database is reached with the first request, or with `ready()`.
+ * Creates a handler. It connects to the database with the first request, or with `ready()`.
  *
- * Raises an `Error` of one line for options that cannot be used: a required one that is missing, a
- * name that is none, a value that the option cannot have, two that contradict each other.
+ * Throws a one-line `Error` for a missing required option, an unknown name, an invalid value, and
+ * options that contradict each other.
  *
  * ```ts
  * import { throws } from "node:assert/strict";
@@ -143,15 +147,15 @@ export function createHandler(options: HandlerOptions): Handler {
 }
 
 /**
- * Answers requests as the environment variables `SVC_*` say, which are read with the first request:
- * it, and all others, reject with an `Error` when they cannot be used. After `close()`, the next
- * request reads them anew.
+ * A handler that the environment variables `SVC_*` configure. The first request reads them. If they
+ * are invalid, each request rejects with an `Error`. After `close()`, the next request reads them
+ * again.
  */
 export const handler: Handler = fromEnvironment();
 
 function fromEnvironment(): Handler {
-  let made: Handler | null = null;
-  const get = () => made ??= lazyHandler(environmentSource, environmentDependencies());
+  let created: Handler | null = null;
+  const get = () => created ??= lazyHandler(environmentSource, environmentDependencies());
   return Object.assign(
     (request: Request, info?: RequestInfo) => get()(request, info),
     {
@@ -159,8 +163,8 @@ function fromEnvironment(): Handler {
       reloadSchema: () => get().reloadSchema(),
       reloadConfig: () => get().reloadConfig(),
       close: async () => {
-        const closing = made;
-        made = null;
+        const closing = created;
+        created = null;
         await closing?.close();
       },
     },
@@ -189,7 +193,7 @@ function environmentDependencies(): HandlerDependencies {
   };
 }
 
-/** Cloudflare's runtime ends all sockets of a request with it. */
+/** Returns the default of `connections`. Cloudflare Workers close sockets with their request. */
 function usualConnections(uri: string): Connections {
   const { navigator } = globalThis as { navigator?: { userAgent?: string } };
   const isWorker = navigator?.userAgent === "Cloudflare-Workers";
@@ -201,7 +205,7 @@ type ConfigOptions = Omit<
   "embeddedInit" | "connections" | "schemaCache" | "schemaCacheMaxAge" | "now" | "observe"
 >;
 
-/** The options of the configuration, checked. */
+/** Checks the options of the configuration. Throws for an invalid one. */
 function configOf(options: ConfigOptions, schemaCache: "provided" | "loaded"): Partial<Config> {
   const { dialect: dialectName = "svc", jwtSecret, ...others } = options;
   const dialect = dialects.get(dialectName);
@@ -225,7 +229,7 @@ function cacheOf(dump: SchemaCacheDump): SchemaCache {
   try {
     return readSchemaCache(dump);
   } catch (cause) {
-    throw new Error("schemaCache: expected what --dump-schema writes, as JSON.parse gives it", {
+    throw new Error("schemaCache: expected the output of --dump-schema, parsed by JSON.parse", {
       cause,
     });
   }

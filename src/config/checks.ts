@@ -1,6 +1,5 @@
 /**
- * Checks of texts that have a syntax of their own. Each says whether a text is right, in time linear
- * in its length.
+ * Syntax checks of option values. Each runs in time linear in the length of the text.
  *
  * @module
  */
@@ -25,7 +24,7 @@ const proxyUri = new RegExp(
   "i",
 );
 
-/** Returns whether a text is an `http` or `https` URI of nothing but host, port and path. */
+/** Returns whether a text is an `http` or `https` URI of host, port and path only. */
 export function isProxyUri(value: string): boolean {
   const match = proxyUri.exec(value);
   if (match === null) return false;
@@ -38,7 +37,7 @@ export function isOrigin(value: string): boolean {
   return value === "null" || /^[a-z][a-z0-9+.-]*:\/\/[^\s/?#@,]+$/.test(value);
 }
 
-/** Returns whether a text is a header's name (RFC 9110, section 5.1). */
+/** Returns whether a text is a header name (RFC 9110, section 5.1). */
 export function isHeaderName(value: string): boolean {
   return /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/.test(value);
 }
@@ -48,22 +47,22 @@ export function isSettingName(value: string): boolean {
   return /^[A-Za-z_][A-Za-z0-9_$]*(?:\.[A-Za-z_][A-Za-z0-9_$]*)*$/.test(value);
 }
 
-/** Returns whether a text can be bound to: a host's name, an address, or `*`, `*4`, `!4`, `*6`, `!6`. */
+/** Returns whether a text is a listen address: a host name, an address, `*`, `*4`, `!4`, `*6`, `!6`. */
 export function isHost(value: string): boolean {
   return /^(?:\*|[*!][46]|[A-Za-z0-9._:%-]+)$/.test(value);
 }
 
-/** Returns whether a text is a host's name without a port: `admin.example.com`. */
+/** Returns whether a text is a host name without a port: `admin.example.com`. */
 export function isHostName(value: string): boolean {
   return /^[A-Za-z0-9_](?:[A-Za-z0-9._-]*[A-Za-z0-9_])?$/.test(value);
 }
 
-/** Returns whether a text may be a role path; authentication parses it whole. */
+/** Returns whether a text starts like a role path. Authentication parses the whole path. */
 export function startsRolePath(value: string): boolean {
   return value.startsWith("$") || value.startsWith(".");
 }
 
-/** The longest path that the address of a Unix socket holds on Linux, without its final zero. */
+/** Size of `sun_path` on Linux (108 bytes) without the final NUL. */
 const maxSocketPathBytes = 107;
 
 /** Returns whether a text can be the path of a Unix socket. */
@@ -71,7 +70,7 @@ export function isSocketPath(value: string): boolean {
   return new TextEncoder().encode(value).length <= maxSocketPathBytes;
 }
 
-/** Says what is wrong with the schemas to expose, one by one. */
+/** Returns true for a schema that may be exposed, else the problem. */
 export function checkSchema(schema: string): true | string {
   return schema === "pg_catalog" || schema === "information_schema"
     ? `db-schemas does not allow schema: '${schema}'`

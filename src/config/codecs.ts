@@ -1,60 +1,60 @@
 /**
- * How values are read from the file or the environment and written back: one codec per type.
+ * Codecs parse option values of the file and the environment, and print them: one codec per type.
  *
  * @module
  */
 import { type Dialect, dialects } from "../dialect.ts";
 
-/** A value as it stands in a source. The environment has texts only. */
+/** An unparsed value of a source. The environment has texts only. */
 export type RawValue =
   | string
   | number
   | boolean
-  /** What no option takes, by name: `a list`, `a date`, `a table`. */
+  /** A type that no option accepts: `a list`, `a date`, `a table`. */
   | { readonly unusable: string };
 
-/** The outcome of reading one value. */
+/** The result of parsing one value. */
 export type CodecResult<T> =
   | { readonly kind: "value"; readonly value: T }
-  /** Not of the type, which a dialect may take for no value. */
+  /** The value has the wrong type, and the dialect ignores it. */
   | { readonly kind: "unset" }
   | { readonly kind: "problem"; readonly problem: string };
 
-/** What some values need beside their own text. */
+/** Inputs of a codec besides the value. */
 export interface CodecContext {
-  /** Reads a file that a value names as `@path`; raises when it cannot. */
+  /** Reads a file that a value names as `@path`. Throws if it cannot. */
   readonly readFile: (path: string) => Uint8Array;
   /** The value of `jwt-secret-is-base64`. */
   readonly secretIsBase64: boolean;
-  /** What becomes of values that are not of the type. */
+  /** Whether values of the wrong type are rejected or ignored. */
   readonly invalidConfig: Dialect["invalidConfig"];
 }
 
-/** Reads and prints the values of one type. */
+/** Parses and prints the values of one type. */
 export interface Codec<T> {
   /** The type's name in the documentation. */
   readonly type: string;
-  /** What an empty text means: no value at all, or a value like others. */
+  /** Whether an empty text is a value or leaves the option unset. */
   readonly empty: "unset" | "value";
-  /** A text that begins with `@` names a file with the value. */
+  /** A text that begins with `@` names a file that holds the value. Default: false. */
   readonly readsFiles?: true;
   read(raw: RawValue, context: CodecContext): CodecResult<T>;
-  /** Returns the TOML literal that reads as `value`. */
+  /** Returns the TOML literal of `value`. */
   print(value: T, context: Pick<CodecContext, "secretIsBase64">): string;
 }
 
-/** Facts of a type whose values are texts. */
+/** Describes a type whose values are texts. */
 export interface TextFacts {
   readonly type: string;
   /** Completes "expected …". */
   readonly expected: string;
-  /** Says whether a text is a value; a text result is the complaint. */
+  /** Returns whether a text is valid, or the problem as text. Default: any text is valid. */
   readonly check?: (text: string) => boolean | string;
-  /** The value never appears in messages. */
+  /** Messages omit the value. Default: false. */
   readonly confidential?: boolean;
 }
 
-/** Texts that satisfy a check; U+0000 is in none of them, because PostgreSQL takes it nowhere. */
+/** Returns the codec of texts that pass a check. Rejects U+0000, which PostgreSQL cannot store. */
 export function text(facts: TextFacts): Codec<string> {
   return {
     type: facts.type,
@@ -71,7 +71,7 @@ export function text(facts: TextFacts): Codec<string> {
   };
 }
 
-/** Whole numbers between two bounds, also as text: `"10"`. */
+/** Returns the codec of whole numbers between two bounds, also as text: `"10"`. */
 export function integer(
   { min, max = Number.MAX_SAFE_INTEGER }: { readonly min: number; readonly max?: number },
 ): Codec<number> {
@@ -95,8 +95,8 @@ export function integer(
 const truth: ReadonlyMap<string, boolean> = new Map([["true", true], ["false", false]]);
 
 /**
- * `true` and `false`; as text in any letter case with anything that is no letter around, or as a
- * whole number, of which those above 0 are true.
+ * The codec of `true` and `false`. Also accepts them as text, case-insensitively and ignoring
+ * characters other than letters, and whole numbers: those above 0 are true.
  */
 export const boolean: Codec<boolean> = {
   type: "boolean",
@@ -114,7 +114,7 @@ export const boolean: Codec<boolean> = {
   print: String,
 };
 
-/** One of a few words; `complaint` is said of all others. */
+/** Returns the codec of a set of words. `complaint` is the message for any other text. */
 export function oneOf<const Words extends readonly string[]>(
   words: Words,
   complaint: string,
@@ -136,7 +136,7 @@ const dialectFacts = {
   expected: `one of ${Array.from(dialects.keys(), (name) => `"${name}"`).join(", ")}`,
 };
 
-/** A dialect by its name. */
+/** The codec of dialects, by name. */
 export const dialectName: Codec<Dialect> = {
   type: Array.from(dialects.keys(), (name) => `\`${name}\``).join(", "),
   empty: "unset",
@@ -147,17 +147,17 @@ export const dialectName: Codec<Dialect> = {
   print: ({ name }) => quote(name),
 };
 
-/** Facts of a list's items. */
+/** Describes the items of a list. */
 export interface ListFacts {
   readonly expected: string;
   readonly empty: Codec<unknown>["empty"];
-  /** Says whether a text is an item; a text result is the complaint. */
+  /** Returns whether an item is valid, or the problem as text. Default: any item is valid. */
   readonly check?: (item: string) => boolean | string;
   /** Items that fail the check can do no harm: a dialect that ignores invalidConfig takes them. */
   readonly isHarmless?: true;
 }
 
-/** Items between commas; spaces around them do not count. */
+/** Returns the codec of comma-separated lists. Trims the items. */
 export function list(facts: ListFacts): Codec<readonly string[]> {
   return {
     type: "list",
@@ -178,13 +178,13 @@ export function list(facts: ListFacts): Codec<readonly string[]> {
   };
 }
 
-/** A function's name; without a schema it is looked for on the search path. */
+/** A function in the database. If `schema` is null, PostgreSQL resolves it by the search path. */
 export interface FunctionName {
   readonly schema: string | null;
   readonly name: string;
 }
 
-/** `name` or `schema.name`, divided at the first dot; both parts are names as they are, unquoted. */
+/** The codec of `name` or `schema.name`, split at the first dot. Both parts are unquoted names. */
 export const functionName: Codec<FunctionName> = {
   type: "function",
   empty: "unset",
@@ -199,7 +199,7 @@ export const functionName: Codec<FunctionName> = {
   print: ({ schema, name }) => quote(schema === null ? name : `${schema}.${name}`),
 };
 
-/** The file mode of a socket as octal digits in quotes, from 600 to 777. */
+/** Returns the codec of socket file modes: octal digits in quotes from 600 to 777. */
 export function fileMode(key: string): Codec<number> {
   const facts = { expected: 'octal digits in quotes from "600" to "777"' };
   return {
@@ -220,19 +220,19 @@ export function fileMode(key: string): Codec<number> {
 
 const unset = { kind: "unset" } as const;
 
-/** What stands in the place of a text and is none, as the older grammar's readers show it. */
+/** Formats a non-string value as the Configurator parser prints it in messages. */
 function formatNonString(raw: RawValue): RawValue {
   if (typeof raw === "boolean") return raw ? "Bool True" : "Bool False";
   if (typeof raw !== "number") return raw;
   return `Number ${Number.isInteger(raw) ? raw.toFixed(1) : raw}`;
 }
 
-/** Makes the reading of a good value. */
+/** Returns the result for a valid value. */
 export function accept<T>(value: T): CodecResult<T> {
   return { kind: "value", value };
 }
 
-/** Words the refusal of a value: what is wrong with it, what is expected, what came. */
+/** Returns the result for an invalid value: the problem, the expected value, the actual value. */
 export function reject(
   raw: RawValue,
   facts: Pick<TextFacts, "expected" | "confidential">,
@@ -269,7 +269,7 @@ const escapes: Readonly<Record<string, string>> = {
   "$": "$$",
 };
 
-/** Returns the TOML string in double quotes that the file's reader turns back into `value`. */
+/** Returns `value` as a TOML string in double quotes. */
 export function quote(value: string): string {
   const inside = value.replace(
     /["\\$\p{Cc}]/gu,

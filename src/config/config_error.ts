@@ -1,18 +1,17 @@
 /**
- * The one error of the configuration: a single clear line that says where, which key, what is wrong
- * and what is expected.
+ * The error of the configuration: one line with the place, the key, the problem and the expected value.
  *
  * @module
  */
 
-/** Where a value stands, or where it should have stood. */
+/** The place of a value, or the place where a required value is missing. */
 export type ConfigOrigin =
   | { readonly kind: "file"; readonly path: string; readonly line: number }
   | { readonly kind: "environment"; readonly name: string }
-  /** A setting of the database, by its whole name. */
+  /** A setting in the database, by its full name. */
   | { readonly kind: "database"; readonly name: string };
 
-/** What is wrong with which key; `key` is null when the line has none that can be told. */
+/** A problem of a key; `key` is null if the line has no readable key. */
 export interface ConfigProblem {
   readonly origin: ConfigOrigin;
   readonly key: string | null;
@@ -20,7 +19,7 @@ export interface ConfigProblem {
 }
 
 /**
- * A configuration that cannot be used. The message is one line, without values of secrets:
+ * Reports an invalid configuration. The message is one line and omits secrets:
  *
  * ```ts
  * import { strictEqual } from "node:assert/strict";

@@ -1,6 +1,6 @@
 /**
- * Reads the configuration file: TOML, of which the options use `key = value`, dotted keys and the
- * tables `[app]` and `[app.settings]`.
+ * Parses the configuration file: TOML with `key = value`, dotted keys and the tables `[app]` and
+ * `[app.settings]`.
  *
  * @module
  */
@@ -9,13 +9,13 @@ import type { RawValue } from "./codecs.ts";
 import { ConfigError, type ConfigOrigin } from "./config_error.ts";
 import { interpolate } from "./interpolate.ts";
 
-/** A configuration file's text, and the path that messages call it by. */
+/** The text of a configuration file, and its path for messages. */
 export interface ConfigFile {
   readonly path: string;
   readonly text: string;
 }
 
-/** One binding of the file. */
+/** One key of the file with its value. */
 export interface FileEntry {
   /** With dots between the parts: `app.settings.region`. */
   readonly key: string;
@@ -23,15 +23,15 @@ export interface FileEntry {
   readonly origin: ConfigOrigin & { readonly kind: "file" };
 }
 
-/** The bindings of a file by their key, in the file's order. */
+/** The entries of a file by key, in the file's order. */
 export type FileEntries = ReadonlyMap<string, FileEntry>;
 
 /**
- * Reads all bindings. In texts, `$(NAME)` stands for the text or number of a key above or else of an
- * environment variable, and `$$` for a dollar sign.
+ * Parses all entries. In texts, `$(NAME)` inserts the text or number of a preceding key, else of an
+ * environment variable. `$$` inserts a dollar sign.
  *
- * Raises `ConfigError` with file, line and key for a syntax error, a key that is given twice and a
- * reference that leads nowhere.
+ * Throws `ConfigError` with file, line and key for a syntax error, a duplicate key and an undefined
+ * reference.
  */
 export function parseFile(
   file: ConfigFile,
@@ -63,8 +63,8 @@ interface KeyValue {
 }
 
 /**
- * TOML's parser tells no positions, so it is given one statement at a time: the fewest lines that it
- * takes.
+ * The TOML parser reports no positions. So each call parses one statement: the fewest lines that
+ * form one.
  */
 function* bindings(file: ConfigFile): Generator<KeyValue> {
   const lines = file.text.replace(/^\uFEFF/, "").split("\n");
@@ -95,9 +95,9 @@ interface ParsedStatement {
 function statement(path: string, lines: readonly string[], start: number): ParsedStatement {
   const alone = parseLines(lines, start, start + 1);
   if (!(alone instanceof TomlError)) return { end: start + 1, content: alone };
-  const goesOn = /"""|'''|[[{]/.test(lines[start]!);
-  const rest = goesOn ? parseLines(lines, start, lines.length) : alone;
-  // What is wrong further down is behind the end of this statement.
+  const isMultiline = /"""|'''|[[{]/.test(lines[start]!);
+  const rest = isMultiline ? parseLines(lines, start, lines.length) : alone;
+  // An error further down lies after the end of this statement.
   const limit = rest instanceof TomlError ? start + rest.line - 1 : lines.length;
   for (let end = start + 2; end <= limit; end++) {
     const content = parseLines(lines, start, end);
@@ -125,7 +125,7 @@ function syntaxProblem(line: string, error: TomlError) {
   };
 }
 
-/** Lists the leaves of nested tables, and the tables that are empty. */
+/** Lists the leaves of nested tables, and empty tables. */
 function flatten(table: object): readonly { readonly key: string; readonly value: unknown }[] {
   return Object.entries(table).flatMap(([key, value]) => {
     if (!isTable(value) || Object.keys(value).length === 0) return [{ key, value }];

@@ -1,5 +1,5 @@
 /**
- * Reads the older grammar of the configuration file: `key = value`, groups `name { … }`, `import`.
+ * Parses the Configurator grammar of the configuration file: `key = value`, `name { … }`, `import`.
  *
  * @module
  */
@@ -8,17 +8,17 @@ import { ConfigError } from "./config_error.ts";
 import type { ConfigFile, FileEntries, FileEntry } from "./file.ts";
 import { interpolate } from "./interpolate.ts";
 
-/** What the bindings are read with. */
+/** Inputs of the parser besides the file. */
 interface GroupFileContext {
   readonly environment: Readonly<Record<string, string>>;
   readonly readText: (path: string) => string;
-  /** Files that are being read: an import must not lead back to one of them. */
+  /** Paths of the files being parsed. Importing one of them again is an error. */
   readonly importing: readonly string[];
 }
 
 /**
- * Reads all bindings; of a key that is given several times the last one counts. In texts, `$(NAME)`
- * stands for a key above or an environment variable, and `$$` for a dollar sign.
+ * Parses all entries. The last value of a repeated key counts. In texts, `$(NAME)` inserts a preceding
+ * key or an environment variable. `$$` inserts a dollar sign.
  *
  * ```text
  * File      = *Directive
@@ -27,8 +27,8 @@ interface GroupFileContext {
  * Value     = String / Number / "true" / "false" / "on" / "off" / "[" [ Value *( "," Value ) ] "]"
  * ```
  *
- * Raises `ConfigError` with file, line and key for a syntax error and for a reference that leads
- * nowhere. `readText` reads an imported file, and raises when it cannot.
+ * Throws `ConfigError` with file, line and key for a syntax error and an undefined reference.
+ * `readText` reads an imported file, and throws if it cannot.
  */
 export function parseGroups(
   file: ConfigFile,
@@ -55,7 +55,7 @@ const escapes: Readonly<Record<string, string>> = {
   "\\": "\\",
 };
 
-/** Groups nest no deeper. */
+/** Maximum nesting of groups. It bounds the recursion of the parser. */
 const maxDepth = 16;
 
 class GroupParser {
@@ -148,7 +148,7 @@ class GroupParser {
     return { unusable: "a list" };
   }
 
-  /** What follows the opening quote. */
+  /** Parses a text after its opening quote. */
   #string(): string {
     let value = "";
     while (true) {
@@ -159,7 +159,7 @@ class GroupParser {
       if (code !== null) value += String.fromCharCode(parseInt(code.slice(2), 16));
       else if (escape !== null) value += escapes[escape[1]!];
       else {throw this.#problem(
-          "the text has no closing quote, or a backslash that escapes nothing",
+          "the text has no closing quote, or an invalid escape",
         );}
     }
   }
@@ -193,7 +193,7 @@ class GroupParser {
     return result.text;
   }
 
-  /** White space and comments. */
+  /** Skips white space and comments. */
   #space(): void {
     this.#take(/(?:[ \t\r\n]+|#(?!;)[^\n]*)*/y);
   }

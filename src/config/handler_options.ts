@@ -1,5 +1,5 @@
 /**
- * Options that a program gives as values: checked as those are that stand in a file.
+ * Checks options that a program passes as values, by the rules for options in a file.
  *
  * @module
  */
@@ -10,15 +10,14 @@ import { appSettingsPrefix, camelCase, environmentName } from "./names.ts";
 import { nearest } from "./nearest.ts";
 import { type Config, rows } from "./options.ts";
 
-/** Options by their names in camel case; `undefined` is the same as absent. */
+/** Options by their names in camel case. `undefined` leaves an option unset. */
 export type ProgrammaticOptions = Readonly<Record<string, unknown>>;
 
 /**
- * Gives the configuration that the options make, with lists, names and secrets in bytes as they were
- * given.
+ * Returns the configuration of the options. Lists, names and secrets in bytes are unchanged.
  *
- * Raises an `Error` of one line, such as `dbPool: expected a whole number of at least 1, got "ten"`,
- * for a name that is none, and for a value that its option cannot have.
+ * Throws a one-line `Error` for an unknown name and for an invalid value, such as `dbPool: expected a
+ * whole number of at least 1, got "ten"`.
  */
 export function checkHandlerOptions(
   options: ProgrammaticOptions,
@@ -55,7 +54,7 @@ function variablesOf(name: string, value: unknown, dialect: Dialect): readonly V
   return text === null ? [] : [[environmentName(key, prefix), text]];
 }
 
-/** As the value stands in an environment variable; null for what cannot stand there. */
+/** Returns a value as the text of an environment variable; null for null and bytes. */
 function textOf(name: string, value: unknown): string | null {
   if (value === null || value instanceof Uint8Array) return null;
   if (typeof value !== "object") return String(value);
@@ -97,7 +96,7 @@ function loadChecked(environment: Readonly<Record<string, string>>, dialect: Dia
   }
 }
 
-/** The `readFile` of a place without files. */
+/** The `readFile` of an environment without files: always throws. */
 export function rejectFile(path: string): never {
   throw new Error(`files cannot be read here: give the content of ${path} instead`);
 }

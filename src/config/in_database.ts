@@ -1,6 +1,5 @@
 /**
- * What the database says of the configuration and of its roles: which statements ask for it, and
- * what their answers mean.
+ * Reads configuration and role settings from the database: the statements, and their results.
  *
  * @module
  */
@@ -11,16 +10,17 @@ import type { DatabaseValues } from "./load.ts";
 import { databaseName } from "./names.ts";
 import { type Config, rows } from "./options.ts";
 
-/** Names of the settings that may be set in the database, without prefix. */
+/** Names of the options that can be set in the database, without prefix. */
 const names: readonly string[] = rows
   .filter(([, { inDatabase }]) => inDatabase)
   .map(([key]) => databaseName(key));
 
 /**
- * Lists the statements that ask for the configuration: a call of `db-pre-config`, if there is one, and
- * a query whose only value {@linkcode readValues} reads. They are meant for one transaction that is
- * rolled back. The connection role's settings in this database go before its settings in all of them,
- * and those before what the function has set.
+ * Returns the statements that read the configuration: a call of `db-pre-config`, if set, and a query
+ * whose only value {@linkcode readValues} parses. Run them in one transaction and roll it back.
+ *
+ * The authenticator role's settings for this database precede its settings for all databases. Both
+ * precede the settings of the function.
  */
 export function configStatements(
   { dbPreConfig, dialect }: Pick<Config, "dbPreConfig" | "dialect">,
@@ -58,27 +58,27 @@ function preConfig(name: Config["dbPreConfig"]): readonly Statement[] {
   return [{ ...compile(sql`select ${called}()`), use: "none" }];
 }
 
-/** Reads the answer of the last of {@linkcode configStatements}. */
+/** Parses the result of the last of {@linkcode configStatements}. */
 export function readValues(answer: string): DatabaseValues {
   return new Map(Object.entries(JSON.parse(answer)));
 }
 
-/** What requests of a role begin with. */
+/** The settings and isolation level that a role's requests begin with. */
 export interface RoleDefaults {
-  /** In the order of PostgreSQL's catalogue. */
+  /** In the order of `pg_roles.rolconfig`. */
   readonly settings: readonly (readonly [name: string, value: string])[];
   readonly isolation: IsolationLevel | null;
 }
 
-/** By the role's name; roles without settings of their own are left out. */
+/** By role name. Roles without settings are absent. */
 export type RoleDefaultsByRole = ReadonlyMap<string, RoleDefaults>;
 
-/** The first version of PostgreSQL in which settings can be granted. */
+/** The first major version of PostgreSQL with `GRANT SET ON PARAMETER`. */
 const firstVersionWithGrants = 15;
 
 /**
- * Gives the statement that asks for the settings of all roles that the connection role is a direct
- * member of, as far as it may set them. `version` is what PostgreSQL's `version()` says.
+ * Returns the statement that reads the settings of all roles that the authenticator role is a direct
+ * member of, except settings that it may not set. `version` is the result of `version()`.
  */
 export function roleStatement(version: string): Statement {
   const major = Number(/^PostgreSQL (\d+)/.exec(version)?.[1] ?? firstVersionWithGrants);
@@ -102,7 +102,7 @@ where available.context = 'user' or (available.context = 'superuser' and ${grant
 
 const isolationSetting = "default_transaction_isolation";
 
-/** Reads the answer of {@linkcode roleStatement}; the isolation level is no setting like others. */
+/** Parses the result of {@linkcode roleStatement}, and separates the isolation level. */
 export function readRoles(answer: string): RoleDefaultsByRole {
   const found = JSON.parse(answer) as readonly (readonly [string, string, string])[];
   const byRole = groupBy(found, ([role]) => role);
@@ -120,7 +120,7 @@ function roleDefaults(found: readonly (readonly [string, string, string])[]): Ro
   };
 }
 
-/** What is no level of its own is what PostgreSQL makes of it: read committed. */
+/** PostgreSQL treats `read uncommitted` as `read committed`. */
 function isolationLevel(text: string): IsolationLevel {
   const level = text.toLowerCase();
   return level === "repeatable read" || level === "serializable" ? level : "read committed";

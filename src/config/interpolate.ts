@@ -4,14 +4,14 @@
  * @module
  */
 
-/** The outcome: the text, or the reference that leads nowhere. */
+/** The resulting text, or the undefined reference. */
 export type Interpolation =
   | { readonly kind: "text"; readonly text: string }
   | { readonly kind: "problem"; readonly problem: string };
 
 /**
- * Replaces `$(NAME)` by what `lookUp` returns for the name and `$$` by one dollar sign; any other
- * dollar sign stands for itself.
+ * Replaces `$(NAME)` by the result of `lookUp`, and `$$` by one dollar sign. Any other dollar sign is
+ * unchanged.
  */
 export function interpolate(
   source: string,

@@ -1,6 +1,5 @@
 /**
- * Makes the configuration of its sources: the database, then what a program gives, then the
- * environment, then the file, then defaults.
+ * Loads the configuration. Precedence: database, programmatic options, environment, file, defaults.
  *
  * @module
  */
@@ -28,22 +27,22 @@ import {
   rows,
 } from "./options.ts";
 
-/** Values of settings in the database, by their name without prefix: `db_max_rows`. */
+/** Values of settings in the database, by name without prefix: `db_max_rows`. */
 export type DatabaseValues = ReadonlyMap<string, string>;
 
-/** Where the configuration comes from. */
+/** The sources of the configuration outside the database. */
 export interface ConfigSources {
-  /** Null when the service is started without a file. */
+  /** Null if the service runs without a file. */
   readonly file: ConfigFile | null;
   readonly environment: Readonly<Record<string, string>>;
-  /** Reads a file that is imported, or that a value names as `@path`; raises when it cannot. */
+  /** Reads a file that is imported, or that a value names as `@path`. Throws if it cannot. */
   readonly readFile: (path: string, base: FileBase) => Uint8Array;
   /**
-   * The configuration that the service was started with; null at the start. Files of options that
-   * are not reloadable are not read again.
+   * The configuration at the start; null during the start. Later loads do not read the files of
+   * options that are not reloadable. Default: null.
    */
   readonly startupConfig?: Config | null;
-  /** Options that a program gives as values; they are not checked. */
+  /** Options that a program passes as values, already checked. Default: none. */
   readonly programmatic?: Partial<Config>;
 }
 
@@ -51,11 +50,11 @@ export interface ConfigSources {
 export const noValues: DatabaseValues = new Map();
 
 /**
- * Reads the whole configuration. A key's value in the database goes before its environment variable,
- * and that before the file; an alias counts only where the key itself has no value. An empty text is
- * no value, and hides those of the weaker sources.
+ * Loads the whole configuration. A setting in the database precedes the environment variable, which
+ * precedes the file. An alias counts only if the key itself has no value. An empty text unsets an
+ * option, and hides sources of lower precedence.
  *
- * Raises `ConfigError` for the first thing that is wrong.
+ * Throws `ConfigError` for the first problem.
  */
 export function loadConfig(sources: ConfigSources, database: DatabaseValues = noValues): Config {
   const loader = loaderOf(sources, database);
@@ -76,8 +75,8 @@ export function loadConfig(sources: ConfigSources, database: DatabaseValues = no
 }
 
 /**
- * Makes the error of an option whose value turned out to be unusable after it was loaded: the message
- * names the place that the value came from.
+ * Returns the error of an option whose value proves invalid after loading. The message names the place
+ * of the value.
  */
 export function makeOptionError(
   sources: ConfigSources,
@@ -92,15 +91,15 @@ export function makeOptionError(
   return new ConfigError({ key: found.key, origin: found.origin, problem });
 }
 
-/** Takes over what only a start applies: options that are not reloadable keep their first value. */
+/** Returns `config` with the first values of options that are not reloadable. */
 export function keepStartupOptions(config: Config, first: Config): Config {
   const fixed = rows.filter(([, { reloadable }]) => !reloadable).map(([key]) => camelCase(key));
   return { ...config, ...Object.fromEntries(fixed.map((field) => [field, first[field]])) };
 }
 
 /**
- * Returns the options that a restart would change: those that are not reloadable and have another
- * value than at the start. An option that only follows another one is left out.
+ * Returns the options that a restart would change: not reloadable, and different from the start.
+ * Omits an option whose default is another option, if it still has that default.
  */
 export function changedStartupOptions(config: Config, first: Config): readonly OptionKey[] {
   const differs = (key: OptionKey) => config[camelCase(key)] !== first[camelCase(key)];
@@ -133,8 +132,8 @@ function entriesOf({ file, environment, readFile }: ConfigSources, dialect: Dial
 }
 
 /**
- * Finds the dialect before anything else is read: the grammar and all names depend on it. One that
- * does not exist is refused where the key is read like others.
+ * Finds the dialect first, because the grammar and all names depend on it. The check of the key
+ * `dialect` rejects an unknown dialect later.
  */
 function dialectOf({ programmatic, environment, file }: ConfigSources): Dialect {
   const inFile = file?.text.matchAll(/^[ \t]*dialect[ \t]*=[ \t]*["']([^"']*)["']/gm) ?? [];
@@ -150,13 +149,13 @@ function rowOf(key: OptionKey): Row {
   return [key, options[key]];
 }
 
-/** A value, and where it stands; null for a default. */
+/** A value and its place; `origin` is null for a default. */
 interface Loaded {
   readonly value: unknown;
   readonly origin: ConfigOrigin | null;
 }
 
-/** Takes the first value that is one; what is of another type may count as none. */
+/** Returns the first set value. The dialect decides about values of the wrong type. */
 function load(loader: Loader, row: Row, context: CodecContext): Loaded {
   const programmatic = programmaticValue(loader, row);
   for (const found of find(loader, row)) {
@@ -172,7 +171,7 @@ function load(loader: Loader, row: Row, context: CodecContext): Loaded {
   return { value, origin: null };
 }
 
-/** Whether a value stands in a file that was read at the start and does not count any more. */
+/** Returns whether a value names a file that only the start reads. */
 function isKept(
   { startupConfig = null }: Loader,
   [, { codec, reloadable }]: Row,
@@ -188,13 +187,13 @@ function programmaticValue({ programmatic = {}, database }: Loader, [key, option
 }
 
 interface Found {
-  /** The spelling that was used. */
+  /** The key or the alias. */
   readonly key: string;
   readonly value: RawValue;
   readonly origin: ConfigOrigin;
 }
 
-/** Lists the values of an option's spellings, each from the strongest source that has one. */
+/** Lists the values of an option's spellings, each from its source of highest precedence. */
 function find(loader: Loader, [key, option]: Row): readonly Found[] {
   const isValue = ({ value }: Found) => value !== "" || option.codec.empty === "value";
   return spellings(key, option)
@@ -225,7 +224,7 @@ function findSpelling({ environment, entries, dialect }: Loader, key: string): F
   return entries.get(key) ?? null;
 }
 
-/** The variable that selects the dialect is the same in all of them. */
+/** All dialects share the variable that selects the dialect. */
 function variableOf(key: string, { environmentPrefix }: Dialect): string {
   return key === "dialect" ? dialectVariable : environmentName(key, environmentPrefix);
 }
@@ -253,14 +252,14 @@ function missing(loader: Loader, [key, option]: Row): ConfigError {
   return new ConfigError({ origin: empty ?? nowhere(loader, key), key, problem });
 }
 
-/** Where a value that no source has would have stood: at the file's end. */
+/** Returns the place for a value that no source has: the end of the file. */
 function nowhere({ file, dialect }: Loader, key: string): ConfigOrigin {
   return file === null
     ? { kind: "environment", name: variableOf(key, dialect) }
     : { kind: "file", path: file.path, line: lastLine(file) };
 }
 
-/** Port 0 is any free port, so two of them are not the same one. */
+/** Throws if both servers have the same port. Port 0 means any free port, so two may be 0. */
 function rejectSharedPort(loaded: ReadonlyMap<string, Loaded>): void {
   const admin = loaded.get("admin-server-port")!;
   if (!admin.value || admin.value !== loaded.get("server-port")!.value) return;
@@ -276,8 +275,8 @@ function rejectSharedPort(loaded: ReadonlyMap<string, Loaded>): void {
 const settingText = text({ type: "text", expected: "text in quotes" });
 
 /**
- * PostgreSQL compares the names without regard to letter case; a variable's value takes the place of
- * the file's.
+ * Loads the application settings. PostgreSQL compares names case-insensitively. A variable overrides
+ * the file.
  */
 function loadAppSettings({ entries, environment, dialect }: Loader): Config["appSettings"] {
   const ofFile = Array.from(entries.values()).filter(({ key }) =>
@@ -305,7 +304,7 @@ function readAppSetting(found: Found, { invalidConfig }: Dialect): string {
   throw new ConfigError({ ...found, problem: reading.kind === "problem" ? reading.problem : "" });
 }
 
-/** Application settings need nothing beside their own text. */
+/** Application settings do not depend on files or secrets. */
 const textContext = {
   readFile: () => new Uint8Array(),
   secretIsBase64: false,

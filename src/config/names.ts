@@ -1,5 +1,5 @@
 /**
- * The names of one option: its key in the file, its environment variable, its field in the code.
+ * The names of an option: its key in the file, its environment variable, its field in the code.
  *
  * @module
  */
@@ -27,16 +27,16 @@ export function environmentName(
 /** The variable of the key that selects the dialect; all other names depend on its value. */
 export const dialectVariable = environmentName("dialect");
 
-/** Returns the setting in the database of a key, without prefix: `db-max-rows` is `db_max_rows`. */
+/** Returns the setting of a key in the database, without prefix: `db-max-rows` is `db_max_rows`. */
 export function databaseName(key: string): string {
   return key.replaceAll("-", "_");
 }
 
-/** Start of the names of all application settings. */
+/** Prefix of all application settings. */
 export const appSettingsPrefix = "app.settings.";
 
 /**
- * Returns the setting that an environment variable names, or null when it names none:
+ * Returns the setting that an environment variable names, or null for other variables:
  * `SVC_APP_SETTINGS_region` is `app.settings.region`.
  */
 export function appSettingOf(

@@ -1,16 +1,16 @@
 /**
- * Finds the known name that a misspelt one was probably meant to be.
+ * Suggests a valid name for a misspelt one.
  *
  * @module
  */
 import { distance } from "fastest-levenshtein";
 
-/** Longer words are no slip of the finger. */
+/** In characters. Longer words get no suggestion, which bounds the time. */
 const maxWordLength = 64;
 
 /**
- * Returns the candidate with the smallest edit distance to `word`, or null when none is near: more
- * than two edits and more than a third of the word away. Letter case does not count.
+ * Returns the candidate with the smallest edit distance to `word`, or null if the
+ * smallest exceeds two edits and a third of the word. Ignores letter case.
  */
 export function nearest(word: string, candidates: readonly string[]): string | null {
   if (word.length > maxWordLength) return null;

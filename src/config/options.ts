@@ -1,6 +1,6 @@
 /**
- * THE table of options: one row each. The `Config` type, the names of environment variables, the
- * example file, the dump and the documentation's table derive from it.
+ * The table of options, one row each. The `Config` type, the environment variables, the example file,
+ * the dump and the option reference derive from it.
  *
  * @module
  */
@@ -32,18 +32,18 @@ import {
 import type { CamelCase } from "./names.ts";
 import { connectionString, tokenSecret } from "./secret.ts";
 
-/** The default of an option without which nothing starts. */
+/** The default of a required option. */
 const required = { required: true } as const;
 
-/** The default of an option that takes another one's value. */
+/** The default of an option that defaults to the value of another option. */
 interface SameAs {
   readonly sameAs: "server-host";
 }
 
-/** The default of an option that the dialects have different ones for: `Dialect.defaults`. */
+/** The default of an option whose default depends on the dialect: `Dialect.defaults`. */
 const ofDialect = { ofDialect: true } as const;
 
-/** Returns whether a default says that there is none, and that the option has to be given. */
+/** Returns whether a default marks a required option. */
 export function isRequired(fallback: unknown): boolean {
   return fallback === required;
 }
@@ -53,34 +53,34 @@ export function isSameAs(fallback: unknown): fallback is SameAs {
   return typeof fallback === "object" && fallback !== null && "sameAs" in fallback;
 }
 
-/** Returns whether a default is up to the dialect. */
+/** Returns whether a default depends on the dialect. */
 export function isOfDialect(fallback: unknown): boolean {
   return fallback === ofDialect;
 }
 
 type Fallback<T> = T | null | typeof required | typeof ofDialect | SameAs;
 
-/** One option. `T` is the type of its values, `D` the type of its default; null is "none". */
+/** One option. `T` is the type of its values, `D` the type of its default; null for none. */
 export interface Option<T, D = Fallback<T>> {
-  /** Other spellings of the key, consulted when the key itself has no value in any source. */
+  /** Other spellings of the key, used if the key has no value in any source. Default: none. */
   readonly aliases?: readonly string[];
-  /** The aliases are consulted before the key. */
+  /** The aliases take precedence over the key. Default: false. */
   readonly aliasFirst?: true;
   readonly codec: Codec<T>;
   readonly default: D;
-  /** A reload of the configuration applies a new value; else it is read at the start only. */
+  /** Whether a reload of the configuration applies a new value. */
   readonly reloadable: boolean;
-  /** May be set in the database, as `svc.<key with underscores>`. */
+  /** Whether the database may set it, as `svc.<key with underscores>`. */
   readonly inDatabase: boolean;
   /** One sentence. */
   readonly doc: string;
-  /** A sensible value as it is written in the file. */
+  /** A sensible value, as text of the file. */
   readonly example: string;
-  /** The example file has the option in force; else commented out. */
+  /** The example file sets the option instead of commenting it out. Default: false. */
   readonly isUncommented?: true;
-  /** The option is read, and nothing depends on it yet. */
+  /** The option is checked, but has no effect. Default: false. */
   readonly isUnused?: true;
-  /** No other program of this interface has the option: the dump leaves it out at its default. */
+  /** PostgREST lacks the option: the dump omits it at its default. Default: false. */
   readonly extension?: true;
 }
 
@@ -120,8 +120,8 @@ export const options = {
     reloadable: true,
     inDatabase: false,
     doc:
-      "Names, beside `localhost` and addresses, by which the inner paths of the admin server may " +
-      "be called.",
+      "Host names, besides `localhost` and IP addresses, that requests for the protected paths of " +
+      "the admin server may have.",
     example: '"admin.example.com"',
     extension: true,
   }),
@@ -165,7 +165,7 @@ export const options = {
     default: "verbose",
     reloadable: true,
     inDatabase: true,
-    doc: "`minimal` leaves only `code` and `message` in error bodies.",
+    doc: "Members of error bodies: `minimal` sends only `code` and `message`.",
     example: '"minimal"',
   }),
   "db-aggregates-enabled": option({
@@ -181,7 +181,7 @@ export const options = {
     default: null,
     reloadable: true,
     inDatabase: true,
-    doc: "Role of requests without a token; without it they fail with SVC302.",
+    doc: "Role of requests without a token; if it is not set, they fail with SVC302.",
     example: '"anon"',
   }),
   "db-channel": option({
@@ -189,7 +189,7 @@ export const options = {
     default: ofDialect,
     reloadable: true,
     inDatabase: false,
-    doc: "Notification channel on which reloads are asked for.",
+    doc: "Notification channel for reload requests.",
     example: '"svc"',
     isUncommented: true,
   }),
@@ -198,7 +198,7 @@ export const options = {
     default: true,
     reloadable: true,
     inDatabase: false,
-    doc: "Listens on `db-channel`, and reconnects at once when the connection is lost.",
+    doc: "Listens on `db-channel`, and reconnects at once if the connection is lost.",
     example: "true",
     isUncommented: true,
   }),
@@ -207,7 +207,7 @@ export const options = {
     default: true,
     reloadable: true,
     inDatabase: false,
-    doc: "Reads configuration and role settings from the database as well.",
+    doc: "Also reads configuration and role settings from the database.",
     example: "true",
     isUncommented: true,
   }),
@@ -216,7 +216,7 @@ export const options = {
     default: null,
     reloadable: false,
     inDatabase: false,
-    doc: "SQL file that is applied once, when an embedded database (`pglite://…`) is created.",
+    doc: "SQL file to run once, when the service creates an embedded database (`pglite://…`).",
     example: '"init.sql"',
     extension: true,
   }),
@@ -225,7 +225,7 @@ export const options = {
     default: ["public"],
     reloadable: true,
     inDatabase: true,
-    doc: "Schemas appended to the search path of every request; an empty text adds none.",
+    doc: "Schemas to append to the search path of every request; an empty text adds none.",
     example: '"public"',
     isUncommented: true,
   }),
@@ -238,7 +238,7 @@ export const options = {
     default: ofDialect,
     reloadable: true,
     inDatabase: true,
-    doc: "Settings of a function that are applied to the whole transaction that calls it.",
+    doc: "Settings of a function that apply to the whole transaction that calls it.",
     example: '"statement_timeout, default_transaction_isolation"',
   }),
   "db-max-rows": option({
@@ -247,7 +247,7 @@ export const options = {
     default: null,
     reloadable: true,
     inDatabase: true,
-    doc: "Hard cap on the rows that are read from a table, a view or a function.",
+    doc: "Maximum number of rows that a request reads from a table, a view or a function.",
     example: "1000",
   }),
   "db-pipelining": option({
@@ -256,8 +256,8 @@ export const options = {
     reloadable: true,
     inDatabase: true,
     doc:
-      "Sends several short transactions in one write while they wait for a connection; each keeps " +
-      "its own commit.",
+      "Sends several short transactions in one write while connections are busy; each has its own " +
+      "commit.",
     example: "true",
     extension: true,
   }),
@@ -266,7 +266,7 @@ export const options = {
     default: false,
     reloadable: true,
     inDatabase: true,
-    doc: "Enables the media type of execution plans.",
+    doc: "Allows requests for execution plans: `Accept: application/vnd.svc.plan`.",
     example: "true",
   }),
   "db-pool": option({
@@ -274,7 +274,7 @@ export const options = {
     default: 10,
     reloadable: false,
     inDatabase: false,
-    doc: "Largest number of connections that are kept open.",
+    doc: "Maximum number of connections in the pool.",
     example: "10",
     isUncommented: true,
   }),
@@ -292,8 +292,8 @@ export const options = {
     reloadable: true,
     inDatabase: false,
     doc:
-      "Reconnects when the connection is lost; otherwise the process ends, and a handler waits " +
-      "for the next request.",
+      "Reconnects if the connection is lost; if false, the process exits, and a handler waits for " +
+      "the next request.",
     example: "false",
   }),
   "db-pool-max-idletime": option({
@@ -303,7 +303,7 @@ export const options = {
     default: 30,
     reloadable: false,
     inDatabase: false,
-    doc: "Seconds after which an unused connection is closed.",
+    doc: "Seconds after which the pool closes an idle connection.",
     example: "30",
   }),
   "db-pool-max-lifetime": option({
@@ -311,7 +311,7 @@ export const options = {
     default: 1800,
     reloadable: false,
     inDatabase: false,
-    doc: "Seconds after which a connection is replaced when it is not in use.",
+    doc: "Seconds after which the pool replaces a connection, as soon as it is idle.",
     example: "1800",
   }),
   "db-pre-config": option({
@@ -319,7 +319,7 @@ export const options = {
     default: null,
     reloadable: true,
     inDatabase: true,
-    doc: "Function that is called to obtain configuration from the database.",
+    doc: "Function that the service calls to read configuration from the database.",
     example: '"internal.pre_config"',
   }),
   "db-pre-request": option({
@@ -328,8 +328,7 @@ export const options = {
     default: null,
     reloadable: true,
     inDatabase: true,
-    doc:
-      "Function that is called in every transaction, after the role switch and before the query.",
+    doc: "Function that every transaction calls, after it sets the role and before the query.",
     example: '"internal.check_request"',
   }),
   "db-prepared-statements": option({
@@ -347,7 +346,7 @@ export const options = {
     default: null,
     reloadable: true,
     inDatabase: true,
-    doc: "Function that answers requests of `/` instead of the generated description.",
+    doc: "Function that returns the response to `/`, instead of the generated OpenAPI document.",
     example: '"api.root"',
   }),
   "db-schemas": option({
@@ -360,7 +359,7 @@ export const options = {
     default: required,
     reloadable: true,
     inDatabase: true,
-    doc: "Schemas that are exposed; the first is the default.",
+    doc: "Exposed schemas; the first is the default.",
     example: '"public"',
     isUncommented: true,
   }),
@@ -391,7 +390,7 @@ export const options = {
     default: svcDialect,
     reloadable: false,
     inDatabase: false,
-    doc: "Spelling of the interface; `pgrst` is PostgREST's.",
+    doc: "Dialect of the interface; `pgrst` is that of PostgREST.",
     example: '"svc"',
     extension: true,
   }),
@@ -405,7 +404,7 @@ export const options = {
     default: null,
     reloadable: true,
     inDatabase: true,
-    doc: "Audience that tokens must be meant for.",
+    doc: "Audience that the `aud` claim of tokens must name.",
     example: '"https://example.com/api"',
   }),
   "jwt-cache-max-entries": option({
@@ -413,7 +412,7 @@ export const options = {
     default: 1000,
     reloadable: true,
     inDatabase: true,
-    doc: "Number of verified tokens that are remembered; 0 or less for none.",
+    doc: "Maximum number of verified tokens in the cache; 0 or less turns the cache off.",
     example: "1000",
   }),
   "jwt-claim-settings": option({
@@ -463,7 +462,7 @@ export const options = {
     default: "error",
     reloadable: true,
     inDatabase: false,
-    doc: "How much is logged; requests: none, status 500 and up, 400 and up, all, all.",
+    doc: "Log level; logged requests: none, status 500 and up, 400 and up, all, all.",
     example: '"error"',
     isUncommented: true,
   }),
@@ -472,7 +471,7 @@ export const options = {
     default: false,
     reloadable: true,
     inDatabase: false,
-    doc: "Logs the SQL of the requests that are logged.",
+    doc: "Logs the SQL of logged requests.",
     example: "false",
     isUncommented: true,
   }),
@@ -484,7 +483,7 @@ export const options = {
     default: "follow-privileges",
     reloadable: true,
     inDatabase: true,
-    doc: "Whether the description at `/` shows what the role may use, everything, or is off.",
+    doc: "OpenAPI document at `/`: by the privileges of the role, with everything, or disabled.",
     example: '"follow-privileges"',
     isUncommented: true,
   }),
@@ -493,7 +492,7 @@ export const options = {
     default: false,
     reloadable: true,
     inDatabase: true,
-    doc: "Adds the security parts to the description at `/`.",
+    doc: "Adds security definitions to the OpenAPI document at `/`.",
     example: "true",
   }),
   "openapi-server-proxy-uri": option({
@@ -508,7 +507,7 @@ export const options = {
     default: null,
     reloadable: true,
     inDatabase: true,
-    doc: "Base URL that the description at `/` shows.",
+    doc: "Base URL in the OpenAPI document at `/`.",
     example: '"https://example.com:8443/basePath"',
   }),
   "openapi-version": option({
@@ -516,7 +515,7 @@ export const options = {
     default: "2.0",
     reloadable: true,
     inDatabase: true,
-    doc: "Version of OpenAPI that the description at `/` follows unless `Accept` names one.",
+    doc: "OpenAPI version of the document at `/`, unless `Accept` names one.",
     example: '"3.1"',
     extension: true,
   }),
@@ -530,7 +529,7 @@ export const options = {
     default: null,
     reloadable: true,
     inDatabase: true,
-    doc: "Origins that browsers may call from; any if it is not set.",
+    doc: "Origins that CORS allows; if it is not set, CORS allows any.",
     example: '"https://example.com, https://www.example.com:8443"',
   }),
   "server-host": option({
@@ -549,7 +548,7 @@ export const options = {
     default: 3000,
     reloadable: false,
     inDatabase: false,
-    doc: "Port to bind to; 0 takes any free one.",
+    doc: "Port to bind to; 0 takes any free port.",
     example: "3000",
     isUncommented: true,
   }),
@@ -558,7 +557,7 @@ export const options = {
     default: false,
     reloadable: false,
     inDatabase: false,
-    doc: "Lets several processes share the port.",
+    doc: "Lets several processes share the port (`SO_REUSEPORT`).",
     example: "false",
     isUncommented: true,
   }),
@@ -580,7 +579,7 @@ export const options = {
     default: null,
     reloadable: true,
     inDatabase: true,
-    doc: "Request header that is echoed in the response.",
+    doc: "Request header to copy to the response.",
     example: '"X-Request-Id"',
   }),
   "server-unix-socket": option({
@@ -610,7 +609,7 @@ export const options = {
   }),
 } as const;
 
-/** What is told about the settings that pass through to the database. */
+/** Documentation of the settings that pass through to the database. */
 export const appSettings = {
   key: "app.settings.*",
   environment: "APP_SETTINGS_*",
@@ -621,7 +620,7 @@ export const appSettings = {
 
 export type OptionKey = keyof typeof options;
 
-/** The rows without their types, in the order of the table, which is that of the alphabet. */
+/** The rows without their types, in alphabetical order. */
 export const rows = Object.entries(options) as readonly (readonly [OptionKey, Option<unknown>])[];
 
 type OptionValue<O> = O extends Option<infer T, infer D> ? T | (D extends null ? null : never)
@@ -633,6 +632,6 @@ type OptionValues = {
 
 /** The whole configuration: one field per option, named by its key in camel case. */
 export interface Config extends OptionValues {
-  /** Full names with their values, in the order in which they are to be set. */
+  /** Full names with their values, in the order in which each transaction sets them. */
   readonly appSettings: readonly (readonly [name: string, value: string])[];
 }

@@ -1,5 +1,5 @@
 /**
- * What is written of the configuration: the dump, the example file, the texts of the documentation.
+ * Prints the configuration: the dump, the example file, the defaults in the documentation.
  *
  * @module
  */
@@ -18,8 +18,8 @@ import {
 } from "./options.ts";
 
 /**
- * Writes the whole configuration as a file that reads as the same configuration, one `key = value`
- * line per option and application setting, sorted. Secrets are in it.
+ * Returns the whole configuration as a file, sorted, with one `key = value` line per option and
+ * application setting. Loading the file gives the same configuration. The file contains secrets.
  */
 export function dumpConfig(config: Config): string {
   const context = { secretIsBase64: config.jwtSecretIsBase64 };
@@ -32,7 +32,7 @@ export function dumpConfig(config: Config): string {
   return [...lines, ...settings].toSorted(byCodePoint).join("\n") + "\n";
 }
 
-/** The same to be shown to people: without passwords, secrets and what applications were told. */
+/** Returns the dump without passwords, secrets and values of application settings. */
 export function redactedConfig(config: Config): string {
   const shown = dumpConfig({ ...config, dbUri: redact(config.dbUri) });
   return shown.replace(/^(jwt-secret|app\.settings\.[^=]*?) = (?!""$).*$/gm, '$1 = "***"');
@@ -42,7 +42,7 @@ function byCodePoint(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** Writes a commented file that names every option, and can be read as it is. */
+/** Returns a commented, valid configuration file with every option. */
 export function exampleFile(): string {
   const optionTexts = rows.map(([key, option]) => {
     const binding = `${option.isUncommented ? "" : "# "}${key} = ${option.example}`;
@@ -55,7 +55,7 @@ function comment(doc: string): string {
   return `## ${doc}`;
 }
 
-/** Says an option's default, in Markdown. */
+/** Returns an option's default in Markdown. */
 export function defaultText(key: string, { codec, default: fallback }: Option<unknown>): string {
   if (fallback === null) return "none";
   if (isOfDialect(fallback)) return code(quote(svcDialect.defaults[key] ?? ""));

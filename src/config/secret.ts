@@ -1,6 +1,6 @@
 /**
- * The values that may stand in a file of their own (`@path`): the connection string and the secret
- * that tokens are verified with. No message shows them.
+ * Codecs of the values that a file may hold (`@path`): the connection string and the secret that
+ * verifies tokens. Messages omit both.
  *
  * @module
  */
@@ -14,7 +14,7 @@ const uriFacts = {
   confidential: true,
 };
 
-/** A connection string; a file's text is taken without the white space around it. */
+/** The codec of connection strings. Trims the text of a file. */
 export const connectionString: Codec<string> = {
   type: uriFacts.type,
   empty: "unset",
@@ -63,8 +63,8 @@ const secretFacts = {
 };
 
 /**
- * The secret's bytes, after its file was read (one line feed at the end is not part of it) and, with
- * `jwt-secret-is-base64`, decoded: standard or URL alphabet, padded by `=` or `.`.
+ * The codec of the secret. Reads a file without its final line feed. With `jwt-secret-is-base64`,
+ * decodes the standard or URL alphabet, padded by `=` or `.`.
  */
 export const tokenSecret: Codec<Uint8Array> = {
   type: secretFacts.type,
@@ -96,7 +96,7 @@ function checkSecret(bytes: Uint8Array): CodecResult<Uint8Array> {
   return reject("", secretFacts, complaint);
 }
 
-/** Whether the secret is a JSON Web Key or a set of them, whose length has no lower bound. */
+/** Returns whether the secret is a JSON Web Key (set), which has no minimum length. */
 function isKey(bytes: Uint8Array): boolean {
   const json = parseJson(new TextDecoder().decode(bytes));
   if (typeof json !== "object" || json === null) return false;

@@ -1,23 +1,23 @@
 /**
- * The configuration's sources outside of the database, read once: what the database says can be added
- * to them.
+ * The sources of the configuration outside the database, read once. Each load adds the values of the
+ * database.
  *
  * @module
  */
 import { type ConfigSources, type DatabaseValues, loadConfig, makeOptionError } from "./load.ts";
 import type { Config, OptionKey } from "./options.ts";
 
-/** Makes configurations. */
+/** Loads configurations from sources that are read once. */
 export interface ConfigSource {
-  /** Raises `ConfigError` for what cannot be used. */
+  /** Throws `ConfigError` for an invalid value. */
   configure(values: DatabaseValues): Config;
-  /** Words an error of an option that turned out to be unusable only later, and says where it stands. */
+  /** Returns the error of an option that proves invalid after loading, with the place of its value. */
   makeOptionError(key: OptionKey, problem: string, values: DatabaseValues): Error;
 }
 
 /**
- * Makes a source of a file's text, the environment and what a program gives. Each file that a value
- * names is read once, however often the configuration is made.
+ * Creates a source from a file's text, the environment and programmatic options. Each file that a
+ * value names is read once.
  */
 export function configSource(sources: ConfigSources): ConfigSource {
   const contents = new Map<string, Uint8Array>();

@@ -42,7 +42,7 @@ const refused: readonly (readonly [options: object, message: string])[] = [
   ...[{}, { relations: [] }, { dbTables: [1] }, "text"].map((schemaCache) =>
     [
       { schemaCache },
-      "schemaCache: expected what --dump-schema writes, as JSON.parse gives it",
+      "schemaCache: expected the output of --dump-schema, parsed by JSON.parse",
     ] as const
   ),
 ];

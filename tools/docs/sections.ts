@@ -42,7 +42,7 @@ export function optionSection(): string {
 function factsOf(key: string, option: Option<unknown>): OptionFacts {
   return {
     key,
-    doc: option.isUnused ? `${option.doc} Read, but without effect so far.` : option.doc,
+    doc: option.isUnused ? `${option.doc} Checked, but without effect.` : option.doc,
     type: option.codec.type,
     defaultText: defaultText(key, option),
     isReloadable: option.reloadable,

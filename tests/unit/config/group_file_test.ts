@@ -70,7 +70,7 @@ for (const [title, text, entries] of parsed) {
 }
 
 const literal = "expected a text in double quotes, a number, true or false";
-const text = "the text has no closing quote, or a backslash that escapes nothing";
+const text = "the text has no closing quote, or an invalid escape";
 
 const refused: readonly (readonly [text: string, message: string])[] = [
   ["a", "a.conf:1: a: expected = after the key"],
