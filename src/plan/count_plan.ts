@@ -21,12 +21,12 @@ export function planCount(
   window: Window,
   maxRows: number | null,
 ): CountPlan {
-  const everything = window.first === 0n && window.last === null && maxRows === null;
+  const isUnlimited = window.first === 0n && window.last === null && maxRows === null;
   switch (preference) {
     case null:
       return { kind: "none" };
     case "exact":
-      return { kind: everything ? "page" : "exact" };
+      return { kind: isUnlimited ? "page" : "exact" };
     case "planned":
       return { kind: "planned" };
     case "estimated":

@@ -3,16 +3,16 @@ import type { ServiceError } from "../../../src/errors/service_error.ts";
 import { findRelationship, isToOne } from "../../../src/plan/find_relationship.ts";
 import { api, cache } from "../../support/reading.ts";
 
-function find(origin: string, wanted: string) {
-  const [target, hint = null] = wanted.split("!") as [string, string?];
+function find(origin: string, embed: string) {
+  const [target, hint = null] = embed.split("!") as [string, string?];
   return findRelationship(
     { origin: api(origin), originIsRelation: true, target, hint, schema: "api" },
     cache,
   );
 }
 
-function describe(origin: string, wanted: string): string {
-  const found = find(origin, wanted);
+function describe(origin: string, embed: string): string {
+  const found = find(origin, embed);
   const through = found.kind === "computed"
     ? found.function.name
     : found.kind === "many-to-many"
@@ -21,7 +21,7 @@ function describe(origin: string, wanted: string): string {
   return `${found.kind} ${found.foreign.name} by ${through}${isToOne(found) ? ", one" : ""}`;
 }
 
-const rows: readonly [origin: string, wanted: string, found: string][] = [
+const rows: readonly [origin: string, embed: string, found: string][] = [
   ["tools", "makers", "many-to-one makers by tools_maker_id_fkey, one"],
   ["tools", "tools_maker_id_fkey", "many-to-one makers by tools_maker_id_fkey, one"],
   ["tools", "maker_id", "many-to-one makers by tools_maker_id_fkey, one"],
@@ -47,13 +47,13 @@ const rows: readonly [origin: string, wanted: string, found: string][] = [
   ["visits", "guest_id", "many-to-one people by visits_guest, one"],
 ];
 
-for (const [origin, wanted, found] of rows) {
-  Deno.test(`findRelationship() resolves ${wanted} of ${origin}`, () => {
-    deepStrictEqual(describe(origin, wanted), found);
+for (const [origin, embed, found] of rows) {
+  Deno.test(`findRelationship() resolves ${embed} of ${origin}`, () => {
+    deepStrictEqual(describe(origin, embed), found);
   });
 }
 
-const missing: readonly [origin: string, wanted: string, using: string, hint: string | null][] = [
+const missing: readonly [origin: string, embed: string, using: string, hint: string | null][] = [
   ["tools", "maker", "", "Perhaps you meant 'makers' instead of 'maker'."],
   ["tools", "xyz", "", null],
   ["tools", "makers!nope", " using the hint 'nope'", null],
@@ -76,10 +76,10 @@ const missing: readonly [origin: string, wanted: string, using: string, hint: st
   ["tool", "makers", "", "Perhaps you meant 'tools' instead of 'tool'."],
 ];
 
-for (const [origin, wanted, using, hint] of missing) {
-  Deno.test(`findRelationship() finds no ${wanted} of ${origin}`, () => {
-    const target = wanted.split("!")[0];
-    throws(() => find(origin, wanted), (error: ServiceError) => {
+for (const [origin, embed, using, hint] of missing) {
+  Deno.test(`findRelationship() finds no ${embed} of ${origin}`, () => {
+    const target = embed.split("!")[0];
+    throws(() => find(origin, embed), (error: ServiceError) => {
       deepStrictEqual(error.facts, {
         code: "200",
         own: true,
@@ -97,8 +97,8 @@ for (const [origin, wanted, using, hint] of missing) {
 }
 
 Deno.test("findRelationship() throws for a function without a relation, whatever its name", () => {
-  const wanted = { origin: api("tools"), target: "makers", hint: null, schema: "api" };
-  throws(() => findRelationship({ ...wanted, originIsRelation: false }, cache), /relationship/);
+  const embed = { origin: api("tools"), target: "makers", hint: null, schema: "api" };
+  throws(() => findRelationship({ ...embed, originIsRelation: false }, cache), /relationship/);
 });
 
 Deno.test("findRelationship() rejects an ambiguous target with its candidates", () => {

@@ -89,8 +89,8 @@ const rows: readonly (readonly [Case, string, string])[] = [
 ];
 
 Deno.test("negotiate() takes the first accepted type that the service can produce", () => {
-  for (const [given, format, type] of rows) {
-    deepStrictEqual(chosen(given), [format, type], JSON.stringify(given));
+  for (const [input, format, type] of rows) {
+    deepStrictEqual(chosen(input), [format, type], JSON.stringify(input));
   }
 });
 
@@ -107,8 +107,8 @@ const refused: readonly (readonly [Case, string])[] = [
 ];
 
 Deno.test("negotiate() throws 107 with all accepted types", () => {
-  for (const [given, shown] of refused) {
-    throws(() => chosen(given), (error) => {
+  for (const [input, shown] of refused) {
+    throws(() => chosen(input), (error) => {
       deepStrictEqual(
         error instanceof ServiceError &&
           [error.facts.code, error.facts.status, error.facts.message],

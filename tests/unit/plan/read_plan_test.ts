@@ -80,8 +80,12 @@ Deno.test("planRead() leaves filters and row ranges to the write", () => {
     order: [at("", [by("name")])],
     limits: [at("tools", { limit: 1n, offset: 1n })],
   }, 1);
-  const none = { limit: null, offset: null, isRequested: false };
-  deepStrictEqual([root.conditions, root.range, root.embeds[0]!.node.range], [[], none, none]);
+  const noRange = { limit: null, offset: null, isRequested: false };
+  deepStrictEqual([root.conditions, root.range, root.embeds[0]!.node.range], [
+    [],
+    noRange,
+    noRange,
+  ]);
   deepStrictEqual([root.order.length, root.embeds[0]!.node.conditions.length], [1, 1]);
 });
 

@@ -37,7 +37,7 @@ const withMakers = { select: [column("id"), embed("makers", [column("name")])] }
 const withSheds = { select: [column("id"), embed("sheds", [column("title")])] };
 const own = { kind: "aggregate", function: api("own"), over: null, binary: false } as const;
 
-const rows: readonly (readonly [name: string, given: Case, repeatable: boolean])[] = [
+const rows: readonly (readonly [name: string, reads: Case, repeatable: boolean])[] = [
   ["all columns", { query: {} }, true],
   ["a volatile relation", { query: {}, relations: ["tools"] }, false],
   ["another volatile relation", { query: {}, relations: ["makers"] }, true],
@@ -67,7 +67,7 @@ for (const [name, { query, functions = [], relations = [], format = array }, rep
   Deno.test(`isRepeatableRead() returns ${repeatable} for ${name}`, () => {
     const read = planOf("tools", query);
     const representation = { format, mediaType: { kind: "json" }, explain: null } as const;
-    const known = cacheWith(functions, relations);
-    strictEqual(isRepeatableRead({ kind: "read", read, representation }, known), repeatable);
+    const cache = cacheWith(functions, relations);
+    strictEqual(isRepeatableRead({ kind: "read", read, representation }, cache), repeatable);
   });
 }

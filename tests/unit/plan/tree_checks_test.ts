@@ -51,7 +51,7 @@ const refusals: readonly [
     "many-to-one or one-to-one relationship",
   ],
   [
-    "a related order on many rows of a level below",
+    "a related order on many rows of a nested embed",
     "manuals",
     {
       select: [embed("tools", [embed("sheds", [], { alias: "s" })])],
@@ -82,7 +82,7 @@ const refusals: readonly [
     "allowed on embedded resources",
   ],
   [
-    "a comparison with an aliased embed deep in a group of an embedded level",
+    "a comparison with an aliased embed deep in a group of an embed",
     "manuals",
     {
       select: [embed("tools", [embed("sheds", [], { alias: "s" })])],
@@ -202,7 +202,7 @@ const widths:
     ["the root", (columns) => Array<SelectField>(columns).fill(column("id"))],
     ["an embed", (columns) => [embed("makers", Array<SelectField>(columns).fill(column("id")))]],
     [
-      "a level with spreads",
+      "a node with spreads",
       (columns) => [
         column("id"),
         spread("makers", [all, ...Array<SelectField>(columns - 5).fill(column("id"))]),
@@ -210,7 +210,7 @@ const widths:
       ],
     ],
     [
-      "a level below",
+      "a nested embed",
       (columns) => [
         embed("makers", [spread("tools", Array<SelectField>(columns).fill(column("id")))]),
       ],

@@ -13,8 +13,8 @@ const paints = cache.relation(api("paints"))!;
 function where(trees: readonly LogicTree[], of = tools) {
   const filters = trees.filter((tree): tree is Filter => tree.kind === "filter");
   const groups = trees.filter((tree) => tree.kind === "group");
-  const known = { ...cache, column: (_: unknown, name: string) => columnOf(of, name) };
-  const conditions = planConditions(filters, groups, of, known);
+  const scopedCache = { ...cache, column: (_: unknown, name: string) => columnOf(of, name) };
+  const conditions = planConditions(filters, groups, of, scopedCache);
   const { text, params } = compile(whereClause(renderConditions(conditions, ident("t"))));
   return [text, ...params];
 }
@@ -135,8 +135,8 @@ const searches: readonly [
 
 for (const [column, operation, text, params] of searches) {
   Deno.test(`renderConditions() searches by ${text}`, () => {
-    const [found, ...given] = where([filter(column, operation)], things);
-    deepStrictEqual([found, ...given], [` where ${text}`, ...params]);
+    const [clause, ...values] = where([filter(column, operation)], things);
+    deepStrictEqual([clause, ...values], [` where ${text}`, ...params]);
   });
 }
 

@@ -86,7 +86,7 @@ const rows: readonly Row[] = [
     "makers from tools",
   ],
   [
-    "a page before its embeds, with the order said again outside",
+    "a page before its embeds, with the order repeated outside",
     "tools",
     {
       select: [column("name"), makerName],
@@ -145,7 +145,7 @@ const rows: readonly Row[] = [
     "makers.c1) as tools_1) as tools_1) as tools_1 on true order by makers.c3 limit 5",
   ],
   [
-    "nothing of empty embeds",
+    "no columns of empty embeds",
     "makers",
     { select: [column("name"), embed("tools", [embed("manuals")])] },
     page,
@@ -183,7 +183,7 @@ const rows: readonly Row[] = [
     "makers_1.id = tools.maker_id)",
   ],
   [
-    "a window that was asked for in the test for rows",
+    "a requested row range in the EXISTS test",
     "makers",
     {
       select: [embed("tools", [], { join: "inner" })],
@@ -194,7 +194,7 @@ const rows: readonly Row[] = [
     "makers.id offset <1>)",
   ],
   [
-    "a test that is asked twice once",
+    "a repeated EXISTS test once",
     "makers",
     {
       select: [column("name"), embed("tools")],
@@ -304,7 +304,7 @@ const rows: readonly Row[] = [
     "select max(tools.price) as max from tools",
   ],
   [
-    "aggregates of a spread in the level that it is spread into",
+    "aggregates of a spread in the node that it is spread into",
     "tools",
     {
       select: [
