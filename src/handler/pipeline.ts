@@ -1,5 +1,5 @@
 /**
- * The stages of a request in order, timed; the only place where errors are caught.
+ * Runs the stages of a request in order and times them. Only this module catches errors.
  *
  * @module
  */
@@ -73,7 +73,7 @@ export interface PipelineResult {
   readonly role: string | null;
   /** The thrown value if the reply is an error. */
   readonly thrown: unknown;
-  /** The error as the client received it. */
+  /** The error that the client receives. */
   readonly error: ServiceError | null;
   /** Aliased embeds that the request addressed by their targets' names, which is deprecated. */
   readonly targetNameUses: readonly TargetNameUse[];
@@ -85,7 +85,7 @@ interface Exchange {
   readonly pieces: RequestPieces;
   readonly context: PipelineContext;
   readonly stopwatch: Stopwatch;
-  /** Collects the statements of the request for the log; null where they are not logged. */
+  /** Collects the statements of the request for the log; null if the log omits them. */
   readonly statements: Statement[] | null;
   /** Collects the aliased embeds that the request addresses by their targets' names. */
   readonly targetNameUses: TargetNameUse[];
@@ -158,7 +158,7 @@ function authenticateRequest(
   });
 }
 
-/** Plans the request, by its shape where that is cached, and executes the plan. */
+/** Plans the request and executes the plan. Uses the cached plan of its shape if there is one. */
 function respond(exchange: Exchange, identity: Identity): Promise<Reply> {
   const { pieces, context: { snapshot: { cache, cacheError } }, stopwatch } = exchange;
   if (cache === null) throw cacheError ?? errors.noSchemaCache();
@@ -176,15 +176,15 @@ function respond(exchange: Exchange, identity: Identity): Promise<Reply> {
 
 /** Result of a look-up in the plan cache. */
 interface CacheLookup {
-  /** Undefined where the shape is not cached. */
+  /** Undefined if the shape is not cached. */
   readonly planned: PlannedRequest | undefined;
-  /** The body, where it was received. */
+  /** The body; null if it was not received. */
   readonly payload: Payload | null;
 }
 
 const notCached: CacheLookup = { planned: undefined, payload: null };
 
-/** Looks a shape up; receives the body first where the shape may be cached. */
+/** Looks a shape up. Receives the body first if the shape may be cached. */
 function lookupPlan(
   { request, pieces, context: { planCache } }: Exchange,
   shape: QueryShape,
@@ -236,8 +236,8 @@ async function planAndRespond(
 }
 
 /**
- * Receives the body; null where the request has none. A long body is received only by a request that
- * cannot be refused without it, and no further than its keys when they are wrong.
+ * Receives the body; null if the request has none. Rejects the request before it receives a long
+ * body, if the body cannot change that, and after the body's keys if they are invalid.
  */
 function receiveBody(
   request: Request,

@@ -39,7 +39,7 @@ const reloadSignals = ["SIGUSR1", "SIGUSR2", "SIGHUP"] as const;
 const debuggerDelayMs = 500;
 
 /**
- * Runs the module's `main` in a worker, then ends the process with the exit code that `main`
+ * Runs the module's `main` in a worker. Then ends the process with the exit code that `main`
  * resolves with, or with 1 after an uncaught error. Call it before anything else: code between the
  * start of the process and this call is not protected.
  */

@@ -20,7 +20,7 @@ export interface ReloaderOptions {
 }
 
 /** Loads on request. */
-export interface Loader {
+export interface LoadScheduler {
   /** Whether the last attempt failed. */
   readonly isFailing: boolean;
   /** Whole seconds, at least 1, until the next retry; null if none is scheduled. */
@@ -37,7 +37,7 @@ export interface Loader {
  * Makes a loader that loads once for each request and does not retry. It is for runtimes in which
  * timers and sockets end with the request that opened them.
  */
-export function unsharedLoader(load: () => Promise<void>): Loader {
+export function unsharedLoader(load: () => Promise<void>): LoadScheduler {
   return {
     isFailing: false,
     secondsLeft: () => null,
@@ -64,7 +64,7 @@ interface ScheduledLoad {
  * Runs one load at a time. Merges the requests that arrive during a load, or within 100 ms after it,
  * into one further load.
  */
-export class Reloader implements Loader {
+export class Reloader implements LoadScheduler {
   readonly #options: ReloaderOptions;
   #running: Promise<void> | null = null;
   #scheduled: ScheduledLoad | null = null;

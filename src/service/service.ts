@@ -24,7 +24,7 @@ import { StalenessCheck } from "./staleness.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import { isLogged, type Observation } from "../observe/observation.ts";
 import { MetadataReader } from "./metadata_reader.ts";
-import { type Loader, Reloader, unsharedLoader } from "./reloader.ts";
+import { type LoadScheduler, Reloader, unsharedLoader } from "./reloader.ts";
 import { indexSchemaCache } from "../schema_cache/lookups.ts";
 import type { SchemaCache, SchemaCacheData } from "../schema_cache/schema_cache.ts";
 import { type AuthState, prepareAuth, type Snapshot } from "./snapshot.ts";
@@ -69,7 +69,7 @@ export class Service {
   readonly observe: (event: Observation) => void;
   readonly traceStage: TraceStage | null;
   readonly #source: () => ConfigSource;
-  readonly #schema: Loader;
+  readonly #schema: LoadScheduler;
   readonly #staleness: StalenessCheck;
   /** The configuration that the service was started with. */
   readonly #initialConfig: Config;

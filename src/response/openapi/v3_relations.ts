@@ -127,7 +127,7 @@ function deleteOperation(described: DescribedRelation, { filters, profiled }: Fi
 function written(relation: string) {
   return {
     "200": rowsReference(relation),
-    "204": { description: "Done; no rows were asked for" },
+    "204": { description: "Done; the response has no rows" },
     "default": errorResponse,
   };
 }

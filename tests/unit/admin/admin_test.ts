@@ -64,7 +64,7 @@ Deno.test("adminHandler() shows the configuration without secrets, in dialects t
     const service = { dialect, snapshot: { config } };
     const handle = adminHandler(service as unknown as AdminService, {
       isLive: () => true,
-      readAsset: () => Promise.reject(new Error("not asked for")),
+      readAsset: () => Promise.reject(new Error("not requested")),
     });
     const response = await handle(new Request("http://localhost/config"), loopback);
     const text = await response.text();

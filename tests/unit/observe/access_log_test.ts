@@ -29,7 +29,7 @@ const lines:
       `127.0.0.1 - clerk ${time} "GET /orders?id=eq.7 HTTP/1.1" 200 56 "" "curl/8.7.1"`,
     ],
     [
-      "what is not known",
+      "unknown fields",
       { client: null, role: null, length: null, userAgent: null, referer: "" },
       `- - - ${time} "GET /orders?id=eq.7 HTTP/1.1" 200 - "" ""`,
     ],

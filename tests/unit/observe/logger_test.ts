@@ -381,8 +381,10 @@ for (const [epochMs, offsetMinutes, expected] of times) {
 }
 
 Deno.test("timestampFormatter() reads the offset once a second, and formats each second", () => {
-  const asked: number[] = [];
-  const write = timestampFormatter((epochMs) => (asked.push(epochMs), epochMs < 2000 ? 60 : 120));
+  const offsetReads: number[] = [];
+  const write = timestampFormatter((
+    epochMs,
+  ) => (offsetReads.push(epochMs), epochMs < 2000 ? 60 : 120));
   deepStrictEqual([0, 999, 1000, 1500, 2000, 2999, 1999].map(write), [
     "01/Jan/1970:01:00:00 +0100",
     "01/Jan/1970:01:00:00 +0100",
@@ -392,5 +394,5 @@ Deno.test("timestampFormatter() reads the offset once a second, and formats each
     "01/Jan/1970:02:00:02 +0200",
     "01/Jan/1970:01:00:01 +0100",
   ]);
-  deepStrictEqual(asked, [0, 1000, 2000, 1999]);
+  deepStrictEqual(offsetReads, [0, 1000, 2000, 1999]);
 });

@@ -93,7 +93,7 @@ const checks: readonly {
   readonly host: string;
   readonly port?: number | null;
   readonly svc: ReadyCheck;
-  /** Like `svc` unless told. */
+  /** Default: like `svc`. */
   readonly pgrst?: ReadyCheck;
 }[] = [
   { host: "127.0.0.1", svc: at("127.0.0.1:3001") },

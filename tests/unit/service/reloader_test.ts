@@ -65,7 +65,7 @@ Deno.test("Reloader.request() never loses the last request", async () => {
   const { reloader, clock, end, loads } = controlled();
   reloader.request();
   for (let burst = 2; burst < 5; burst++) {
-    for (let asked = 0; asked < 50; asked++) reloader.request();
+    for (let requests = 0; requests < 50; requests++) reloader.request();
     await end(burst % 2 === 0 ? "succeed" : "fail");
     await clock.pass(100);
     strictEqual(loads(), burst);
