@@ -1,6 +1,6 @@
 /**
- * Plans by query shape: a request whose shape is cached goes from its values to parameters, without being
- * parsed and planned again.
+ * Caches plans by query shape: the values of a request whose shape is cached become parameters, without
+ * parsing and planning again.
  *
  * @module
  */
@@ -19,7 +19,7 @@ import { type DataPlan, queryOf } from "../transaction/data_plan.ts";
 import type { PlannedQuery } from "../transaction/transaction.ts";
 import { canonicalOf, payloadKey, type QueryShape, queryWith } from "./query_shape.ts";
 
-/** What plans are made with. */
+/** The inputs of planning, apart from the request. */
 export interface PlanBasis {
   readonly config: Config;
   /** Null until it was loaded for the first time. */
@@ -56,7 +56,7 @@ interface Bindings {
   readonly text: ParamValue;
 }
 
-/** What is cached for a shape. Identifies its batches for the pool. */
+/** The cached plan of a shape. It identifies the batches of the shape for the pool. */
 interface CachedPlan {
   /** Without headers and cookies. */
   readonly request: ApiRequest;
@@ -65,7 +65,7 @@ interface CachedPlan {
   readonly isRepeatable: boolean;
 }
 
-/** A request whose shape is to be cached, and what it was planned to. */
+/** A request whose shape is to be cached, with its query. */
 export interface Example {
   readonly pieces: RequestPieces;
   readonly payload: Payload | null;
@@ -76,7 +76,7 @@ export interface Example {
 
 /** Most plans; the oldest is evicted first. */
 const maxPlans = 1000;
-/** Most shapes of which one request came; all are forgotten together. */
+/** Most shapes seen once; all are discarded together. */
 const maxCandidates = 4096;
 
 /** Plans under one configuration and one schema cache. */
@@ -85,7 +85,7 @@ export class PlanCache {
   readonly #plans = new Map<string, CachedPlan>();
   /** How bodies of requests of a shape are read. */
   readonly #readers = new Map<string, PayloadReader>();
-  /** Shapes of which one request came: a plan is cached at the second one. */
+  /** Shapes seen once: the second request of a shape caches its plan. */
   readonly #candidates = new Set<string>();
 
   constructor(basis: PlanBasis) {
@@ -128,7 +128,7 @@ export class PlanCache {
     return { request, planned: { plan, query, kind: cached, isRepeatable } };
   }
 
-  /** Caches the plan of a request whose shape came before; remembers the shape of another one. */
+  /** Caches the plan of a request whose shape is a candidate; else makes the shape a candidate. */
   insert(shape: QueryShape, example: Example): void {
     const keyOfPayload = payloadKey(example.payload);
     if (keyOfPayload === null) return;

@@ -1,6 +1,6 @@
 /**
- * The shape of a request: what it says but for the values that it compares with or brings. Requests of
- * one shape are planned and put into SQL the same way.
+ * Reads the query shape of a request: the request without its operands and body. Requests of one shape
+ * have the same plan and the same SQL text.
  *
  * @module
  */
@@ -10,30 +10,31 @@ import { canonicalQuery, type QueryParam, splitQuery } from "../request/query_st
 
 /** A request's shape, and its values. */
 export interface QueryShape {
-  /** The same for all requests of the shape, and for no other. */
+  /** Identifies the shape: equal for all its requests, and for no others. */
   readonly key: string;
-  /** What takes the places of the shape's slots, in order. */
+  /** Values of the shape's slots, in order. */
   readonly values: readonly string[];
-  /** Which of the values is the offset of the root; -1 when none is. */
+  /** Index of the root's offset among the values; -1 if it has no slot. */
   readonly offsetAt: number;
   readonly params: readonly QueryParam[];
-  /** It reads what a function gives, whose arguments parameters may be. */
-  readonly calls: boolean;
-  /** It may have a body that is looked at. */
+  /** Whether it calls a function, so that query parameters may be arguments. */
+  readonly isCall: boolean;
+  /** Whether it may have a body that the plan depends on. */
   readonly hasBody: boolean;
 }
 
 /**
- * Query strings of more characters are planned each time, and so are requests whose other parts that
- * shape them, or the keys of whose payload, have more: clients cannot make much be remembered.
+ * Longer query strings, keys and lists of payload keys have no shape, so their requests are planned each
+ * time. This bounds the memory that clients can fill.
  */
-const longest = 2048;
+const maxLength = 2048;
 
-/** Headers that what is done depends on, beside the token. */
+/** Headers that the plan of a read depends on. */
 const readingHeaders = ["accept", "prefer", "range", "accept-profile"] as const;
+/** Headers that the plan of a write depends on. */
 const writingHeaders = ["accept", "prefer", "content-type", "content-profile"] as const;
 
-/** Methods of requests that have shapes, and the headers that shape them. PUT compares the body. */
+/** Headers of the shape by method. PUT has no shape: its plan compares the body. */
 const shapingHeaders: ReadonlyMap<string, readonly string[]> = new Map<string, readonly string[]>([
   ["GET", readingHeaders],
   ["HEAD", readingHeaders],
@@ -42,61 +43,70 @@ const shapingHeaders: ReadonlyMap<string, readonly string[]> = new Map<string, r
   ["DELETE", writingHeaders],
 ]);
 
-/** Reads the shape; null for requests that are none of a kind. */
+/** Returns the shape of a request; null if its plan cannot be shared. */
 export function readQueryShape({ method, path, query, headers }: RequestPieces): QueryShape | null {
   const shaping = shapingHeaders.get(method);
   if (shaping === undefined) return null;
-  // No other text has NUL, which parts the key's pieces; this one is to be refused.
-  if (query.length > longest || query.includes("%00") || path.includes("%00")) return null;
+  // NUL separates the parts of the key. A request that contains it is rejected later.
+  if (query.length > maxLength || query.includes("%00") || path.includes("%00")) return null;
   let key = `${method}\0${path}`;
   for (const name of shaping) {
     const value = headers[name];
     key += value === undefined ? "\0" : `\0=${value}`;
   }
-  if (key.length > longest) return null;
-  const reads = shaping === readingHeaders;
-  const calls = reads && path.startsWith("/rpc/");
+  if (key.length > maxLength) return null;
+  const isRead = shaping === readingHeaders;
+  const isCall = isRead && path.startsWith("/rpc/");
   const values: string[] = [];
   let offsetAt = -1;
-  const params = query === "" ? none : splitQuery(query.toWellFormed());
+  const params = query === "" ? noParams : splitQuery(query.toWellFormed());
   for (const param of params) {
-    const slot = slotOf(param, calls);
+    const slot = slotOf(param, isCall);
     key += slot.key;
     if (slot.kind === "offset") {
-      // Two of them, or a range beside it, make another window; what is changed is looked at closer.
-      if (!reads || offsetAt >= 0 || headers["range"] !== undefined) return null;
+      // A second offset or a `Range` header changes the range of rows; a write's offset changes its plan.
+      if (!isRead || offsetAt >= 0 || headers["range"] !== undefined) return null;
       offsetAt = values.length;
     }
     if (slot.kind !== "literal") values.push(slot.value);
   }
-  return { key, values, offsetAt, params, calls, hasBody: method === "POST" || method === "PATCH" };
+  return {
+    key,
+    values,
+    offsetAt,
+    params,
+    isCall,
+    hasBody: method === "POST" || method === "PATCH",
+  };
 }
 
-const none: readonly QueryParam[] = [];
+const noParams: readonly QueryParam[] = [];
 
-/** What of a payload belongs to the shape; null when the payload is none of a kind. */
+/** Returns the payload's part of the cache key; null if its plan cannot be shared. */
 export function payloadKey(payload: Payload | null): string | null {
   if (payload === null) return "";
   if (payload.kind !== "json" || payload.keys?.length === 0) return null;
-  // The columns of CSV are looked up while it is read.
+  // The plan reads the columns of CSV from its header row.
   if (payload.source === "csv") return null;
   const keys = payload.keys === null ? "" : `\0${payload.keys.join("\0")}`;
   const isPlain = payload.keys === null || !payload.keys.some((key) => key.includes("\0"));
-  return isPlain && keys.length <= longest ? `\0b${payload.shape}\0${payload.source}${keys}` : null;
+  return isPlain && keys.length <= maxLength
+    ? `\0b${payload.shape}\0${payload.source}${keys}`
+    : null;
 }
 
-/** The query string in the form that stands for all equivalent ones. */
+/** Returns the canonical form of the query string. */
 export function canonicalOf({ params }: QueryShape): string {
-  return params === none ? "" : canonicalQuery(params);
+  return params === noParams ? "" : canonicalQuery(params);
 }
 
-/** The request's query string with other values in its slots. */
-export function queryWith({ params, calls }: QueryShape, others: readonly string[]): string {
+/** Returns the query string with other values in its slots. */
+export function queryWith({ params, isCall }: QueryShape, others: readonly string[]): string {
   let at = 0;
   return params.map((param) => {
     const { name, value } = param;
     if (value === null) return encodeURIComponent(name);
-    const slot = slotOf(param, calls);
+    const slot = slotOf(param, isCall);
     const text = slot.kind === "literal"
       ? value
       : value.slice(0, value.length - slot.value.length) + others[at++]!;
@@ -108,13 +118,13 @@ type Slot =
   | { readonly kind: "literal"; readonly key: string }
   | { readonly kind: "value" | "offset"; readonly key: string; readonly value: string };
 
-/** Operators whose operand goes to PostgreSQL as it is, whatever it says. */
+/** Operators whose operand becomes a parameter unchanged. */
 const plainOperators: ReadonlySet<string> = new Set(["eq", "neq", "gt", "gte", "lt", "lte"]);
 
 const reservedNames: ReadonlySet<string> = new Set(["select", "columns", "on_conflict"]);
 const reservedSegments: ReadonlySet<string> = new Set(["order", "and", "or", "limit", "offset"]);
 
-function slotOf({ name, value }: QueryParam, calls: boolean): Slot {
+function slotOf({ name, value }: QueryParam, isCall: boolean): Slot {
   if (value === null) return { kind: "literal", key: `\0?${name}` };
   if (reservedNames.has(name)) return literalOf(name, value);
   if (reservedSegments.has(name.slice(name.lastIndexOf(".") + 1))) {
@@ -126,11 +136,11 @@ function slotOf({ name, value }: QueryParam, calls: boolean): Slot {
   if (plainOperators.has(operator)) {
     return { kind: "value", key: `\0f${name}\0${operator}`, value: value.slice(dot + 1) };
   }
-  const isArgument = calls && (isNumber.test(value) || (dot < 0 && !value.includes("(")));
+  const isArgument = isCall && (isNumber.test(value) || (dot < 0 && !value.includes("(")));
   return isArgument ? { kind: "value", key: `\0a${name}`, value } : literalOf(name, value);
 }
 
-/** Every comparison has a word and a dot, or a word and a parenthesis. */
+/** A number is never a filter: filters begin with a word. */
 const isNumber = /^-?[0-9]+(?:\.[0-9]+)?$/;
 
 function literalOf(name: string, value: string): Slot {

@@ -1,5 +1,5 @@
 /**
- * The plans that need the database, and what their transactions depend on.
+ * The plans that need a transaction, and the properties of that: access mode and isolation level.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import type { Plan } from "../plan/plan.ts";
 import type { RootPlan } from "../plan/root_plan.ts";
 import { callQuery, mutateQuery, type Query, readQuery } from "../query/query.ts";
 
-/** A plan that needs the database. */
+/** A plan that needs a transaction. */
 export type DataPlan = Extract<Plan, { kind: "read" | "mutate" | "call" }>;
 
 /** Returns the SQL of a plan. */
@@ -54,7 +54,7 @@ export function isolationOf(
   return ofFunction ?? defaults?.isolation ?? "read committed";
 }
 
-/** Whether a plan is answered with its execution plan. */
+/** Whether the response contains the execution plan in place of the rows. */
 export function isExplained({ representation }: DataPlan): boolean {
   return representation.explain !== null;
 }

@@ -1,7 +1,6 @@
 /**
- * The statement that runs between a write and its COMMIT and fails unless what database code set as
- * `response.status` and `response.headers` can be sent: a write is not committed when it will be
- * answered with an error.
+ * Checks `response.status` and `response.headers` between a write and its COMMIT. The statement fails if
+ * their values are invalid, so a write whose response is an error is rolled back.
  *
  * @module
  */
@@ -15,16 +14,15 @@ const invalidStatusState = "2201F";
 export type InvalidResponseGuc = "status" | "headers";
 
 /**
- * What a failure of the check says by its SQLSTATE; null when it says nothing of either, because the
- * connection was terminated or the statement cancelled meanwhile, for example. Class 22 is that of
- * data that cannot be used; class 54 that of JSON nested too deep.
+ * Returns the invalid setting, by the SQLSTATE of the check's failure. Null for other failures, such as a
+ * cancelled statement. Class 22 stands for invalid data, class 54 for JSON that is nested too deep.
  */
 export function invalidResponseGuc(sqlstate: string): InvalidResponseGuc | null {
   if (sqlstate === invalidStatusState) return "status";
   return /^(22|54)/.test(sqlstate) ? "headers" : null;
 }
 
-/** What `response.headers` is as the text of `jsonb`: objects with one string member each. */
+/** Pattern of valid `response.headers` as the text of `jsonb`: objects with one string member each. */
 const headersPattern =
   '^\\[(?:\\{"[-!#$%&\'*+.^_`|~0-9A-Za-z]+": "(?:[^"\\\\\x7f]|\\\\["\\\\t])*"\\}(?:, )?)*\\]$';
 
@@ -32,8 +30,8 @@ const headers = sql`current_setting('response.headers', true)`;
 const status = sql`current_setting('response.status', true)`;
 
 /**
- * Takes the root of a negative number for a bad status. Divides by zero for bad headers; text that is
- * no JSON fails on its own. Mostly nothing is set, which is all that is looked at then.
+ * Takes the root of a negative number if the status is invalid, and divides by zero if the headers are.
+ * Text that is not JSON fails at the cast. If neither setting is set, nothing else is evaluated.
  */
 export const responseGucCheck: Statement = {
   ...compile(

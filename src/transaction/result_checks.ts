@@ -1,5 +1,5 @@
 /**
- * The number of rows that a request demands of its result.
+ * Checks the number of rows of a result against the limits of the request.
  *
  * @module
  */
@@ -10,13 +10,13 @@ import { resultColumn } from "../query/query.ts";
 import type { ApiRequest } from "../request/api_request.ts";
 import type { DataPlan } from "./data_plan.ts";
 
-/** Bounds on the result, and the error to throw outside of them. */
+/** Bounds on the result, and the error to throw if it is outside of them. */
 export interface ResultCheck {
   readonly bounds: ColumnBounds;
   readonly error: (rows: number) => Error;
 }
 
-/** Lists the checks of a request's result, in the order in which their errors go. */
+/** Lists the checks of a request's result, by descending priority of their errors. */
 export function resultChecks(request: ApiRequest, plan: DataPlan): readonly ResultCheck[] {
   return [...singularCheck(plan), ...maxAffectedCheck(request, plan), ...limitCheck(plan)];
 }
@@ -35,7 +35,7 @@ function numberIn({ columns }: ColumnBounds, head: ResultColumns): number {
 }
 
 const rowCount = [resultColumn.rows] as const;
-/** Rows that were written; the result may show fewer. */
+/** Written rows; the result may contain fewer. */
 const affectedCount = [resultColumn.affected, resultColumn.rows] as const;
 
 const one = { columns: rowCount, min: 1, max: 1 } as const;

@@ -1,6 +1,6 @@
 /**
- * The statement that makes a transaction the request's: search path, role, claims and what the
- * request said, all local to the transaction.
+ * Builds the statement that prepares a transaction for a request: it sets the search path, the role, the
+ * claims and the `request.*` settings, all local to the transaction.
  *
  * @module
  */
@@ -19,38 +19,38 @@ import {
 /** A setting's name and value. */
 export type Setting = readonly [name: string, value: string];
 
-/** What a transaction is told. */
+/** Values that a transaction begins with. */
 export interface TransactionSettings {
-  /** What {@linkcode searchPathOf} gave. */
+  /** Result of {@linkcode searchPathOf}. */
   readonly searchPath: string;
   readonly role: string;
-  /** Settings of the role, applied before the role is taken. */
+  /** Settings of the role, applied before the role is set. */
   readonly roleSettings: readonly Setting[];
   /** JSON text. */
   readonly claims: string;
   readonly method: string;
   readonly path: string;
-  /** Told as JSON. */
+  /** Set as JSON text. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Told as JSON. */
+  /** Set as JSON text. */
   readonly cookies: Readonly<Record<string, string>>;
   readonly timezone: string | null;
-  /** Settings that override those of the role: of the function that is called, `app.settings.*`. */
+  /** Settings that override those of the role: those of the called function, and `app.settings.*`. */
   readonly overrides: readonly Setting[];
 }
 
 /**
- * What a transaction begins with: the BEGIN of a `block` sets isolation level and access mode, those of
- * an implicit transaction are settings.
+ * How the isolation level and access mode are set: by BEGIN for a `block`, by settings with the given
+ * access mode for an implicit transaction.
  */
 export type SettingsForm = "block" | AccessMode;
 
-/** Returns a schema and those after it in search order as the text of `search_path`. */
+/** Returns the text of `search_path`: a schema, then the others in order. */
 export function searchPathOf(schema: string, others: readonly string[]): string {
   return [schema, ...others].map(quoteIdent).join(", ");
 }
 
-/** One `select set_config(…), …`. Settings of one shape give one text. */
+/** Returns one `select set_config(…), …`. Its text depends on the number of settings, not on values. */
 export function settingsStatement(
   settings: TransactionSettings,
   form: SettingsForm,
@@ -82,7 +82,7 @@ where key ~ '^[A-Za-z_][A-Za-z0-9_$]{0,62}$'`;
   return { ...compile(fragment), use: "none" };
 }
 
-/** Code may have left a search path on the connection that leads to other functions of the name. */
+/** Qualified, as a function may have left a search path that finds another function of this name. */
 const setConfig = sql`pg_catalog.set_config`;
 
 function setting(name: string, value: Sql): Sql {
@@ -91,7 +91,7 @@ function setting(name: string, value: Sql): Sql {
 
 const loginRole = setting("role", sql`'none'`);
 
-/** Fewer statements are prepared when a setting's name is a parameter, too. */
+/** Names are parameters as well, so that fewer statements are prepared. */
 function named(settings: readonly Setting[]): readonly Sql[] {
   return settings.map(([name, value]) => sql`${setConfig}(${param(name)}, ${param(value)}, true)`);
 }
@@ -111,7 +111,7 @@ const resets = [
   setting("timezone", sql`null`),
 ];
 
-/** Fails unless the transaction has that level from its beginning: a function may change the default. */
+/** Fails unless the transaction already has this level: a function may have changed the default. */
 const committed = setting("transaction_isolation", sql`'read committed'`);
 
 const formSettings: Readonly<Record<SettingsForm, readonly Sql[]>> = {
@@ -136,7 +136,7 @@ function plainText(form: SettingsForm): string {
 
 /** Settings that only some requests have. */
 interface ExtraSettings {
-  /** Applied before the role is taken, as it may not be allowed to set them. */
+  /** Applied before the role is set, as the role may lack the privilege to set them. */
   readonly beforeRole: readonly Sql[];
   readonly after: readonly Sql[];
 }

@@ -1,6 +1,6 @@
 /**
- * One request's transaction as a batch: its statements in order, how it ends, and what its result has to
- * be for it to commit.
+ * Builds the transaction of a request as a batch: its statements in order, its end, and the bounds on its
+ * result.
  *
  * @module
  */
@@ -60,9 +60,9 @@ export function isEndOverridable({ dbTxEnd }: Pick<Config, "dbTxEnd">): boolean 
 export interface PlannedQuery {
   readonly plan: DataPlan;
   readonly query: Query;
-  /** Identifies requests whose batches differ by their parameters alone; null where that is unknown. */
+  /** Identifies requests whose batches differ only by their parameters; null where that is unknown. */
   readonly kind: object | null;
-  /** Whether a second execution has no effect that anything could notice; `db-pre-request` aside. */
+  /** Whether a second execution has no observable effect, apart from `db-pre-request`. */
   readonly isRepeatable: boolean;
 }
 
@@ -131,7 +131,7 @@ export function buildTransaction(
   };
 }
 
-/** Builds the transaction of a description, whose last statement returns one text or nothing. */
+/** Builds the transaction of the OpenAPI description. Its last statement returns at most one text. */
 export function buildRootTransaction(
   request: ApiRequest,
   plan: RootPlan,
@@ -177,7 +177,7 @@ export function transactionError(
   }
 }
 
-/** Throws the error of the first check that the result fails; a write was rolled back then. */
+/** Throws the error of the first check that fails; the transaction was rolled back then. */
 export function checkReply({ checks }: RequestTransaction, { head }: BatchResult): void {
   checkResult(checks, head);
 }
@@ -205,7 +205,7 @@ function plannedEnd({ preferences }: ApiRequest, config: TransactionConfig): Tra
   return preferred ?? (config.dbTxEnd.startsWith("commit") ? "commit" : "rollback");
 }
 
-/** Deferred constraints are checked at COMMIT: before a rollback they are checked by this. */
+/** Checks deferred constraints before a rollback, as COMMIT would. */
 const checkConstraints: Statement = {
   text: "set constraints all immediate",
   params: [],
@@ -235,7 +235,7 @@ function settingsOf(
   };
 }
 
-/** Lists the statements before those of the request. */
+/** Returns the statements before those of the query. */
 function preamble(
   settings: Statement,
   { config: { jwtClaimSettings, dbPreRequest }, owner }: {

@@ -58,7 +58,7 @@ const noRows: TextRows = [];
  */
 type Phase = "statements" | "end" | "rollback";
 
-/** What became of the promise of the batch's result. */
+/** State of the promise of the batch's result. */
 type Settlement = "pending" | "resolved" | "rejected" | "requeued";
 
 /** One batch that was sent, up to the end of its transaction. */

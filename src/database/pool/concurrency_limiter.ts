@@ -24,7 +24,7 @@ const maxWriteMs = 1;
 /** The batches that share a write are all reads or all writes. */
 export type PipelineClass = keyof typeof maxBatches;
 
-/** What the limits depend on. Times in milliseconds. */
+/** Measurements that the limits depend on. */
 export interface Load {
   readonly serviceTimeMs: number;
   readonly roundTripMs: number;

@@ -89,7 +89,7 @@ class Pool implements Database {
   #closed: Closing | null = null;
   /** Receives the events of the pool; null in all but the most detailed log. */
   #trace: PoolTrace | null = null;
-  /** A pool knows transports, over which nothing is subscribed to. */
+  /** Adapters add subscriptions: the pool's connections do not listen. */
   readonly subscribe = null;
 
   constructor(options: PoolOptions) {

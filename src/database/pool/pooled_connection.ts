@@ -20,7 +20,7 @@ export interface Work {
   failures: number;
   /** Ends listening for the caller of a slow batch to leave; null while nothing listens. */
   stopListening: (() => void) | null;
-  /** The server was asked to cancel the batches: nothing may follow them on this connection. */
+  /** A cancel request was sent: no other batch may follow on this connection. */
   isCancelled: boolean;
 }
 
@@ -37,7 +37,7 @@ export interface PooledConnection extends TracedConnection {
   closeReason: CloseReason | null;
 }
 
-/** Milliseconds after which a batch has given time enough for its lock to be released. */
+/** A slow batch whose caller has left is cancelled after this time: short lock waits end earlier. */
 const minAbandonedMs = 250;
 
 /** Closes a connection that is idle, or will be. */
@@ -46,13 +46,13 @@ export function close(pooled: PooledConnection, reason: CloseReason): void {
   pooled.connection.end();
 }
 
-/** Returns the work of a connection that has been busy for at least so many milliseconds. */
+/** Returns the work of a connection if it has been busy for a time; null otherwise. */
 export function workSince(
   { work }: PooledConnection,
   now: number,
-  milliseconds: number,
+  minMs: number,
 ): Work | null {
-  return work !== null && now - work.startedAt >= milliseconds ? work : null;
+  return work !== null && now - work.startedAt >= minMs ? work : null;
 }
 
 /**
@@ -79,7 +79,7 @@ function cancel({ connection }: PooledConnection, work: Work): void {
   connection.cancel();
 }
 
-/** Runs a function when a caller leaves, at once if it has left; returns what ends that. */
+/** Runs a function when a caller leaves, or at once if it has left. Returns a function that ends this. */
 export function onLeave({ signal }: Caller, run: (reason: unknown) => void): () => void {
   const listener = () => run(signal.reason);
   if (signal.aborted) listener();

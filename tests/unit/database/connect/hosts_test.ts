@@ -94,7 +94,7 @@ for (const [session, hosts, message] of failures) {
   });
 }
 
-Deno.test("connectToFirst closes a session that cannot be asked what it is", async () => {
+Deno.test("connectToFirst() closes a session whose state cannot be read", async () => {
   const { log, made } = connector();
   const state = () => Promise.reject(new Error("lost"));
   const targets = { servers: [{ host: "primary" }], session: "standby", order } as const;

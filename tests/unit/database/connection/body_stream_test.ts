@@ -16,7 +16,7 @@ function piece(length: number, value = 1): Uint8Array {
   return new Uint8Array(length).fill(value);
 }
 
-Deno.test("BodyStream gives the pieces in order, those that come while somebody waits as well", async () => {
+Deno.test("BodyStream gives the chunks in order, also those that arrive while the reader waits", async () => {
   const { body, reader } = open();
   body.add(piece(1, 1));
   body.add(piece(1, 2));
@@ -66,7 +66,7 @@ Deno.test("BodyStream tells that its reader left", async () => {
   deepStrictEqual(log, ["cancelled"]);
 });
 
-Deno.test("BodyStream gives a piece's memory back when the next one is asked for, if it may", async () => {
+Deno.test("BodyStream frees a chunk's memory when the reader pulls the next one, if it may", async () => {
   for (const releases of [true, false]) {
     const { body, reader } = open(releases);
     body.add(piece(10));

@@ -66,7 +66,7 @@ const payloads: readonly (readonly [payload: string, told: readonly string[]])[]
 ];
 
 for (const [payload, expected] of payloads) {
-  Deno.test(`Listener is asked by ${JSON.stringify(payload)} for ${expected.at(-1) ?? "nothing"}`, async () => {
+  Deno.test(`Listener takes ${JSON.stringify(payload)} for ${expected.at(-1) ?? "no request"}`, async () => {
     const { listener, attempts, take } = controlled();
     listener.configure("svc");
     await attempts[0]!.succeed();

@@ -301,7 +301,7 @@ Deno.test("Pool.version() returns the row of the last statement", async () => {
   await fake.close();
 });
 
-Deno.test("Pool emits the steps of its connections while somebody watches", async () => {
+Deno.test("Pool emits the steps of its connections while a watcher traces them", async () => {
   const fake = new FakePool();
   const steps: string[] = [];
   fake.pool.watch({

@@ -145,7 +145,7 @@ Deno.test("FrameDecoder gives the same messages wherever the stream is cut", () 
   deepStrictEqual(events, expectedEvents);
 });
 
-Deno.test("FrameDecoder passes over rows that nobody wants, wherever the stream is cut", () => {
+Deno.test("FrameDecoder skips rows that the sink does not want, wherever the stream is cut", () => {
   const expected = expectedEvents.filter(([kind]) => kind !== "row" && kind !== "body");
   for (let cut = 0; cut <= stream.length; cut++) {
     const { events, decoder } = recorder(() => false);
