@@ -18,7 +18,7 @@ const server = createServer(async (incoming, outgoing) => {
     });
     await send(response, outgoing);
   } catch (error) {
-    // A client that left is no failure; options that cannot be used are.
+    // A client that disconnects is not a failure; invalid options are.
     if (outgoing.destroyed) return;
     console.error(error);
     outgoing.writeHead(500).end();

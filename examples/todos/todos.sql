@@ -1,4 +1,4 @@
--- A todo list that everybody may read and that its users share.
+-- A shared todo list that any client may read.
 --
 -- The configuration beside this file (svc.conf) runs it in the process. On a server of your own:
 --
@@ -9,22 +9,22 @@
 --
 -- and in svc.conf: db-uri = "postgres://authenticator:choose-one@localhost/todos"
 
--- Two roles to switch to. Nobody logs in as one of them; roles belong to the whole server, so they
--- may be there already.
+-- Two roles for SET ROLE, without login. Roles belong to the whole server, so they may exist
+-- already.
 do $$
 begin
   if to_regrole('web_anon') is null then create role web_anon nologin; end if;
   if to_regrole('todo_user') is null then create role todo_user nologin; end if;
 end $$;
 
--- What clients see: one schema, and in it only what is meant for them.
+-- The exposed schema contains only objects for clients.
 create schema api;
 comment on schema api is 'A shared todo list';
 
--- What they do not see.
+-- This schema is not exposed.
 create schema app;
 
--- The claim `sub` of the token says who is calling. Without a token it is null.
+-- The claim `sub` of the token identifies the user. Without a token it is null.
 create function app.caller() returns text
 language sql stable
 as $$ select nullif(current_setting('request.jwt.claims', true), '')::json ->> 'sub' $$;
@@ -47,7 +47,7 @@ insert into api.todos (done, task, due, owner) values
   (false, 'water the plants', '2029-12-31 18:00:00+00', 'grace'),
   (true, 'return library books', null, 'grace');
 
--- How many are left to do: of one owner, or of all.
+-- Counts the open todos of one owner, or of all.
 create function api.remaining(owner text default null) returns integer
 language sql stable
 as $$
@@ -56,14 +56,14 @@ as $$
 $$;
 comment on function api.remaining is 'How many todos are not done: of one owner, or of all';
 
--- Which role may do what ...
+-- Privileges of each role ...
 grant usage on schema api, app to web_anon, todo_user;
 grant select on api.todos to web_anon;
 grant select, insert, update, delete on api.todos to todo_user;
 grant usage, select on sequence api.todos_id_seq to todo_user;
 
--- ... and with which rows. A row of somebody else is not found by PATCH and DELETE, and writing one
--- under another name is refused with status 403.
+-- ... and policies for rows. PATCH and DELETE do not find rows of other owners. Writing a row for
+-- another owner fails with status 403.
 alter table api.todos enable row level security;
 create policy everybody_reads on api.todos for select using (true);
 create policy own_insert on api.todos for insert to todo_user with check (owner = app.caller());

@@ -27,7 +27,7 @@ Deno.test("options have no spelling twice and are in order", () => {
   deepStrictEqual(spellings, Array.from(new Set(spellings)));
 });
 
-Deno.test("options are each told in one sentence", () => {
+Deno.test("options have descriptions of one sentence", () => {
   for (const [key, { doc }] of rows) {
     strictEqual(/^[A-Z`][^\n]*\.$/.test(doc) && !/\. [A-Z]/.test(doc), true, key);
   }
