@@ -111,7 +111,7 @@ Deno.test("authenticate takes roles of any nesting as text", async () => {
   strictEqual(identity.role, role);
 });
 
-Deno.test("authenticate refuses tokens", async () => {
+Deno.test("authenticate rejects tokens", async () => {
   const notAllowed = refusal("The role in the JWT is not allowed");
   const forged = await hmacToken({
     header: '{"alg":"HS256"}',

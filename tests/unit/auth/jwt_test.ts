@@ -46,7 +46,7 @@ Deno.test("verifyToken gives the payload as it is written", async () => {
   strictEqual(verified.claims.role, "anon");
 });
 
-Deno.test("verifyToken refuses what is no token", async () => {
+Deno.test("verifyToken rejects what is no token", async () => {
   const parts = (n: number) => refusal(`Expected 3 parts in JWT; got ${n}`);
   const rows: [string, ReturnType<typeof refusal>][] = [
     ["", refusal("Empty JWT is sent in Authorization header")],
@@ -77,7 +77,7 @@ Deno.test("verifyToken refuses what is no token", async () => {
   }
 });
 
-Deno.test("verifyToken refuses alg none in any capitals", async () => {
+Deno.test("verifyToken rejects alg none in any capitals", async () => {
   for (const alg of ["none", "None", "NONE", "nOnE", "nonE", "NoNe"]) {
     for (const signature of ["", goodSignature]) {
       const token = `${base64Url(JSON.stringify({ alg }))}.${goodPayload}.${signature}`;
@@ -86,7 +86,7 @@ Deno.test("verifyToken refuses alg none in any capitals", async () => {
   }
 });
 
-Deno.test("verifyToken refuses headers that it cannot follow, even when they are signed", async () => {
+Deno.test("verifyToken rejects headers that it cannot follow, even when they are signed", async () => {
   const rows: [string, ReturnType<typeof refusal>][] = [
     ["", undecodable],
     ["null", undecodable],
@@ -145,7 +145,7 @@ Deno.test("verifyToken passes over header members that mean nothing here", async
   await expectRefusal(() => verifyToken(forged, keys), notVerified);
 });
 
-Deno.test("verifyToken refuses payloads that are no JSON object", async () => {
+Deno.test("verifyToken rejects payloads that are no JSON object", async () => {
   const payloads = [
     ...["", "null", "1", '"text"', "[]", '[{"role":"x"}]', "{", '{"role":"x"} x', "{'role':1}"],
     '{"role":"a\u0000"}',

@@ -35,7 +35,7 @@ Deno.test("loadKeys takes a plain secret for HS256 alone", async () => {
   deepStrictEqual([...binary?.keys[0]?.verifiers.keys() ?? []], ["HS256"]);
 });
 
-Deno.test("loadKeys refuses secrets that cannot be used", async () => {
+Deno.test("loadKeys rejects secrets that cannot be used", async () => {
   const short = "The JWT secret must be at least 32 characters long.";
   const unusable = (n: number) => `JSON Web Key ${n} of the JWT secret cannot be used.`;
   const noArray = "The 'keys' of the JWT secret must be an array of JSON Web Keys.";

@@ -110,7 +110,7 @@ Deno.test("roleOf writes a value that is no string as compact JSON", async () =>
   ]);
 });
 
-Deno.test("parseRolePath refuses what is neither JSONPath nor the old syntax", async () => {
+Deno.test("parseRolePath rejects what is neither JSONPath nor the old syntax", async () => {
   const paths = [
     ...["", " ", "role", "role.other", ".role##", ".my_role;;domain", "$.my_role;;domain"],
     ...["@@.role.other", "1234", ".role[?(@ =)]", ".#$$%&$%/", ".", "..", ".a.", "$.", "$.a["],

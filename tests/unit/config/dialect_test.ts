@@ -109,7 +109,7 @@ const fatal: readonly (readonly [binding: string, message: RegExp])[] = [
 ];
 
 for (const [binding, message] of fatal) {
-  Deno.test(`loadConfig in pgrst refuses ${binding}`, () => {
+  Deno.test(`loadConfig in pgrst rejects ${binding}`, () => {
     throws(() => load(pgrst + binding), { name: "ConfigError", message });
   });
 }
@@ -284,7 +284,7 @@ for (const [title, text, environment, database, expected] of precedence) {
   });
 }
 
-Deno.test("loadConfig names the setting of the database that it refuses", () => {
+Deno.test("loadConfig names the setting of the database that it rejects", () => {
   const needed = 'db-uri = "postgresql://"\ndb-schemas = "public"\n';
   throws(() => load(needed, {}, { db_max_rows: "many" }), {
     name: "ConfigError",

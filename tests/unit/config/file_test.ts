@@ -109,7 +109,7 @@ const refused: readonly (readonly [title: string, text: string, message: string]
 ];
 
 for (const [title, text, message] of refused) {
-  Deno.test(`parseFile refuses ${title}`, () => {
+  Deno.test(`parseFile rejects ${title}`, () => {
     throws(() => parse(text), { name: "ConfigError", message });
   });
 }

@@ -97,7 +97,7 @@ const refused: readonly (readonly [text: string, message: string])[] = [
 ];
 
 for (const [source, message] of refused) {
-  Deno.test(`parseGroups refuses ${JSON.stringify(source.slice(0, 40))}`, () => {
+  Deno.test(`parseGroups rejects ${JSON.stringify(source.slice(0, 40))}`, () => {
     throws(() => parse(source), { name: "ConfigError", message });
   });
 }

@@ -351,7 +351,7 @@ const failures: readonly (readonly [title: string, sources: Sources, message: st
 ];
 
 for (const [title, sources, message] of failures) {
-  Deno.test(`loadConfig refuses ${title}`, () => {
+  Deno.test(`loadConfig rejects ${title}`, () => {
     throws(() => load(sources), { name: "ConfigError", message });
   });
 }
@@ -375,7 +375,7 @@ const misspelt: readonly (readonly [line: string, key: string, suggestion: strin
 ];
 
 for (const [line, key, suggestion] of misspelt) {
-  Deno.test(`loadConfig refuses the unknown key ${key.slice(0, 40)}`, () => {
+  Deno.test(`loadConfig rejects the unknown key ${key.slice(0, 40)}`, () => {
     const question = suggestion === null ? "" : `; did you mean ${suggestion}?`;
     throws(() => load({ file: `${needed}${line}` }), {
       name: "ConfigError",

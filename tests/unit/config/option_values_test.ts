@@ -477,7 +477,7 @@ for (const key of Object.keys(options) as OptionKey[]) {
     }
   });
 
-  Deno.test(`loadConfig refuses wrong values of ${key}`, () => {
+  Deno.test(`loadConfig rejects wrong values of ${key}`, () => {
     for (const [toml, problem] of cases[key].rejected) {
       throws(() => read(key, { toml }), {
         name: ConfigError.name,

@@ -22,7 +22,7 @@ Deno.test("isHeaderName takes tokens alone", () => {
   for (const [text, valid] of rows) strictEqual(isHeaderName(text), valid, text);
 });
 
-Deno.test("headerValue refuses control characters and makes bytes of the rest", () => {
+Deno.test("headerValue rejects control characters and makes bytes of the rest", () => {
   const rows: [text: string, value: string | null][] = [
     ["", ""],
     ['a "b"; c=d,\te', 'a "b"; c=d,\te'],

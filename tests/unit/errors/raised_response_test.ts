@@ -80,7 +80,7 @@ function expectInvalid(facts: ReturnType<typeof raise>, details: string, hint: s
   });
 }
 
-Deno.test("a full-control state refuses other messages before it looks at the detail", () => {
+Deno.test("a full-control state rejects other messages before it looks at the detail", () => {
   const messages = [
     ...["", "text", "null", "5", "[]", '"text"', "{", "{}", '{"code":"1"}', '{"message":"m"}'],
     ...['{"code":1,"message":"m"}', '{"code":"1","message":null}', '{"code":"1","message":{}}'],
@@ -98,7 +98,7 @@ Deno.test("a full-control state refuses other messages before it looks at the de
   }
 });
 
-Deno.test("a full-control state refuses other details", () => {
+Deno.test("a full-control state rejects other details", () => {
   expectInvalid(raise(goodMessage, null), "DETAIL is missing in the RAISE statement", detailHint);
   const details = [
     ...["", "text", "null", "[]", "{}", '{"status":404}', '{"headers":{}}'],
