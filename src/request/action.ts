@@ -1,5 +1,5 @@
 /**
- * What is asked, by path and method.
+ * Chooses the action of a request by its path and method.
  *
  * @module
  */
@@ -14,7 +14,7 @@ export interface ActionConfig {
   readonly openapiMode: "follow-privileges" | "ignore-privileges" | "disabled";
 }
 
-/** What a path names. */
+/** Target that a path names. */
 export type Resource = OptionsTarget;
 
 /**

@@ -1,12 +1,12 @@
 /**
- * What a request says: intent, with nothing looked up in the database's schema yet.
+ * The parsed request: its intent, before anything is looked up in the schema cache.
  *
  * @module
  */
 import type { MediaRange } from "../http/media_type.ts";
 import type { QueryParams, Window } from "./query_types.ts";
 
-/** What is asked, decided by path and method. */
+/** The action of a request, chosen by path and method. */
 export type Action =
   | { readonly kind: "read"; readonly relation: string; readonly headersOnly: boolean }
   | { readonly kind: "insert"; readonly relation: string }
@@ -36,7 +36,7 @@ export interface Preferences {
   readonly handling: "strict" | "lenient" | null;
   readonly timezone: string | null;
   readonly maxAffected: number | null;
-  /** Tokens that are no preference of this service, in order. */
+  /** Tokens that the service does not know, in order. */
   readonly invalid: readonly string[];
 }
 
@@ -85,7 +85,7 @@ export interface ApiRequest {
   /** Root window from `limit`/`offset` and, for GET, `Range`. */
   readonly window: Window;
   readonly preferences: Preferences;
-  /** What is accepted, most wanted first. */
+  /** Accepted media types, most preferred first. */
   readonly accept: readonly MediaRange[];
   /** Null when the action takes no body. */
   readonly payload: Payload | null;

@@ -5,18 +5,18 @@
  * @module
  */
 
-/** So many different names of a body are told apart; the others are counted. */
+/** Most names of a body that are kept apart; further names are only counted. */
 export const maxNames = 4096;
 
-/** PostgreSQL's names have at most 63 bytes; of a longer one so many are looked at. */
+/** PostgreSQL's names have at most 63 bytes; of a longer one this many are read. */
 export const maxNameBytes = 1024;
 
 const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
 
-/** Texts of so many bytes are read here if they are ASCII: that is faster. */
+/** ASCII texts up to this length are decoded here, which is faster. */
 const shortText = 32;
 
-/** Gives the text of a name; one that is too long ends in an ellipsis, and is no name of PostgreSQL's. */
+/** Returns the text of a name; one that is too long for PostgreSQL ends in an ellipsis. */
 export function nameText(bytes: Uint8Array, start: number, end: number): string {
   if (end - start <= shortText) {
     let text = "";

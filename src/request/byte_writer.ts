@@ -9,7 +9,7 @@ const backslash = 0x5c;
 const initialCapacity = 1024;
 /** A byte of a string takes at most six in JSON: `\u001f`. */
 const maxEscapeBytes = 6;
-/** Up to so many bytes are copied one by one, which is faster. */
+/** Up to this many bytes are copied one by one, which is faster. */
 const shortCopy = 64;
 
 /** Collects bytes until they are taken. */
@@ -75,7 +75,7 @@ const isLiteral = Uint8Array.from(
   (_, code) => code >= 0x20 && code !== quote && code !== backslash ? 1 : 0,
 );
 
-/** What JSON has a letter for: backspace, tab, line feed, form feed, carriage return. */
+/** Characters with a letter escape in JSON: backspace, tab, line feed, form feed, carriage return. */
 const letters: ReadonlyMap<number, number> = new Map([
   [quote, quote],
   [backslash, backslash],

@@ -12,7 +12,7 @@ import { MarkSkipper, Utf8Check } from "./utf8.ts";
 
 const [comma, quote, openBracket, closeBracket, closeBrace] = [0x2c, 0x22, 0x5b, 0x5d, 0x7d];
 
-/** What a field says that is null. */
+/** Text of a field that stands for NULL. */
 const nullField = Uint8Array.from([0x4e, 0x55, 0x4c, 0x4c]);
 const nullWord = Uint8Array.from([0x6e, 0x75, 0x6c, 0x6c]);
 
@@ -41,7 +41,7 @@ export class CsvToJson implements CsvEvents {
   readonly #name = new NameBuffer();
   readonly #names: string[] = [];
   readonly #differentNames = new Set<string>();
-  /** What stands before the value of each name: `{"a":` and `,"b":`. */
+  /** Text before the value of each name: `{"a":` and `,"b":`. */
   readonly #prefixes: Uint8Array[] = [];
   /** How many different names the first 0, 1, 2, … are. */
   readonly #distinct: number[] = [0];
@@ -90,7 +90,7 @@ export class CsvToJson implements CsvEvents {
     if (this.#part === "names") return this.#name.add(bytes, start, end);
     if (!this.#isWritten) return;
     let at = start;
-    // What begins like NULL is held back.
+    // A field that begins like NULL is held back.
     while (this.#nullLength >= 0 && at < end) {
       if (bytes[at] === nullField[this.#nullLength]) {
         this.#nullLength++;

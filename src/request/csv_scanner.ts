@@ -6,7 +6,7 @@
 import { errors } from "../errors/catalogue.ts";
 import type { ServiceError } from "../errors/service_error.ts";
 
-/** Told of records and fields in the order of the text. */
+/** Receives records and fields in the order of the text. */
 export interface CsvEvents {
   fieldBegins(): void;
   /** The next bytes of the field, without its quotes; valid during the call. */

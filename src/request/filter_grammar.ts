@@ -1,5 +1,5 @@
 /**
- * What a column is compared with: `not.eq.5`, `in.(1,2)`, `is.null`, `fts(english).fat`.
+ * Grammar of filters: `not.eq.5`, `in.(1,2)`, `is.null`, `fts(english).fat`.
  *
  * @module
  */
@@ -15,7 +15,7 @@ const isLabel = ["isVal: (null, not_null, true, false, unknown)"] as const;
 const quantifiers = ["any", "all"] as const;
 const isWords: readonly IsWord[] = ["null", "not_null", "true", "false", "unknown"];
 
-/** What follows an operator's word. */
+/** Syntax behind an operator's word. */
 type OperatorKind =
   | { readonly kind: "simple" | "quantified"; readonly operator: SimpleOperator }
   | { readonly kind: "fullText"; readonly operator: FullTextOperator }
@@ -53,8 +53,8 @@ export function operatorExpression(
 }
 
 /**
- * Whether a text that does not fit is meant as a comparison all the same: it goes on behind `not.`,
- * `in.` or `is.`.
+ * Whether a text that does not parse is still meant as a comparison: it matches beyond `not.`, `in.` or
+ * `is.`.
  */
 export function isCommitted(text: string): boolean {
   return /^(?:not|in|is)\./.test(text);
@@ -125,7 +125,7 @@ function isLowerCase(code: number): boolean {
   return code >= 0x61 && code <= 0x7a;
 }
 
-/** Length of the longest operator that a word begins with; 0 when there is none. */
+/** Length of the longest operator that a word begins with; 0 without one. */
 function longestKnownStart(word: string): number {
   let length = word.length;
   while (length > 0 && !operators.has(word.slice(0, length))) length--;
@@ -199,7 +199,7 @@ function commonStart(one: string, other: string): number {
   return length;
 }
 
-/** `list = ws "(" ws element *( "," element ) ws ")"`; one empty element is no element. */
+/** `list = ws "(" ws element *( "," element ) ws ")"`; one empty element counts as an empty list. */
 function inList(scanner: Scanner): Operation | undefined {
   if (!scanner.take(".", operatorLabel)) return undefined;
   scanner.skipBlanks();

@@ -14,7 +14,7 @@ const [openBrace, closeBrace, quote, comma, colon] = [0x7b, 0x7d, 0x22, 0x2c, 0x
 
 const utf8 = new TextEncoder();
 
-/** What both readers do: the text is checked as it comes out decoded. */
+/** Base of both readers: it checks the text while it decodes it. */
 abstract class FormReader implements FormEvents {
   readonly #mark = new MarkSkipper();
   readonly #scanner = new FormScanner(this);
@@ -128,7 +128,7 @@ export function fieldsToJson(fields: FormFields): Uint8Array {
   return out.take();
 }
 
-/** Forms of more fields than this are no arguments of a function. */
+/** Forms of more fields than this are rejected as arguments of a function. */
 export const maxArgumentFields = 16_384;
 
 /** Reads a form as arguments: writes it decoded, and notes where each value stands. */

@@ -8,7 +8,7 @@ import { errors } from "../errors/catalogue.ts";
 import type { ServiceError } from "../errors/service_error.ts";
 import { hexDigit } from "./percent.ts";
 
-/** Told of fields in the order of the text. The decoded bytes are valid during the call. */
+/** Receives fields in the order of the text. The decoded bytes are valid during the call. */
 export interface FormEvents {
   nameText(bytes: Uint8Array, start: number, end: number): void;
   nameEnds(): void;
@@ -97,7 +97,7 @@ export class FormScanner {
     return at + 1;
   }
 
-  /** What began like an escape is none. */
+  /** The text began like an escape but is literal. */
   #endEscape(): void {
     const length = this.#escapeLength;
     this.#escapeLength = 0;

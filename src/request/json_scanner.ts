@@ -19,13 +19,13 @@ import {
   words,
 } from "./json_tokens.ts";
 
-/** Told where rows are: the objects of a top-level array, or the top-level object. */
+/** Receives the positions of rows: the objects of a top-level array, or the top-level object. */
 export interface RowEvents {
   rowBegins(): void;
   /** A key of the row, as it is spelled between its quotes; valid during the call. */
   rowKey(bytes: Uint8Array, start: number, end: number): void;
   rowEnds(): void;
-  /** An element of the top-level array that is no object. */
+  /** An element of the top-level array that is not an object. */
   otherElement(): void;
 }
 
@@ -37,7 +37,7 @@ const closeBracket = 0x5d;
 const openBrace = 0x7b;
 const closeBrace = 0x7d;
 
-/** What is expected next, or what the scanner is inside of. */
+/** The token that is expected next, or the one that the scanner is inside of. */
 const expects = {
   value: 0,
   elementOrEnd: 1,
@@ -56,7 +56,7 @@ const expects = {
 export class JsonScanner {
   readonly #rows: RowEvents;
   readonly #open = new OpenContainers();
-  /** What has come of a row's key that was cut; null when none was. */
+  /** The received part of a row's key that was cut; null without one. */
   #cutKey: NameBuffer | null = null;
   #expects: number = expects.value;
   /** The place inside of a string, a number or a word. */
@@ -69,7 +69,7 @@ export class JsonScanner {
     this.#rows = rows;
   }
 
-  /** What holds the rows. */
+  /** The container of the rows. */
   get shape(): "object" | "array" {
     return this.#rowDepth === 1 ? "object" : "array";
   }
@@ -175,7 +175,7 @@ export class JsonScanner {
     return this.#key(bytes, at + 1);
   }
 
-  /** What follows a value. */
+  /** Reads the token behind a value. */
   #delimiter(bytes: Uint8Array, at: number): number {
     const code = bytes[at]!;
     const container = this.#open.last;
@@ -284,7 +284,7 @@ function skipBlank(bytes: Uint8Array, start: number): number {
   return at;
 }
 
-/** What opened each container around a value, innermost last: one byte each, since depth is free. */
+/** Opening byte of each container around a value, innermost last: one byte each, since depth is free. */
 class OpenContainers {
   #codes = new Uint8Array(64);
   depth = 0;

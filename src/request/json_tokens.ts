@@ -16,7 +16,7 @@ const backslash = 0x5c;
 export const inText = 0;
 const escape = 1;
 const [hex4, hex1] = [2, 5] as const;
-/** In a UTF-8 sequence, before so many more bytes. */
+/** In a UTF-8 sequence, before this many more bytes. */
 const [more1, more2, more3] = [6, 7, 8] as const;
 /** Behind a lead byte that not every second byte may follow (Unicode Standard, table 3-7). */
 const [afterE0, afterEd, afterF0, afterF4] = [9, 10, 11, 12] as const;

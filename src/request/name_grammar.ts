@@ -26,7 +26,7 @@ const keyAfterDash = ['">"', keyLabel] as const;
 const digit = ["digit"] as const;
 const afterIndex = ["digit", '"->"', '"::"', '"."', '","'] as const;
 
-/** What is expected between the segments of a path, and before an operator. */
+/** Tokens between the segments of a path, and before an operator. */
 export const delimiter = ["delimiter (.)"] as const;
 
 /** `name = quoted / dashed`, after any blanks. */

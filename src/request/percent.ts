@@ -1,13 +1,13 @@
 /**
- * Percent-decoding as lenient as servers are: what is no escape stands for itself.
+ * Percent-decoding as lenient as servers are: an invalid escape stands for itself.
  *
  * @module
  */
 
-/** What becomes of escaped bytes that are no UTF-8: U+FFFD, or a text that cannot be decoded. */
+/** How escaped bytes that are not UTF-8 decode: to U+FFFD, or not at all. */
 export type Invalid = "replace" | "reject";
 
-/** Decodes `%XX`; null when `reject` was asked for and the bytes are no UTF-8. */
+/** Decodes `%XX`; null if the bytes are not UTF-8 and the mode is `reject`. */
 export function percentDecode(text: string, invalid: "replace"): string;
 export function percentDecode(text: string, invalid: Invalid): string | null;
 export function percentDecode(text: string, invalid: Invalid): string | null {
@@ -40,7 +40,7 @@ function hexByte(high: number | undefined, low: number | undefined): number {
   return one < 0 || two < 0 ? -1 : one * 16 + two;
 }
 
-/** The value of an ASCII hexadecimal digit; -1 when it is none. */
+/** The value of an ASCII hexadecimal digit; -1 for any other character. */
 export function hexDigit(code = 0): number {
   if (code >= 0x30 && code <= 0x39) return code - 0x30;
   const lower = code | 0x20;

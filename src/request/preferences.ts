@@ -21,7 +21,7 @@ const values: { readonly [Name in ListedName]: readonly NonNullable<Preferences[
   handling: ["strict", "lenient"],
 };
 
-/** What a whole token sets. */
+/** Values that a whole token sets. */
 const tokens: ReadonlyMap<string, Partial<Listed>> = new Map(
   Object.entries(values).flatMap(([name, each]) =>
     each.map((value) => [`${name}=${value}`, { [name]: value }] as const)
@@ -45,7 +45,7 @@ const nothingPreferred: Preferences = {
 
 /**
  * Reads the header, whose lines are joined by commas. Tokens are compared as they are, without
- * quotes or parameters; the first of a preference counts. A token that is no preference is listed
+ * quotes or parameters; the first of a preference counts. An unknown token is listed
  * as invalid; so is a value that is unknown, but for time zones and `max-affected`.
  */
 export function parsePreferences(header: string | null): Preferences {

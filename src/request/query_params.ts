@@ -25,8 +25,8 @@ import { Scanner } from "./scanner.ts";
 import { select } from "./select_grammar.ts";
 
 /**
- * What parameters are that are not reserved: filters, or on GET and HEAD of a function filters when
- * they read as such and else arguments.
+ * Reads the parameters that are not reserved. They are filters; on GET and HEAD of a function, those that
+ * do not parse as filters are arguments.
  */
 export type QueryMode = "relation" | "call-get" | "call-post";
 

@@ -55,7 +55,7 @@ function decodeParam(
   };
 }
 
-/** Decodes percent signs and plus signs; what is no UTF-8 becomes U+FFFD. */
+/** Decodes percent signs and plus signs; bytes that are not UTF-8 become U+FFFD. */
 export function decodeQueryText(raw: string): string {
   const spaced = raw.includes("+") ? raw.replaceAll("+", " ") : raw;
   return percentDecode(spaced, "replace");

@@ -1,5 +1,5 @@
 /**
- * What a query string says, with nothing looked up yet.
+ * The parsed query string, before anything is looked up in the schema cache.
  *
  * @module
  */
@@ -89,7 +89,7 @@ export type SimpleOperator =
 export type FullTextOperator = "fts" | "plfts" | "phfts" | "wfts";
 export type IsWord = "null" | "not_null" | "true" | "false" | "unknown";
 
-/** What is compared, after the optional `not.`. */
+/** A comparison, after the optional `not.`. */
 export type Operation =
   | {
     readonly kind: "compare";

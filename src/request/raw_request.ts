@@ -5,11 +5,11 @@
  */
 import { type HeaderRecords, readHeaders } from "./headers.ts";
 
-/** What every stage starts from. */
+/** The request as received, the input of parsing. */
 export interface RequestPieces extends HeaderRecords {
   readonly method: string;
   readonly path: string;
-  /** Without the question mark; empty when there is none. */
+  /** Without the question mark; empty if absent. */
   readonly query: string;
 }
 

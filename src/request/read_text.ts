@@ -9,7 +9,7 @@ import { type Misfit, type Production, Scanner } from "./scanner.ts";
 
 /** A text to be read. */
 export interface Source {
-  /** What it is, for the error: `filter`, `tree path`, `select parameter`, … */
+  /** Name of the text, for the error: `filter`, `tree path`, `select parameter`, … */
   readonly what: string;
   /** The text as the error shows it. */
   readonly raw: string;

@@ -17,9 +17,9 @@ export interface Misfit {
   readonly at: number;
   /** The character that did not fit; null at the end of the text. */
   readonly unexpected: string | null;
-  /** What follows a complete text, its end included, was looked for there. */
+  /** Whether the text was complete there, so that its end was expected as well. */
   readonly endExpected: boolean;
-  /** What would have fitted, in the order in which it was tried; with repetitions. */
+  /** Labels of the expected tokens in the order of the attempts; with repetitions. */
   readonly expected: readonly string[];
   /** A rule that was broken although the text fitted. */
   readonly rule: string | null;
@@ -57,12 +57,12 @@ export class Scanner {
     return this.position >= this.text.length;
   }
 
-  /** Whether the text goes on with a literal. */
+  /** Whether the text continues with a literal. */
   sees(literal: string): boolean {
     return this.text.startsWith(literal, this.position);
   }
 
-  /** Moves behind a literal when the text goes on with it. */
+  /** Moves behind a literal if the text continues with it. */
   skip(literal: string): boolean {
     if (!this.sees(literal)) return false;
     this.position += literal.length;
@@ -85,14 +85,14 @@ export class Scanner {
     return false;
   }
 
-  /** Moves behind the first of `words` that the text goes on with, or notes that one was expected. */
+  /** Moves behind the first of `words` that the text continues with, or notes that one was expected. */
   takeWord<Word extends string>(words: readonly Word[], labels: readonly string[]) {
     for (const word of words) if (this.skip(word)) return word;
     this.expect(labels, this.#mismatch(words[0] ?? ""));
     return undefined;
   }
 
-  /** Where the text departs from a literal that it should go on with. */
+  /** Position at which the text departs from an expected literal. */
   #mismatch(literal: string): number {
     let length = 0;
     while (this.text[this.position + length] === literal[length] && length < literal.length) {
@@ -112,7 +112,7 @@ export class Scanner {
     this.#expected.push(labels);
   }
 
-  /** Notes that the text could have ended here, or gone on with one of `labels`. */
+  /** Notes that the text could have ended here, or continued with one of `labels`. */
   expectEnd(labels: readonly string[]): void {
     this.expect(labels);
     this.expect(endOfInput);
@@ -126,14 +126,14 @@ export class Scanner {
     this.#expected.length = 0;
   }
 
-  /** Notes that the text fits and is refused here all the same. */
+  /** Notes that the text matches but is rejected here. */
   refuse(rule: string): undefined {
     if (this.#silent) return;
     this.#rule = rule;
     this.#farthest = this.position;
   }
 
-  /** Reads by a production; takes back its moves when it does not fit, and leaves no notes. */
+  /** Reads by a production. If it does not match, restores the position and drops its notes. */
   attempt<T>(production: Production<T>): T | undefined {
     const { position } = this;
     const silent = this.#silent;

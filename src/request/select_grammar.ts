@@ -70,7 +70,7 @@ function item(scanner: Scanner): SelectItem | undefined {
   return undefined;
 }
 
-/** What is embedded, without its items. */
+/** An embed without its items. */
 interface EmbedHead {
   readonly hint: string | null;
   readonly join: JoinType | null;
@@ -184,7 +184,7 @@ function fieldItem(
   return { kind: "field", field, alias, cast: inner, aggregate, aggregateCast: outer };
 }
 
-/** `[ "::" cast ]`: null when there is none. */
+/** `[ "::" cast ]`: null if absent. */
 function optionalCast(scanner: Scanner): string | null | undefined {
   if (scanner.skip("::")) return cast(scanner);
   if (!scanner.sees(":")) {
@@ -196,7 +196,7 @@ function optionalCast(scanner: Scanner): string | null | undefined {
   return undefined;
 }
 
-/** `[ "." agg "()" ]`: null when there is none. */
+/** `[ "." agg "()" ]`: null if absent. */
 function optionalAggregate(scanner: Scanner): AggregateFunction | null | undefined {
   if (!scanner.skip(".")) {
     scanner.expect(aggregateMark);

@@ -19,8 +19,8 @@ export interface WindowParts {
 }
 
 /**
- * Intersects `limit` and `offset` with `Range`. Raises `103` when nothing is left, although no rows
- * may be asked for by `limit=0`; `109` for PATCH and DELETE with limits and without an order of the
+ * Intersects `limit` and `offset` with `Range`. Throws `103` when nothing is left, although
+ * `limit=0` may request no rows; `109` for PATCH and DELETE with limits and without an order of the
  * root; `114` for PUT with a window.
  */
 export function chooseWindow({ method, range, query }: WindowParts): Window {
@@ -53,7 +53,7 @@ function intersect(wanted: Window, header: Window): Window {
   );
 }
 
-/** The lower of two bounds, where null is none. */
+/** The lower of two bounds, where null means no bound. */
 function lower(one: bigint | null, other: bigint | null): bigint | null {
   if (one === null || other === null) return one ?? other;
   return one < other ? one : other;

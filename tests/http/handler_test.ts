@@ -85,7 +85,7 @@ Deno.test("a handler without its database answers 503 at once, and ready() rejec
   }
 });
 
-Deno.test("a closed handler answers 503, whatever is asked, and rejects the rest", async () => {
+Deno.test("a closed handler answers every request with 503, and rejects the rest", async () => {
   const api = createHandler({ ...good, dbUri: "pglite://memory" });
   await api.close();
   for (const method of ["GET", "OPTIONS", "HEAD"]) {

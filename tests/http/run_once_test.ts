@@ -62,7 +62,7 @@ async function toldDuring(uri: string, work: () => Promise<void>): Promise<reado
 }
 
 for (const { title, routine, dbPreRequest } of cases) {
-  Deno.test(`${title} is called once, however long others take that were asked with it`, async () => {
+  Deno.test(`${title} is called once, however long the requests beside it take`, async () => {
     const database = await engines.pg({ name: "tools", roles: ["anon", "writer"] });
     try {
       const uri = database.superuserUri!;

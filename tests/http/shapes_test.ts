@@ -176,7 +176,7 @@ async function often(ask: (target: string) => Promise<unknown>, target: string):
   return await ask(target);
 }
 
-Deno.test("what was learnt is given up when the schema is read again", () =>
+Deno.test("cached plans are dropped when the schema is reloaded", () =>
   withOwn(async ({ ask, sql, reload }) => {
     deepStrictEqual(await often(ask, one), [200, [{ name: "saw" }]]);
     await sql("alter table api.tools rename column name to title");
@@ -223,7 +223,7 @@ Deno.test("many at once are answered although the server has forgotten their sta
     }
   }));
 
-Deno.test("what was learnt for one role is asked as the role of each request", () =>
+Deno.test("a plan cached for one role runs as the role of each request", () =>
   withOwn(async ({ ask, sql }) => {
     await sql(
       "alter table api.tools enable row level security; " +

@@ -11,7 +11,7 @@ function read(name: string): string {
   return Deno.readTextFileSync(new URL(name, deploy));
 }
 
-Deno.test("the compose file configures a service that can be asked whether it is ready", () => {
+Deno.test("the compose file configures a service that reports whether it is ready", () => {
   const text = read("compose.yaml");
   ok(!text.includes("\t"));
   const given = text.matchAll(/^ {6}(SVC_\w+): "?([^"\n]*)"?$/gm);

@@ -90,7 +90,7 @@ Deno.test("log-query tells the SQL of each request before the request, and no va
   }
 });
 
-Deno.test("what is told of a request stands before its line where both logs go the same way", async () => {
+Deno.test("the log's lines about a request stand before its access line where both logs share a stream", async () => {
   const folder = await Deno.makeTempDir({ prefix: "svc_log_" });
   const port = freePort();
   const configPath = `${folder}/svc.conf`;

@@ -165,7 +165,7 @@ const hosts: readonly (readonly [host: string, shown: string, reached: readonly 
 
 for (const [host, shown, reached] of hosts) {
   Deno.test({
-    name: `server-host ${host} listens on ${shown}, and port 0 is told truly`,
+    name: `server-host ${host} listens on ${shown}, and logs the port chosen for 0`,
     ignore: shown.startsWith("[") && !hasIpv6,
     fn: async () => {
       await using service = await startService({

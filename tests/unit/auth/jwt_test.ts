@@ -46,7 +46,7 @@ Deno.test("verifyToken gives the payload as it is written", async () => {
   strictEqual(verified.claims.role, "anon");
 });
 
-Deno.test("verifyToken rejects what is no token", async () => {
+Deno.test("verifyToken rejects malformed tokens", async () => {
   const parts = (n: number) => refusal(`Expected 3 parts in JWT; got ${n}`);
   const rows: [string, ReturnType<typeof refusal>][] = [
     ["", refusal("Empty JWT is sent in Authorization header")],
@@ -145,7 +145,7 @@ Deno.test("verifyToken passes over header members that mean nothing here", async
   await expectRefusal(() => verifyToken(forged, keys), notVerified);
 });
 
-Deno.test("verifyToken rejects payloads that are no JSON object", async () => {
+Deno.test("verifyToken rejects payloads other than JSON objects", async () => {
   const payloads = [
     ...["", "null", "1", '"text"', "[]", '[{"role":"x"}]', "{", '{"role":"x"} x', "{'role':1}"],
     '{"role":"a\u0000"}',

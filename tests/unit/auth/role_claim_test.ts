@@ -97,7 +97,7 @@ Deno.test("roleOf follows the old syntax", async () => {
   ]);
 });
 
-Deno.test("roleOf writes a value that is no string as compact JSON", async () => {
+Deno.test("roleOf writes a value other than a string as compact JSON", async () => {
   await expectRoles([
     ["$.role", { role: 7 }, "7"],
     ["$.role", { role: null }, "null"],
@@ -176,7 +176,7 @@ Deno.test("parseRolePath says how the path is shown and whether its syntax is ol
   }
 });
 
-Deno.test("a path with .. gives up on claims that are nested too deep", async () => {
+Deno.test("a path with .. rejects claims that are nested too deep", async () => {
   const path = await parseRolePath("$..role");
   const nested = (depth: number) => JSON.parse(`{"a":${"[".repeat(depth)}${"]".repeat(depth)}}`);
   strictEqual(roleOf(nested(100), path), null);

@@ -54,7 +54,7 @@ Deno.test("a source of a service that has started does not read the file of db-u
   deepStrictEqual(later.reads, ["secret from the configuration file"]);
 });
 
-Deno.test("a source of a service that has started reads a db-uri that is no file", () => {
+Deno.test("a source of a service that has started reads a db-uri that names no file", () => {
   const { readFile } = counted(files);
   const started = loadConfig({ file: { path: "svc.conf", text }, environment: {}, readFile });
   const inline = text.replace("@uri", "postgres://other");

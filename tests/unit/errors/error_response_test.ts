@@ -214,7 +214,7 @@ Deno.test("errorResponse sends no body where the status has none", () => {
   }
 });
 
-Deno.test("errorResponse sends reason phrases that were asked for", () => {
+Deno.test("errorResponse sends custom reason phrases", () => {
   strictEqual(respond(custom({ status: 332, statusText: "Own" })).statusText, "Own");
 });
 

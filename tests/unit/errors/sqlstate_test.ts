@@ -74,7 +74,7 @@ Deno.test("statusOf depends on nothing but the state", () => {
   }
 });
 
-Deno.test("statusOf tells missing privileges by who asks", () => {
+Deno.test("statusOf maps missing privileges by whether the role is anonymous", () => {
   strictEqual(statusOf(failure("42501"), authenticated), 403);
   strictEqual(statusOf(failure("42501"), anonymous), 401);
 });

@@ -44,7 +44,7 @@ Deno.test("preflightHeaders answers preflight requests", () => {
   ]);
 });
 
-Deno.test("preflightHeaders allows what is asked for", () => {
+Deno.test("preflightHeaders allows the requested method and headers", () => {
   const rows: [requested: string, names: string][] = [
     ["Foo,Bar", "Authorization, Foo, Bar, Accept, Accept-Language, Content-Language"],
     ["", "Authorization, Accept, Accept-Language, Content-Language"],
@@ -64,7 +64,7 @@ Deno.test("preflightHeaders allows what is asked for", () => {
   }
 });
 
-Deno.test("preflightHeaders knows what is no preflight request", () => {
+Deno.test("preflightHeaders ignores requests that are not preflight", () => {
   const rows: [method: string, headers: Record<string, string>, origins: string[] | null][] = [
     ["GET", posting, null],
     ["OPTIONS", {}, null],

@@ -73,7 +73,7 @@ Deno.test("readPath follows the configuration at the root alone", () => {
   }
 });
 
-Deno.test("chooseAction reads methods by what they are asked of", () => {
+Deno.test("chooseAction reads methods by the kind of their path", () => {
   const items = { kind: "relation", relation: "items" } as const;
   const f = { kind: "routine", routine: "f" } as const;
   const root = { kind: "root" } as const;

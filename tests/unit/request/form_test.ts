@@ -90,7 +90,7 @@ Deno.test("fieldsToJson() writes one object, in which the last of a name counts"
   strictEqual(decoder.decode(fieldsToJson(twice)), '{"a":"\\""}');
 });
 
-Deno.test("FormArguments and FormToJson refuse what is no text of PostgreSQL's", () => {
+Deno.test("FormArguments and FormToJson reject text that PostgreSQL cannot store", () => {
   const nul = "The body holds the character NUL";
   const notUtf8 = "The body is not UTF-8 text";
   const rows: [form: string | Uint8Array, message: string][] = [

@@ -94,7 +94,7 @@ Deno.test("payloadReader hands JSON on as it is", () => {
   }
 });
 
-Deno.test("payloadReader refuses JSON that is no rows", () => {
+Deno.test("payloadReader rejects JSON other than rows", () => {
   const rows: [body: string | Uint8Array, message: string][] = [
     ["{", "Empty or invalid json"],
     [" ", "Empty or invalid json"],

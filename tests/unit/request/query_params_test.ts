@@ -493,7 +493,7 @@ Deno.test("parseQuery divides the query string before it decodes it", () => {
   ]);
 });
 
-Deno.test("parseQuery makes arguments of what is no filter, on GET of functions alone", () => {
+Deno.test("parseQuery makes arguments of other parameters than filters, on GET of functions alone", () => {
   const { filters, callArguments } = parse(
     "id=5&id=gt.2&a.b->c=eqx&x=fts&n=note&e=&v=1&v=2&f&q=eq.&t=not",
     "call-get",
