@@ -352,3 +352,24 @@ leftTest("where few may set anything, all may call", async ({ ask, admin }) => {
     deepStrictEqual(await ask("GET /rpc/sub", user), [200, `"${sub}"`]);
   });
 });
+
+for (
+  const [what, body] of [
+    ["read-only defaults", { name: "default_transaction_read_only", value: "on" }],
+    ["another isolation level", { name: "default_transaction_isolation", value: "serializable" }],
+  ] as const
+) {
+  leftTest(`calls that are sent together leave ${what} to none of them`, async ({ ask }) => {
+    const harmless = { name: "my.setting", value: "1" };
+    for (let turn = 0; turn < 10; turn++) {
+      // Calls are sent together once their kind has proved to be short.
+      for (let call = 0; call < 10; call++) {
+        await ask("POST /rpc/leave", { ...ann, body: harmless });
+      }
+      const answers = await Promise.all(
+        Array.from({ length: 20 }, () => ask("POST /rpc/leave", { ...ann, body })),
+      );
+      for (const answer of answers) deepStrictEqual(answer, [200, '"left"']);
+    }
+  });
+}

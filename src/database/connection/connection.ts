@@ -298,9 +298,15 @@ export class Connection {
     const [next] = retries;
     // One at a time: a batch may have another form than the others.
     this.#retries = retries.slice(1);
-    if (next !== undefined) return this.#write([next]);
+    if (next !== undefined) return this.#retry(next);
     this.#state = "idle";
     this.#events.idle();
+  }
+
+  /** Writes an execution once more; the one before it may have changed the defaults again. */
+  #retry(execution: BatchExecution): void {
+    this.#setup = this.#connectionSetup;
+    this.#write([execution]);
   }
 
   #lost(reason: string): void {

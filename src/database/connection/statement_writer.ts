@@ -95,7 +95,8 @@ export class StatementWriter {
     preparations: Preparations,
   ): StatementInFlight {
     const role = runsUserCode ? execution.batch.role : null;
-    const isKept = this.#prepare && text.length <= maxPreparedLength;
+    // A retry relies on no statement that the batch before it could deallocate.
+    const isKept = this.#prepare && !execution.isRetry && text.length <= maxPreparedLength;
     const preparation = isKept ? preparations.get(role)?.get(text) : undefined;
     const known = isKept ? this.#prepared.use(role, text) : undefined;
     // The server skips the Parse of another batch if that batch fails earlier.

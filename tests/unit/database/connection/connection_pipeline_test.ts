@@ -320,9 +320,13 @@ Deno.test("Connection retries batches one at a time, after all that were sent wi
   const replies = execute(implicitWrite, implicitWrite, implicitWrite);
   deepStrictEqual(await outcomesOf(replies), ["1", "1", "1"]);
   deepStrictEqual(transport.sent.slice(2).map((sent) => sent.map(({ type }) => type).join("")), [
-    "QBEBES",
-    "BEBES",
+    "QPBEPBES",
+    "QPBEPBES",
   ]);
+  const names = transport.sent.slice(2).flat().flatMap(({ type, name }) =>
+    type === "B" ? [name] : []
+  );
+  deepStrictEqual(names, ["", "", "", ""]);
 });
 
 Deno.test("Connection.requeuePending() moves what is to be retried, a write as well", async () => {
