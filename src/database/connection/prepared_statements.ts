@@ -39,12 +39,20 @@ export class PreparedStatements {
     return this.#size;
   }
 
-  /** Returns the name under which a text is prepared for a role, and marks it as used. */
-  use(role: string | null, text: string): string | undefined {
+  /**
+   * Returns the name under which a text is prepared for a role, and marks it as used; undefined as well
+   * where that statement is older than `since`, a number of {@linkcode numberOf}.
+   */
+  use(role: string | null, text: string, since = 0): string | undefined {
     const prepared = this.#byRole.get(role)?.get(text);
-    if (prepared === undefined) return undefined;
+    if (prepared === undefined || this.numberOf(prepared.name) < since) return undefined;
     prepared.lastUse = ++this.#useCounter;
     return prepared.name;
+  }
+
+  /** Returns the place of a name in the order in which the names were made. */
+  numberOf(name: string): number {
+    return Number(name.slice(this.#prefix.length));
   }
 
   /** Returns a name that was never used on this connection. */
@@ -52,12 +60,17 @@ export class PreparedStatements {
     return this.#prefix + ++this.#nameCounter;
   }
 
-  /** Records a statement whose preparation the server has confirmed. */
-  remember(role: string | null, text: string, name: string): void {
+  /**
+   * Records a statement whose preparation the server has confirmed. Returns the name that it replaces,
+   * undefined where there is none.
+   */
+  remember(role: string | null, text: string, name: string): string | undefined {
     let texts = this.#byRole.get(role);
     if (texts === undefined) this.#byRole.set(role, texts = new Map());
-    if (!texts.has(text)) this.#size++;
+    const replaced = texts.get(text)?.name;
+    if (replaced === undefined) this.#size++;
     texts.set(text, { role, text, name, lastUse: ++this.#useCounter });
+    return replaced;
   }
 
   /** Forgets the least recently used statements once there are more than the limit; returns their names. */

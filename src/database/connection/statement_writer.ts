@@ -34,6 +34,18 @@ interface Preparation {
 /** The statements that one write prepares, by role and text. */
 type Preparations = Map<string | null, Map<string, Preparation>>;
 
+/**
+ * What an execution shows of the prepared statements: user-defined code can deallocate all of them, and
+ * nothing that follows user-defined code may be sent again. A statement that the server still knows
+ * shows that it knows all that were prepared later.
+ */
+interface Evidence {
+  /** Number of the oldest statement that the execution has used; Infinity before the first. */
+  oldest: number;
+  /** Whether the execution has run user-defined code. */
+  hasUserCode: boolean;
+}
+
 /** Encodes one write at a time. */
 export class StatementWriter {
   readonly #encoder = new FrameEncoder();
@@ -56,8 +68,9 @@ export class StatementWriter {
     this.#closeStatements();
     const preparations: Preparations = new Map();
     for (const execution of executions) {
+      const evidence: Evidence = { oldest: Infinity, hasUserCode: false };
       const sent = execution.statementsToSend().map((statement) =>
-        this.#statement(statement, execution, preparations)
+        this.#statement(statement, execution, { preparations, evidence })
       );
       this.#encoder.sync();
       execution.sent(sent);
@@ -65,17 +78,20 @@ export class StatementWriter {
     return this.#encoder.take();
   }
 
-  /** Encodes one statement of an execution that is under way, such as its COMMIT. */
+  /** Encodes one statement of an execution that is under way, such as its COMMIT, unprepared. */
   writeStatement(execution: BatchExecution, statement: Statement): readonly Uint8Array[] {
-    const sent = this.#statement(statement, execution, new Map());
+    const { text, use, runsUserCode = false } = statement;
+    this.#encode(statement, { name: "", isParsed: true });
     this.#encoder.sync();
-    execution.sent([sent]);
+    execution.sent([{ text, use, runsUserCode, role: null, preparing: null }]);
     return this.#encoder.take();
   }
 
-  /** Records that the server has prepared a statement. */
+  /** Records that the server has prepared a statement; the next write closes one that it replaces. */
   remember({ role, text, preparing }: StatementInFlight): void {
-    if (preparing !== null) this.#prepared.remember(role, text, preparing);
+    if (preparing === null) return;
+    const replaced = this.#prepared.remember(role, text, preparing);
+    if (replaced !== undefined) this.#toClose = [...this.#toClose, replaced];
   }
 
   /** Has the next write close all prepared statements. */
@@ -90,24 +106,38 @@ export class StatementWriter {
   }
 
   #statement(
-    { text, params, use, runsUserCode = false }: Statement,
+    statement: Statement,
     execution: BatchExecution,
-    preparations: Preparations,
+    { preparations, evidence }: {
+      readonly preparations: Preparations;
+      readonly evidence: Evidence;
+    },
   ): StatementInFlight {
+    const { text, runsUserCode = false } = statement;
     const role = runsUserCode ? execution.batch.role : null;
     // A retry relies on no statement that the batch before it could deallocate.
     const isKept = this.#prepare && !execution.isRetry && text.length <= maxPreparedLength;
     const preparation = isKept ? preparations.get(role)?.get(text) : undefined;
-    const known = isKept ? this.#prepared.use(role, text) : undefined;
+    const since = evidence.hasUserCode ? evidence.oldest : 0;
+    const known = isKept ? this.#prepared.use(role, text, since) : undefined;
     // The server skips the Parse of another batch if that batch fails earlier.
     const usable = known ?? (preparation?.execution === execution ? preparation.name : undefined);
     const isPreparing = isKept && usable === undefined && preparation === undefined;
     const name = usable ?? (isPreparing ? this.#prepared.freshName() : "");
-    if (usable === undefined) this.#encoder.parse(name, text);
     if (isPreparing) remember(preparations, { role, text, preparation: { execution, name } });
+    if (name !== "") evidence.oldest = Math.min(evidence.oldest, this.#prepared.numberOf(name));
+    evidence.hasUserCode ||= runsUserCode;
+    this.#encode(statement, { name, isParsed: usable === undefined });
+    return { text, use: statement.use, runsUserCode, role, preparing: isPreparing ? name : null };
+  }
+
+  #encode(
+    { text, params, use }: Statement,
+    { name, isParsed }: { readonly name: string; readonly isParsed: boolean },
+  ): void {
+    if (isParsed) this.#encoder.parse(name, text);
     this.#encoder.bind(name, params, use === "result" ? binaryFormat : textFormat);
     this.#encoder.execute();
-    return { text, use, runsUserCode, role, preparing: isPreparing ? name : null };
   }
 }
 

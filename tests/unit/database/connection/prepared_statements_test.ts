@@ -18,6 +18,22 @@ Deno.test("PreparedStatements.use() returns the name of a text for the role that
   strictEqual(prepared.size, 2);
 });
 
+Deno.test("PreparedStatements.use() passes over statements that are older than a number", () => {
+  const prepared = new PreparedStatements(10, "svc_1_");
+  const [old, young] = ["a", "b"].map((text) => remember(prepared, null, text));
+  strictEqual(prepared.use(null, "a", prepared.numberOf(old!)), old);
+  strictEqual(prepared.use(null, "a", prepared.numberOf(young!)), undefined);
+  strictEqual(prepared.use(null, "b", prepared.numberOf(young!)), young);
+});
+
+Deno.test("PreparedStatements.remember() returns the name that it replaces", () => {
+  const prepared = new PreparedStatements(10);
+  strictEqual(prepared.remember(null, "a", prepared.freshName()), undefined);
+  strictEqual(prepared.remember("one", "a", prepared.freshName()), undefined);
+  strictEqual(prepared.remember(null, "a", prepared.freshName()), "s1");
+  strictEqual(prepared.size, 2);
+});
+
 Deno.test("PreparedStatements.freshName() returns each name once, with the connection's prefix", () => {
   const prepared = new PreparedStatements(10, "svc_x_");
   const first = remember(prepared, null, "a");
