@@ -61,16 +61,16 @@ export class MetadataReader {
   }
 
   /**
-   * Reads the settings of each role. Reports a failure and returns none. `version` is the server's
+   * Reads the settings of each role. Reports a failure and returns null. `version` is the server's
    * version; null makes the reader query it.
    */
-  async readRoles(version: string | null): Promise<RoleDefaultsByRole> {
+  async readRoles(version: string | null): Promise<RoleDefaultsByRole | null> {
     try {
       const serverVersion = version ?? await this.#database.version();
       return readRoles(await this.#query([roleStatement(serverVersion)]));
     } catch (thrown) {
       this.#report("roles", thrown);
-      return new Map();
+      return null;
     }
   }
 

@@ -333,7 +333,8 @@ export class Service {
     const { values, roles } = queryConfig.dbConfig
       ? {
         values: await this.#metadata.readConfig(queryConfig),
-        roles: await this.#metadata.readRoles(version),
+        // Requests keep the settings of their roles, such as a timeout, if these cannot be read.
+        roles: await this.#metadata.readRoles(version) ?? this.#snapshot.roles,
       }
       : { values: noValues, roles: new Map() };
     const current = source.configure(values);

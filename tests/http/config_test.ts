@@ -1,6 +1,7 @@
 import { deepStrictEqual, match, strictEqual } from "node:assert/strict";
 import { createHandler, type Handler, type Observation } from "../../mod.ts";
 import { prepared, serverVariable } from "../support/environment.ts";
+import { withAdministeredHandler } from "../support/administered_handler.ts";
 import { engines } from "../support/engines.ts";
 import { buffered, buildRequest } from "../support/request.ts";
 import { testSecret } from "../support/token.ts";
@@ -201,3 +202,38 @@ configTest(
     strictEqual(await rowsOf(await get("/items")), 2);
   },
 );
+
+Deno.test("roles keep their settings when a reload cannot read them", async () => {
+  const events: Observation[] = [];
+  const role = `clerk_${crypto.randomUUID().slice(0, 8)}`;
+  const sql =
+    `create role ${role}; grant ${role} to authenticator; grant usage on schema api to ${role};
+    alter role ${role} set statement_timeout = '1234ms';
+    create function api.timeout() returns text stable language sql
+      as $$ select current_setting('statement_timeout') $$`;
+  const config = {
+    dbSchemas: ["api"],
+    jwtSecret: testSecret,
+    observe: (event: Observation) => void events.push(event),
+  };
+  await withAdministeredHandler(sql, config, async ({ handler, admin }) => {
+    const timeout = async () => {
+      const line = "GET /rpc/timeout";
+      const response = await handler(
+        await buildRequest({ line, origin: "http://h" }, { as: role }),
+      );
+      return await response.json();
+    };
+    try {
+      strictEqual(await timeout(), "1234ms");
+      await admin.query("revoke select on pg_catalog.pg_roles from public");
+      await handler.reloadConfig();
+      const failed = events.filter((event) => event.kind === "database-config-failed")
+        .filter(({ what }) => what === "roles");
+      deepStrictEqual(failed.map(({ error }) => error.code), ["42501"]);
+      strictEqual(await timeout(), "1234ms");
+    } finally {
+      await admin.query(`drop owned by ${role}; drop role ${role}`);
+    }
+  });
+});
