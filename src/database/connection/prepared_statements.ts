@@ -62,7 +62,7 @@ export class PreparedStatements {
 
   /**
    * Records a statement whose preparation the server has confirmed. Returns the name that it replaces,
-   * undefined where there is none.
+   * or undefined.
    */
   remember(role: string | null, text: string, name: string): string | undefined {
     let texts = this.#byRole.get(role);

@@ -35,8 +35,8 @@ interface Preparation {
 type Preparations = Map<string | null, Map<string, Preparation>>;
 
 /**
- * What an execution shows of the prepared statements: user-defined code can deallocate all of them, and
- * nothing that follows user-defined code may be sent again. A statement that the server still knows
+ * Prepared statements that the server still knows. User-defined code can deallocate all of them, and
+ * nothing that follows user-defined code may be sent again. A statement that the execution has used
  * shows that it knows all that were prepared later.
  */
 interface Evidence {
