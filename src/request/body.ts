@@ -17,6 +17,8 @@ const smallLength = 64 * 1024;
 const pieceLength = 256 * 1024;
 /** How much more room than what has come is made at a time: room costs memory only when used. */
 const growth = 1024;
+/** Bytes that are copied in one go: some milliseconds' work. */
+const copyLength = 4 * 1024 * 1024;
 /** PostgreSQL takes no message of 1 GiB (`MaxAllocSize`); this leaves room for other parameters. */
 const maxPayloadBytes = 1023 * 1024 * 1024;
 
@@ -56,11 +58,11 @@ export async function receiveBody(
   // Asking for the stream makes one, which small bodies do without.
   if (expected <= smallLength || request.body === null) {
     const bytes = await unbroken(async () => new Uint8Array(await request.arrayBuffer()));
-    return decodeAtOnce(decoder, bytes);
+    return await decodeAtOnce(decoder, bytes, pause);
   }
-  const collected = new Collected(decoder.work === "converts" ? Infinity : expected);
+  const collected = new Collected(decoder.work === "converts" ? Infinity : expected, pause);
   const pieces = guarded(receivedPieces(request.body), guard);
-  for await (const bytes of decodePieces(pieces, decoder, pause)) collected.add(bytes);
+  for await (const bytes of decodePieces(pieces, decoder, pause)) await collected.add(bytes);
   return decoder.payload(collected.bytes());
 }
 
@@ -78,15 +80,19 @@ async function unbroken<Result>(receive: () => Promise<Result>): Promise<Result>
   }
 }
 
-function decodeAtOnce(decoder: BodyDecoder, bytes: Uint8Array): Payload {
+async function decodeAtOnce(
+  decoder: BodyDecoder,
+  bytes: Uint8Array,
+  pause: () => Promise<void>,
+): Promise<Payload> {
   const decoded = decoder.write(bytes);
   if (decoder.work !== "converts") {
     decoder.end();
     return decoder.payload(decoded);
   }
-  const collected = new Collected(Infinity);
-  collected.add(decoded);
-  collected.add(decoder.end());
+  const collected = new Collected(Infinity, pause);
+  await collected.add(decoded);
+  await collected.add(decoder.end());
   return decoder.payload(collected.bytes());
 }
 
@@ -131,39 +137,43 @@ async function* guarded(
 /** The bytes of a payload, in one buffer. */
 class Collected {
   readonly #expected: number;
-  #buffer: ArrayBuffer;
+  readonly #pause: () => Promise<void>;
+  #buffer: Uint8Array;
   #length = 0;
 
   /** `expected` is the number of bytes that will come, if it is an integer. */
-  constructor(expected: number) {
+  constructor(expected: number, pause: () => Promise<void>) {
     this.#expected = Number.isSafeInteger(expected) ? expected : Infinity;
-    this.#buffer = new ArrayBuffer(Math.min(this.#expected, smallLength));
+    this.#pause = pause;
+    this.#buffer = new Uint8Array(Math.min(this.#expected, smallLength));
   }
 
-  add(piece: Uint8Array): void {
+  async add(piece: Uint8Array): Promise<void> {
     const needed = this.#length + piece.length;
     if (needed > maxPayloadBytes) throw errors.bodyTooLarge(maxPayloadBytes);
-    if (needed > this.#buffer.byteLength) {
+    if (needed > this.#buffer.length) {
       const room = this.#expected === Infinity
         ? needed * 2
         : Math.min(this.#expected, needed * growth);
-      this.#buffer = enlarged(this.#buffer, Math.max(needed, room));
+      await this.#enlarge(Math.max(needed, room));
     }
-    new Uint8Array(this.#buffer).set(piece, this.#length);
+    this.#buffer.set(piece, this.#length);
     this.#length = needed;
   }
 
-  bytes(): Uint8Array {
-    return new Uint8Array(this.#buffer, 0, this.#length);
+  /** Copies to a larger buffer, with pauses. */
+  async #enlarge(length: number): Promise<void> {
+    const larger = new Uint8Array(length);
+    for (let at = 0; at < this.#length; at += copyLength) {
+      if (at > 0) await this.#pause();
+      larger.set(this.#buffer.subarray(at, Math.min(at + copyLength, this.#length)), at);
+    }
+    this.#buffer = larger;
   }
-}
 
-/** Gives a larger buffer of the same beginning, and the old one's memory back at once if that goes. */
-function enlarged(buffer: ArrayBuffer, length: number): ArrayBuffer {
-  if ("transfer" in buffer) return buffer.transfer(length);
-  const larger = new Uint8Array(length);
-  larger.set(new Uint8Array(buffer));
-  return larger.buffer;
+  bytes(): Uint8Array {
+    return this.#buffer.subarray(0, this.#length);
+  }
 }
 
 /** The pieces of a stream, each valid until the next one is asked for. Throws `102` when it breaks off. */

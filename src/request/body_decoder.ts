@@ -17,7 +17,10 @@ export interface BodyDecoder {
   payload(bytes: Uint8Array): Payload;
 }
 
-/** Called with a payload without bytes when a body's keys are known; what it throws ends the reading. */
+/**
+ * Called once with a payload without bytes, when the body's keys are known or are too many to be those of
+ * a relation or a function. What it throws ends the reading.
+ */
 export type OnKeys = (payload: Payload) => void;
 
 /** What the body is for. */

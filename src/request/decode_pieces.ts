@@ -12,7 +12,7 @@ const sliceLength = 64 * 1024;
 const turnLength: Readonly<Record<BodyDecoder["work"], number>> = {
   none: Infinity,
   reads: 2 * 1024 * 1024,
-  converts: 512 * 1024,
+  converts: 256 * 1024,
 };
 
 /** Lets the event loop go round once. */

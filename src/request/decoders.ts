@@ -35,7 +35,7 @@ export class JsonDecoder implements BodyDecoder {
     const text = this.#mark.skip(piece);
     this.#length += text.length;
     if (!this.#scan.push(text)) throw malformedJson();
-    if (!this.#areKeysKnown && this.#scan.isFirstRowKnown) {
+    if (!this.#areKeysKnown && this.#scan.areKeysKnown) {
       this.#areKeysKnown = true;
       const rows = this.#scan.rows();
       if (rows.kind === "rows") this.#onKeys(rowsPayload(rows, noBytes));
@@ -141,9 +141,21 @@ export class CsvDecoder implements BodyDecoder {
 export class FormDecoder implements BodyDecoder {
   readonly work = "converts";
   readonly #form = new FormToJson();
+  readonly #onKeys: OnKeys;
+  #areKeysKnown = false;
+
+  constructor(onKeys: OnKeys) {
+    this.#onKeys = onKeys;
+  }
 
   write(piece: Uint8Array): Uint8Array {
-    return this.#form.write(piece);
+    const json = this.#form.write(piece);
+    // So many names are not all columns, whatever follows.
+    if (!this.#areKeysKnown && this.#form.moreKeys > 0) {
+      this.#areKeysKnown = true;
+      this.#onKeys(this.payload(noBytes));
+    }
+    return json;
   }
 
   end(): Uint8Array {

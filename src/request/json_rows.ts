@@ -33,9 +33,9 @@ export class JsonRowsScan {
     return this.#scanner.push(bytes);
   }
 
-  /** Whether the first row has ended. */
-  get isFirstRowKnown(): boolean {
-    return this.#keys.isFirstRowKnown;
+  /** Whether the first row has ended, or has more keys than are told apart. */
+  get areKeysKnown(): boolean {
+    return this.#keys.areKnown;
   }
 
   /** What the text is so far. */
@@ -66,7 +66,11 @@ class RowKeys implements RowEvents {
   #count = 0;
   /** Whether something else than rows of the same keys was seen. */
   #mixed = false;
-  isFirstRowKnown = false;
+  #hasFirstRowEnded = false;
+
+  get areKnown(): boolean {
+    return this.#hasFirstRowEnded || this.#uncounted > 0;
+  }
 
   rowBegins(): void {
     this.#count++;
@@ -75,7 +79,7 @@ class RowKeys implements RowEvents {
   }
 
   rowEnds(): void {
-    this.isFirstRowKnown = true;
+    this.#hasFirstRowEnded = true;
     if (this.#distinct !== this.#indexes.size && this.#uncounted === 0) this.#mixed = true;
   }
 

@@ -69,7 +69,7 @@ type ReadersByMedia = Partial<
 const readers: ReadersByMedia = {
   json: ["json", beginJson],
   csv: ["csv", ({ takes }, onKeys) => new CsvDecoder(takes, onKeys)],
-  form: ["form", ({ takes }) => takes === "rows" ? new FormDecoder() : new FormArgumentsDecoder()],
+  form: ["form", beginForm],
 };
 
 const argumentReaders: ReadersByMedia = {
@@ -89,6 +89,10 @@ export function payloadReader(parts: PayloadParts): PayloadReader {
   if (reader === undefined) throw errors.unsupportedContentType(canonicalText(media));
   const [format, begin] = reader;
   return { format, begin: (onKeys) => begin(parts, onKeys) };
+}
+
+function beginForm({ takes }: PayloadParts, onKeys: OnKeys): BodyDecoder {
+  return takes === "rows" ? new FormDecoder(onKeys) : new FormArgumentsDecoder();
 }
 
 function beginJson({ takes, columnsGiven }: PayloadParts, onKeys: OnKeys): BodyDecoder {

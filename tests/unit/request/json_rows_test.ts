@@ -256,7 +256,7 @@ Deno.test("JsonRowsScan takes UTF-8 alone", () => {
   strictEqual(readJsonRows(Uint8Array.from([0xc3, 0xa9])).kind, "malformed");
 });
 
-Deno.test("JsonRowsScan knows the keys when the first row has ended", () => {
+Deno.test("JsonRowsScan knows the keys when the first row has ended or has too many", () => {
   const rows: [before: string, after: string, expected: JsonRows][] = [
     ['[{"a":1,"b":{}', "}", array("a", "b")],
     ['{"a":{"c":[{}]}', "}", object("a")],
@@ -265,11 +265,17 @@ Deno.test("JsonRowsScan knows the keys when the first row has ended", () => {
   for (const [before, after, expected] of rows) {
     const scan = new JsonRowsScan();
     scan.push(encoder.encode(before));
-    strictEqual(scan.isFirstRowKnown, expected.kind === "mixed", before);
+    strictEqual(scan.areKeysKnown, expected.kind === "mixed", before);
     scan.push(encoder.encode(after));
-    strictEqual(scan.isFirstRowKnown, true, before);
+    strictEqual(scan.areKeysKnown, true, before);
     deepStrictEqual(scan.rows(), expected, before);
   }
+  const scan = new JsonRowsScan();
+  const keys = Array.from({ length: maxNames }, (_, at) => `"k${at}":0`);
+  scan.push(encoder.encode(`{${keys}`));
+  strictEqual(scan.areKeysKnown, false);
+  scan.push(encoder.encode(',"one more"'));
+  strictEqual(scan.areKeysKnown, true);
 });
 
 Deno.test("JsonRowsScan keeps no more of keys than matters", () => {
