@@ -75,7 +75,7 @@ export interface Dialect {
   readonly notServingStatus: 500 | 503;
   /** `--ready` if the admin server binds to all addresses: requests a loopback address, or fails. */
   readonly readyOnWildcard: "loopback" | "error";
-  /** The lowest `log-level` that logs problems of the environment, such as an old PostgreSQL. */
+  /** The lowest `log-level` that logs problems of the environment, such as lost notifications. */
   readonly findingSeverity: LogLevel;
   /** Whether the admin server shows the configuration. */
   readonly configPage: "shown" | "absent";
