@@ -150,7 +150,7 @@ export class FormDecoder implements BodyDecoder {
 
   write(piece: Uint8Array): Uint8Array {
     const json = this.#form.write(piece);
-    // So many names are not all columns, whatever follows.
+    // No relation has this many columns: the rest of the body changes nothing.
     if (!this.#areKeysKnown && this.#form.moreKeys > 0) {
       this.#areKeysKnown = true;
       this.#onKeys(this.payload(noBytes));
