@@ -23,11 +23,15 @@ export interface Statement {
   readonly params: readonly ParamValue[];
   readonly use: ResultUse;
   /**
-   * Whether the statement can run user-defined code. PostgreSQL checks EXECUTE on a function that it
-   * inlines when it plans the statement, so such a statement is prepared for each role anew. The
-   * statements behind it in its transaction are never retried. Default: false.
+   * Whether the statement can run user-defined code: the statements behind it in its transaction are
+   * never retried. Default: false.
    */
   readonly runsUserCode?: boolean;
+  /**
+   * Whether PostgreSQL plans the statement alike for all roles and search paths, which then share one
+   * prepared statement. Default: false.
+   */
+  readonly isShared?: boolean;
 }
 
 export type AccessMode = "read only" | "read write";
@@ -75,8 +79,12 @@ interface BatchCommon {
   readonly transaction: ImplicitTransaction | BlockTransaction;
   /** Run in order; the first failure ends the batch. At most one of them has `use: "result"`. */
   readonly statements: readonly Statement[];
-  /** Role for which statements that run user-defined code are prepared; null for the login role. */
-  readonly role: string | null;
+  /**
+   * Search path and role of the transaction, as one text, for which its statements are prepared; null
+   * for those of the connection. PostgreSQL plans a statement anew when either differs, and it checks
+   * EXECUTE on functions that it inlines only then.
+   */
+  readonly planContext: string | null;
   /**
    * Identifies batches that differ by their parameters alone: the pool learns how long they take.
    * Null where that is unknown: such a batch is never pipelined.
@@ -134,7 +142,7 @@ export function metadataBatch(
     statements: [...sessionReset, ...statements],
     body: "hold",
     retry: "safe",
-    role: null,
+    planContext: null,
     kind: null,
   };
 }

@@ -50,13 +50,21 @@ export function searchPathOf(schema: string, others: readonly string[]): string 
   return [schema, ...others].map(quoteIdent).join(", ");
 }
 
+/** Returns the context that the statements behind the settings are planned in: `Batch.planContext`. */
+export function planContextOf(
+  { searchPath, role }: Pick<TransactionSettings, "searchPath" | "role">,
+): string {
+  // Neither the path nor the name of a role contains this separator.
+  return `${searchPath}\0${role}`;
+}
+
 /** Returns one `select set_config(…), …`. Its text depends on the number of settings, not on values. */
 export function settingsStatement(
   settings: TransactionSettings,
   form: SettingsForm,
 ): Statement {
   if (isPlain(settings)) {
-    return { text: plainTexts[form], params: plainParams(settings), use: "none" };
+    return { text: plainTexts[form], params: plainParams(settings), use: "none", isShared: true };
   }
   const { roleSettings, timezone, overrides } = settings;
   const all = columns(form, plainParams(settings), {
@@ -64,7 +72,7 @@ export function settingsStatement(
     beforeRole: roleSettings.length === 0 ? [] : [loginRole, ...named(roleSettings)],
     after: [...named(timezone === null ? [] : [["timezone", timezone]]), ...named(overrides)],
   });
-  return { ...compile(sql`select ${join(all)}`), use: "none" };
+  return { ...compile(sql`select ${join(all)}`), use: "none", isShared: true };
 }
 
 function isPlain({ roleSettings, timezone, overrides }: TransactionSettings): boolean {

@@ -27,6 +27,7 @@ import { invalidResponseGuc, responseGucCheck } from "./response_guc_check.ts";
 import { checkResult, type ResultCheck, resultChecks } from "./result_checks.ts";
 import {
   claimSettings,
+  planContextOf,
   searchPathOf,
   settingsStatement,
   type TransactionSettings,
@@ -94,10 +95,8 @@ export function buildTransaction(
   const isImplicit = config.dbPreparedStatements && end === "commit" &&
     isolation === "read committed" && bounds.length === 0;
   const form = isImplicit ? access : "block";
-  const before = preamble(settingsStatement(settingsOf(request, plan, owner, config), form), {
-    config,
-    owner,
-  });
+  const settings = settingsOf(request, plan, owner, config);
+  const before = preamble(settingsStatement(settings, form), { config, owner });
   // The estimate goes first: the body may be on its way to the client when a later statement runs.
   const estimate = query.estimate === null ? null : before.push(query.estimate) - 1;
   const statements = [...before, query.main];
@@ -113,7 +112,7 @@ export function buildTransaction(
   const common = {
     transaction,
     statements,
-    role: owner.identity.role,
+    planContext: planContextOf(settings),
     kind: config.dbPipelining ? kind : null,
   };
   return {
@@ -138,8 +137,8 @@ export function buildRootTransaction(
   owner: TransactionOwner,
   config: TransactionConfig,
 ): ReadBatch {
-  const settings = settingsStatement(settingsOf(request, plan, owner, config), "block");
-  const before = preamble(settings, { config, owner });
+  const settings = settingsOf(request, plan, owner, config);
+  const before = preamble(settingsStatement(settings, "block"), { config, owner });
   const transaction: BlockTransaction = {
     form: "block",
     isolation: isolationOf(plan, owner.defaults),
@@ -151,7 +150,7 @@ export function buildRootTransaction(
     statements: plan.headersOnly ? before : [...before, schemaMetadataQuery(plan)],
     body: "hold",
     retry: "never",
-    role: owner.identity.role,
+    planContext: planContextOf(settings),
     kind: null,
   };
 }

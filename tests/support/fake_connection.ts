@@ -29,7 +29,7 @@ export const blockRead: ReadBatch = {
   access: "read only",
   transaction: block,
   statements: [settings, main],
-  role: null,
+  planContext: null,
   kind: null,
   body: "stream",
   retry: "safe",
@@ -40,7 +40,7 @@ export const blockWrite: WriteBatch = {
   access: "read write",
   transaction: block,
   statements: [settings, main],
-  role: null,
+  planContext: null,
   kind: null,
 };
 

@@ -14,7 +14,7 @@ export const reading: ReadBatch = {
   access: "read only",
   transaction: { form: "implicit" },
   statements: [{ text: "select main", params: [], use: "result" }],
-  role: null,
+  planContext: null,
   kind: null,
   body: "stream",
   retry: "safe",

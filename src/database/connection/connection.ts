@@ -13,7 +13,6 @@ import { backend } from "../protocol/messages.ts";
 import {
   BatchExecution,
   endStatement,
-  isStaleStatement,
   type PendingBatch,
   readServerError,
   type ServerError,
@@ -245,7 +244,7 @@ export class Connection {
     // Terminated after COMMIT was confirmed: the batch is done.
     if (current.hasEnded) return;
     current.failed(error);
-    if (isStaleStatement(failure)) this.#writer.forget();
+    if (error.isStale) this.#writer.forget();
     if (failure.sqlstate === unknownStatement) this.#events.statementForgotten();
   }
 

@@ -29,8 +29,8 @@ export interface StatementInFlight {
   readonly text: string;
   readonly use: ResultUse;
   readonly runsUserCode: boolean;
-  /** Role for which the statement is prepared; null for any. */
-  readonly role: string | null;
+  /** `planContext` for which the statement is prepared; null for all. */
+  readonly context: string | null;
   /** Name under which this execution prepares it; null where it is prepared already or never. */
   readonly preparing: string | null;
 }
@@ -45,6 +45,11 @@ export interface ServerError {
    * matter, as the server may continue behind it: it names no routine (field `R`).
    */
   readonly isFatal: boolean;
+  /**
+   * Whether a prepared statement cannot run any more: the server forgot it (26000, after DISCARD ALL),
+   * or the type of its result changed. User-defined code can raise 26000, too.
+   */
+  readonly isStale: boolean;
 }
 
 /** Rows of a statement, as text. */
@@ -162,12 +167,13 @@ export class BatchExecution {
   }
 
   /** ErrorResponse: the server skips the rest of the batch. */
-  failed({ failure, hasContext, isFatal }: ServerError): void {
-    this.wasTerminated ||= isFatal;
+  failed(error: ServerError): void {
+    const { failure } = error;
+    this.wasTerminated ||= error.isFatal;
     // An error of ROLLBACK would hide the error before it.
     if (this.failure !== null) return;
     this.#isRefusedUnbegun = !this.#hasRunUserCode &&
-      (this.#isStale(failure, hasContext) || this.#isOnOtherDefaults(failure));
+      (this.#isStale(error) || this.#isOnOtherDefaults(failure));
     this.failure = new DatabaseError(failure, this.#position - this.#preambleLength);
     if (!this.body.streaming) return;
     this.body.fail(this.failure);
@@ -175,10 +181,10 @@ export class BatchExecution {
   }
 
   /** A prepared statement that the server does not know, or that cannot run as it was planned. */
-  #isStale(failure: DatabaseFailure, hasContext: boolean): boolean {
+  #isStale({ isStale, hasContext }: ServerError): boolean {
     // Behind the last statement the server is at the end of an implicit transaction.
     const isStatement = this.statement !== undefined;
-    return isStaleStatement(failure) && isStatement && !this.#isBound && !hasContext;
+    return isStale && isStatement && !this.#isBound && !hasContext;
   }
 
   /** The first statement of an implicit transaction refuses a connection with other defaults. */
@@ -268,14 +274,10 @@ const activeTransaction = "25001";
 /** SQLSTATE of a prepared statement that the server does not know. */
 export const unknownStatement = "26000";
 
-/**
- * Whether a prepared statement cannot run any more: its result type changed (0A000 with this message),
- * or the server forgot it (26000, after DISCARD ALL). User-defined code can raise both.
- */
-export function isStaleStatement({ sqlstate, message }: DatabaseFailure): boolean {
-  return sqlstate === unknownStatement ||
-    (sqlstate === "0A000" && message.includes("cached plan must not change result type"));
-}
+/** SQLSTATE of a prepared statement whose result would have another type than the one it announced. */
+const featureNotSupported = "0A000";
+/** The routine of PostgreSQL that raises this; the message depends on `lc_messages`. */
+const planRevalidation = "RevalidateCachedQuery";
 
 const beginTexts = {
   "read only": {
@@ -317,22 +319,26 @@ export function endStatement(end: TransactionEnd): Statement {
 }
 
 function control(text: string): Statement {
-  return { text, params: [], use: "none" };
+  return { text, params: [], use: "none", isShared: true };
 }
 
 /** Reads an ErrorResponse. */
 export function readServerError(payload: Uint8Array): ServerError {
   const fields = readFields(payload);
   const severity = fields.get("V");
+  const sqlstate = fields.get("C") ?? "XX000";
+  const routine = fields.get("R");
   return {
     failure: {
-      sqlstate: fields.get("C") ?? "XX000",
+      sqlstate,
       message: fields.get("M") ?? "",
       detail: fields.get("D") ?? null,
       hint: fields.get("H") ?? null,
       ...(severity === "FATAL" || severity === "PANIC" ? { fatal: true } : {}),
     },
     hasContext: fields.has("W"),
-    isFatal: /^(FATAL|PANIC)$/.test(fields.get("V") ?? "") && fields.has("R"),
+    isFatal: (severity === "FATAL" || severity === "PANIC") && routine !== undefined,
+    isStale: sqlstate === unknownStatement ||
+      (sqlstate === featureNotSupported && routine === planRevalidation),
   };
 }

@@ -1,12 +1,12 @@
 /**
- * The prepared statements of one connection: (role, text) → name.
+ * The prepared statements of one connection: (context, text) → name.
  *
  * @module
  */
 
 /** A prepared statement. */
 interface PreparedStatement {
-  readonly role: string | null;
+  readonly context: string | null;
   readonly text: string;
   readonly name: string;
   /** Value of the use counter at the last use. */
@@ -18,11 +18,11 @@ const shareAfterEviction = 0.9;
 
 /**
  * Names of prepared statements of one connection, at most `limit`; the least recently used ones are
- * evicted. A role is part of a statement's identity: PostgreSQL checks EXECUTE on functions that it
- * inlines when it plans, and a plan serves every role that uses the statement afterwards.
+ * evicted. A statement is
+ * identified by its text and by the context that it is planned in: see `Batch.planContext`.
  */
 export class PreparedStatements {
-  readonly #byRole = new Map<string | null, Map<string, PreparedStatement>>();
+  readonly #byContext = new Map<string | null, Map<string, PreparedStatement>>();
   readonly #limit: number;
   readonly #prefix: string;
   #size = 0;
@@ -40,11 +40,11 @@ export class PreparedStatements {
   }
 
   /**
-   * Returns the name under which a text is prepared for a role, and marks it as used; undefined as well
+   * Returns the name under which a text is prepared for a context, and marks it as used; undefined as well
    * where that statement is older than `since`, a number of {@linkcode numberOf}.
    */
-  use(role: string | null, text: string, since = 0): string | undefined {
-    const prepared = this.#byRole.get(role)?.get(text);
+  use(context: string | null, text: string, since = 0): string | undefined {
+    const prepared = this.#byContext.get(context)?.get(text);
     if (prepared === undefined || this.numberOf(prepared.name) < since) return undefined;
     prepared.lastUse = ++this.#useCounter;
     return prepared.name;
@@ -64,12 +64,12 @@ export class PreparedStatements {
    * Records a statement whose preparation the server has confirmed. Returns the name that it replaces,
    * or undefined.
    */
-  remember(role: string | null, text: string, name: string): string | undefined {
-    let texts = this.#byRole.get(role);
-    if (texts === undefined) this.#byRole.set(role, texts = new Map());
+  remember(context: string | null, text: string, name: string): string | undefined {
+    let texts = this.#byContext.get(context);
+    if (texts === undefined) this.#byContext.set(context, texts = new Map());
     const replaced = texts.get(text)?.name;
     if (replaced === undefined) this.#size++;
-    texts.set(text, { role, text, name, lastUse: ++this.#useCounter });
+    texts.set(text, { context, text, name, lastUse: ++this.#useCounter });
     return replaced;
   }
 
@@ -78,10 +78,10 @@ export class PreparedStatements {
     if (this.#size <= this.#limit) return noNames;
     const surplus = this.#size - Math.floor(this.#limit * shareAfterEviction);
     const oldest = this.#all().sort((a, b) => a.lastUse - b.lastUse).slice(0, surplus);
-    for (const { role, text } of oldest) {
-      const texts = this.#byRole.get(role)!;
+    for (const { context, text } of oldest) {
+      const texts = this.#byContext.get(context)!;
       texts.delete(text);
-      if (texts.size === 0) this.#byRole.delete(role);
+      if (texts.size === 0) this.#byContext.delete(context);
     }
     this.#size -= oldest.length;
     return oldest.map(({ name }) => name);
@@ -90,13 +90,13 @@ export class PreparedStatements {
   /** Forgets everything and returns the names. */
   clear(): readonly string[] {
     const names = this.#all().map(({ name }) => name);
-    this.#byRole.clear();
+    this.#byContext.clear();
     this.#size = 0;
     return names;
   }
 
   #all(): PreparedStatement[] {
-    return [...this.#byRole.values()].flatMap((texts) => [...texts.values()]);
+    return [...this.#byContext.values()].flatMap((texts) => [...texts.values()]);
   }
 }
 

@@ -31,7 +31,7 @@ interface Preparation {
   readonly name: string;
 }
 
-/** The statements that one write prepares, by role and text. */
+/** The statements that one write prepares, by context and text. */
 type Preparations = Map<string | null, Map<string, Preparation>>;
 
 /**
@@ -83,14 +83,14 @@ export class StatementWriter {
     const { text, use, runsUserCode = false } = statement;
     this.#encode(statement, { name: "", isParsed: true });
     this.#encoder.sync();
-    execution.sent([{ text, use, runsUserCode, role: null, preparing: null }]);
+    execution.sent([{ text, use, runsUserCode, context: null, preparing: null }]);
     return this.#encoder.take();
   }
 
   /** Records that the server has prepared a statement; the next write closes one that it replaces. */
-  remember({ role, text, preparing }: StatementInFlight): void {
+  remember({ context, text, preparing }: StatementInFlight): void {
     if (preparing === null) return;
-    const replaced = this.#prepared.remember(role, text, preparing);
+    const replaced = this.#prepared.remember(context, text, preparing);
     if (replaced !== undefined) this.#toClose = [...this.#toClose, replaced];
   }
 
@@ -113,22 +113,22 @@ export class StatementWriter {
       readonly evidence: Evidence;
     },
   ): StatementInFlight {
-    const { text, runsUserCode = false } = statement;
-    const role = runsUserCode ? execution.batch.role : null;
+    const { text, use, runsUserCode = false, isShared = false } = statement;
+    const context = isShared ? null : execution.batch.planContext;
     // A retry relies on no statement that the batch before it could deallocate.
     const isKept = this.#prepare && !execution.isRetry && text.length <= maxPreparedLength;
-    const preparation = isKept ? preparations.get(role)?.get(text) : undefined;
+    const preparation = isKept ? preparations.get(context)?.get(text) : undefined;
     const since = evidence.hasUserCode ? evidence.oldest : 0;
-    const known = isKept ? this.#prepared.use(role, text, since) : undefined;
+    const known = isKept ? this.#prepared.use(context, text, since) : undefined;
     // The server skips the Parse of another batch if that batch fails earlier.
     const usable = known ?? (preparation?.execution === execution ? preparation.name : undefined);
     const isPreparing = isKept && usable === undefined && preparation === undefined;
     const name = usable ?? (isPreparing ? this.#prepared.freshName() : "");
-    if (isPreparing) remember(preparations, { role, text, preparation: { execution, name } });
+    if (isPreparing) remember(preparations, { context, text, preparation: { execution, name } });
     if (name !== "") evidence.oldest = Math.min(evidence.oldest, this.#prepared.numberOf(name));
     evidence.hasUserCode ||= runsUserCode;
     this.#encode(statement, { name, isParsed: usable === undefined });
-    return { text, use: statement.use, runsUserCode, role, preparing: isPreparing ? name : null };
+    return { text, use, runsUserCode, context, preparing: isPreparing ? name : null };
   }
 
   #encode(
@@ -145,13 +145,13 @@ const noNames: readonly string[] = [];
 
 function remember(
   preparations: Preparations,
-  { role, text, preparation }: {
-    readonly role: string | null;
+  { context, text, preparation }: {
+    readonly context: string | null;
     readonly text: string;
     readonly preparation: Preparation;
   },
 ): void {
-  const texts = preparations.get(role);
-  if (texts === undefined) preparations.set(role, new Map([[text, preparation]]));
+  const texts = preparations.get(context);
+  if (texts === undefined) preparations.set(context, new Map([[text, preparation]]));
   else texts.set(text, preparation);
 }

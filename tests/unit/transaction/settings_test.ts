@@ -1,5 +1,6 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import {
+  planContextOf,
   searchPathOf,
   settingsStatement,
   type TransactionSettings,
@@ -35,8 +36,27 @@ const text = "select pg_catalog.set_config('search_path', $1, true), " + clean +
   "pg_catalog.set_config('request.path', $5, true), pg_catalog.set_config('request.headers', $6, true), " +
   "pg_catalog.set_config('request.cookies', $7, true)";
 
+const contexts:
+  readonly (readonly [name: string, other: Partial<TransactionSettings>, isSame: boolean])[] = [
+    ["other claims", { claims: "{}", path: "/other", overrides: [["app.settings.a", "b"]] }, true],
+    ["another role", { role: "web_user" }, false],
+    ["another search path", { searchPath: searchPathOf("other", []) }, false],
+    ["a role named like a path", { searchPath: '"api"', role: ', "we""ird"web_anon' }, false],
+  ];
+
+for (const [name, other, isSame] of contexts) {
+  Deno.test(`planContextOf() returns ${isSame ? "the same" : "another"} context for ${name}`, () => {
+    strictEqual(planContextOf(plain) === planContextOf({ ...plain, ...other }), isSame);
+  });
+}
+
 Deno.test("settingsStatement sets everything in one statement, values as parameters", () => {
-  deepStrictEqual(settingsStatement(plain, "block"), { text, params: values, use: "none" });
+  deepStrictEqual(settingsStatement(plain, "block"), {
+    text,
+    params: values,
+    use: "none",
+    isShared: true,
+  });
 });
 
 Deno.test("settingsStatement says what a transaction without BEGIN does not say", () => {

@@ -260,12 +260,13 @@ Deno.test("Connection.requeuePending() leaves writes where they are", async () =
   await settled();
 });
 
-const staleErrors: readonly (readonly [sqlstate: string, message: string])[] = [
-  ["26000", "prepared statement does not exist"],
-  ["0A000", "cached plan must not change result type"],
+const staleErrors: readonly (readonly [sqlstate: string, routine: string])[] = [
+  ["26000", "FetchPreparedStatement"],
+  ["0A000", "RevalidateCachedQuery"],
 ];
 
-for (const [sqlstate, message] of staleErrors) {
+for (const [sqlstate, routine] of staleErrors) {
+  const refusal = failure(sqlstate, "", { routine });
   for (const batch of [blockRead, blockWrite, implicitRead, implicitWrite]) {
     const { access, transaction: { form } } = batch;
     const name = `a stale statement (${sqlstate}) of a ${form} (${access})`;
@@ -275,10 +276,10 @@ for (const [sqlstate, message] of staleErrors) {
       await run(batch);
       const script = form === "block"
         ? [
-          join(failure(sqlstate, message), ready("E")),
+          join(refusal, ready("E")),
           join(executed("ROLLBACK"), ready("I")),
         ]
-        : [join(failure(sqlstate, message), ready("I"))];
+        : [join(refusal, ready("I"))];
       const renewed = fakeServer();
       transport.reply = (sent) => script.shift() ?? renewed(sent);
       deepStrictEqual(await outcomesOf(execute(batch)), ["1"]);

@@ -121,11 +121,11 @@ Deno.test("Connection.execute() closes the least recently used statements", asyn
   strictEqual(types(transport.writes[2]), "CCPBEPBEBEBES");
 });
 
-Deno.test("Connection.execute() prepares statements that run user-defined code for each role", async () => {
+Deno.test("Connection.execute() prepares statements for each context, unless they are shared", async () => {
   const { transport, run } = open({ preparedLimit: 10 });
-  const statements = [settings, { ...main, runsUserCode: true }];
+  const statements = [{ ...settings, isShared: true }, main];
   const batch: ReadBatch = { ...blockRead, statements, transaction: { form: "implicit" } };
-  for (const role of ["one", "other", "one"]) await run({ ...batch, role });
+  for (const planContext of ["one", "other", "one"]) await run({ ...batch, planContext });
   deepStrictEqual(transport.writes.map(types), ["PBEPBES", "BEPBES", "BEBES"]);
 });
 

@@ -1,7 +1,7 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import type { Batch, ColumnBounds, Statement } from "../../../../src/database/database.ts";
 import { BatchExecution, readServerError } from "../../../../src/database/connection/execution.ts";
-import { failure, FakeTransport } from "../../../support/fake_backend.ts";
+import { failure, type FailureParts, FakeTransport } from "../../../support/fake_backend.ts";
 import { blockRead, blockWrite, implicitRead } from "../../../support/fake_connection.ts";
 
 const settings: Statement = { text: "settings", params: [], use: "none" };
@@ -33,7 +33,7 @@ function send(execution: BatchExecution, statements: readonly Statement[]): void
     text,
     use,
     runsUserCode,
-    role: null,
+    context: null,
     preparing: null,
   })));
 }
@@ -46,6 +46,7 @@ function complete(execution: BatchExecution, statements: number): void {
 }
 
 const stale = "cached plan must not change result type";
+const stalePlan = { routine: "RevalidateCachedQuery" } as const;
 
 interface RetryRow {
   readonly name: string;
@@ -55,7 +56,7 @@ interface RetryRow {
   readonly isBound?: boolean;
   readonly form?: "implicit" | "block";
   readonly isRetry?: boolean;
-  readonly error: readonly [sqlstate: string, message: string, context?: string];
+  readonly error: readonly [sqlstate: string, message: string, parts?: FailureParts];
   readonly mayRetry: boolean;
 }
 
@@ -68,17 +69,27 @@ const retryRows: readonly RetryRow[] = [
     mayRetry: true,
   },
   {
-    name: "0A000 before BindComplete",
+    name: "0A000 before BindComplete, in any language",
     statements: [settings, userMain],
     completed: 1,
-    error: ["0A000", stale],
+    error: ["0A000", "gecachter Plan darf den Ergebnistyp nicht ändern", stalePlan],
     mayRetry: true,
   },
   {
-    name: "0A000 with another message",
+    name: "0A000 of another routine",
     statements: [settings, main],
     completed: 1,
-    error: ["0A000", "set-returning functions are not allowed in WHERE"],
+    error: ["0A000", stale, { routine: "transformSubLink" }],
+    mayRetry: false,
+  },
+  {
+    name: "0A000 of a plan that a function keeps",
+    statements: [settings, main],
+    completed: 1,
+    error: ["0A000", stale, {
+      ...stalePlan,
+      context: "PL/pgSQL function f() line 1 at SQL statement",
+    }],
     mayRetry: false,
   },
   {
@@ -94,14 +105,14 @@ const retryRows: readonly RetryRow[] = [
     statements: [settings, main],
     completed: 1,
     isBound: true,
-    error: ["0A000", stale],
+    error: ["0A000", stale, stalePlan],
     mayRetry: false,
   },
   {
     name: "26000 raised in a function that planning calls",
     statements: [settings, main],
     completed: 1,
-    error: ["26000", "does not exist", "PL/pgSQL function f() line 1 at RAISE"],
+    error: ["26000", "does not exist", { context: "PL/pgSQL function f() line 1 at RAISE" }],
     mayRetry: false,
   },
   {
@@ -190,9 +201,7 @@ for (const row of retryRows) {
     const execution = start({ ...blockRead, transaction, statements }, { isRetry });
     complete(execution, completed);
     if (isBound) execution.bound();
-    const [sqlstate, message, context] = row.error;
-    const bytes = failure(sqlstate, message, context === undefined ? {} : { context });
-    execution.failed(readServerError(bytes.subarray(5)));
+    execution.failed(readServerError(failure(...row.error).subarray(5)));
     strictEqual(execution.mayRetry, row.mayRetry);
   });
 }

@@ -1,13 +1,13 @@
 import { deepStrictEqual, notStrictEqual, strictEqual } from "node:assert/strict";
 import { PreparedStatements } from "../../../../src/database/connection/prepared_statements.ts";
 
-function remember(prepared: PreparedStatements, role: string | null, text: string): string {
+function remember(prepared: PreparedStatements, context: string | null, text: string): string {
   const name = prepared.freshName();
-  prepared.remember(role, text, name);
+  prepared.remember(context, text, name);
   return name;
 }
 
-Deno.test("PreparedStatements.use() returns the name of a text for the role that prepared it", () => {
+Deno.test("PreparedStatements.use() returns the name of a text for the context that prepared it", () => {
   const prepared = new PreparedStatements(10);
   const one = remember(prepared, "one", "select f()");
   const login = remember(prepared, null, "select f()");
@@ -75,22 +75,22 @@ Deno.test("PreparedStatements.evict() keeps the most recently used statements", 
   strictEqual(prepared.use(null, "d"), "s4");
 });
 
-Deno.test("PreparedStatements keeps to its limit with many roles", () => {
+Deno.test("PreparedStatements keeps to its limit with many contexts", () => {
   const prepared = new PreparedStatements(50);
   const evicted = new Set<string>();
-  for (let role = 0; role < 1000; role++) {
-    remember(prepared, `role ${role}`, "select f()");
+  for (let context = 0; context < 1000; context++) {
+    remember(prepared, `context ${context}`, "select f()");
     for (const name of prepared.evict()) evicted.add(name);
   }
   strictEqual(prepared.size <= 50, true);
   strictEqual(evicted.size, 1000 - prepared.size);
-  strictEqual(prepared.use("role 0", "select f()"), undefined);
-  strictEqual(prepared.use("role 999", "select f()"), "s1000");
+  strictEqual(prepared.use("context 0", "select f()"), undefined);
+  strictEqual(prepared.use("context 999", "select f()"), "s1000");
 });
 
 Deno.test("PreparedStatements.clear() returns all names and forgets them", () => {
   const prepared = new PreparedStatements(10);
-  for (const role of ["one", "other"]) remember(prepared, role, "select 1");
+  for (const context of ["one", "other"]) remember(prepared, context, "select 1");
   deepStrictEqual(prepared.clear(), ["s1", "s2"]);
   strictEqual(prepared.size, 0);
   strictEqual(prepared.use("one", "select 1"), undefined);

@@ -73,7 +73,7 @@ const writesRows: readonly WritesRow[] = [
   },
   {
     name: "pipelines different kinds",
-    batches: (kind) => [{ ...reading, kind }, { ...reading, role: "other", kind }],
+    batches: (kind) => [{ ...reading, kind }, { ...reading, planContext: "other", kind }],
     writes: [2],
   },
   {
