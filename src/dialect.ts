@@ -52,6 +52,8 @@ export interface Dialect {
   readonly invalidConfig: "rejected" | "ignored";
   /** Base of a relative `@path`, which names a file that holds the value. */
   readonly valueFiles: FileBase;
+  /** The variable `DATABASE_URL` in the process: `db-uri` if nothing else sets it, or ignored. */
+  readonly databaseUrl: "used" | "ignored";
   /** Also sends the version as `application_name` for keyword connection strings (`host=…`). */
   readonly namesApplicationInKeywords: boolean;
 
@@ -116,6 +118,7 @@ export const svcDialect: Dialect = {
   fileSyntax: "toml",
   invalidConfig: "rejected",
   valueFiles: "configuration file",
+  databaseUrl: "used",
   namesApplicationInKeywords: false,
   statuses: [],
   variants: {},
@@ -158,6 +161,7 @@ export const pgrstDialect: Dialect = {
   fileSyntax: "groups",
   invalidConfig: "ignored",
   valueFiles: "working directory",
+  databaseUrl: "ignored",
   namesApplicationInKeywords: true,
   statuses: [
     { state: "21000", message: /requires a WHERE clause$/, status: 400 },

@@ -6,8 +6,8 @@
 import { fileURLToPath } from "node:url";
 import { SignJWT } from "jose";
 import type { Config } from "../../src/config/options.ts";
-import { configReader } from "../../src/server/config_files.ts";
-import { openLog } from "../../src/server/log.ts";
+import { configReader } from "../../src/cli/config_files.ts";
+import { openLog } from "../../src/cli/log.ts";
 import { serve } from "../../src/server/serve.ts";
 import { ReloadSignals } from "../../src/server/signals.ts";
 
@@ -16,7 +16,7 @@ const file = fileURLToPath(new URL("svc.conf", import.meta.url));
 /** Resolves with the exit code of the service. */
 export async function main(): Promise<number> {
   const reloads = new ReloadSignals();
-  const reader = configReader(file);
+  const reader = configReader({ file, flags: new Map() });
   const text = await hints(reader.config);
   const log = openLog(reader.config.logLevel);
   const code = await serve({

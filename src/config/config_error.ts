@@ -8,6 +8,8 @@
 export type ConfigOrigin =
   | { readonly kind: "file"; readonly path: string; readonly line: number }
   | { readonly kind: "environment"; readonly name: string }
+  /** A flag, by its name without the value. */
+  | { readonly kind: "command line"; readonly name: string }
   /** A setting in the database, by its full name. */
   | { readonly kind: "database"; readonly name: string };
 

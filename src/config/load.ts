@@ -1,5 +1,6 @@
 /**
- * Loads the configuration. Precedence: database, programmatic options, environment, file, defaults.
+ * Loads the configuration. Precedence: database, programmatic options or flags of the command line,
+ * environment, file, defaults.
  *
  * @module
  */
@@ -44,14 +45,28 @@ export interface ConfigSources {
   readonly startupConfig?: Config | null;
   /** Options that a program passes as values, already checked. Default: none. */
   readonly programmatic?: Partial<Config>;
+  /** Options that arguments of the command line set. Default: none. */
+  readonly flags?: ConfigFlags;
+  /** The variable `DATABASE_URL`: `db-uri` if no other source sets it. Default: null. */
+  readonly databaseUrl?: string | null;
 }
+
+/** The value of an option on the command line. */
+export interface ConfigFlag {
+  /** As typed, without the value: `--port`. */
+  readonly name: string;
+  readonly value: string;
+}
+
+/** Values of options on the command line. */
+export type ConfigFlags = ReadonlyMap<OptionKey, ConfigFlag>;
 
 /** Values of a database without settings. */
 export const noValues: DatabaseValues = new Map();
 
 /**
- * Loads the whole configuration. A setting in the database precedes the environment variable, which
- * precedes the file. An alias counts only if the key itself has no value. An empty text unsets an
+ * Loads the whole configuration. A setting in the database precedes the flag, which precedes the
+ * environment variable, which precedes the file. An alias counts only if the key itself has no value. An empty text unsets an
  * option, and hides sources of lower precedence.
  *
  * Throws `ConfigError` for the first problem.
@@ -135,11 +150,12 @@ function entriesOf({ file, environment, readFile }: ConfigSources, dialect: Dial
  * Finds the dialect first, because the grammar and all names depend on it. The check of the key
  * `dialect` rejects an unknown dialect later.
  */
-function dialectOf({ programmatic, environment, file }: ConfigSources): Dialect {
+function dialectOf({ programmatic, flags, environment, file }: ConfigSources): Dialect {
   const inFile = file?.text.matchAll(/^[ \t]*dialect[ \t]*=[ \t]*["']([^"']*)["']/gm) ?? [];
-  const name = Object.hasOwn(environment, dialectVariable)
+  const inEnvironment = Object.hasOwn(environment, dialectVariable)
     ? environment[dialectVariable]
-    : Array.from(inFile).at(-1)?.[1];
+    : undefined;
+  const name = flags?.get("dialect")?.value ?? inEnvironment ?? Array.from(inFile).at(-1)?.[1];
   return programmatic?.dialect ?? dialects.get(name ?? "") ?? svcDialect;
 }
 
@@ -163,12 +179,22 @@ function load(loader: Loader, row: Row, context: CodecContext): Loaded {
     if (isKept(loader, row, found)) {
       return { value: loader.startupConfig![camelCase(row[0] as OptionKey)], origin: found.origin };
     }
-    const reading = row[1].codec.read(found.value, context);
+    const reading = row[1].codec.read(found.value, contextOf(found, context, loader));
     if (reading.kind === "value") return { value: reading.value, origin: found.origin };
     if (reading.kind === "problem") throw new ConfigError({ ...found, problem: reading.problem });
   }
   const value = programmatic === undefined ? defaultValue(loader, row, context) : programmatic;
   return { value, origin: null };
+}
+
+/** A flag names files as the shell does, relative to the working directory. */
+function contextOf(
+  { origin }: Found,
+  context: CodecContext,
+  { readFile }: ConfigSources,
+): CodecContext {
+  if (origin.kind !== "command line") return context;
+  return { ...context, readFile: (path) => readFile(path, "working directory") };
 }
 
 /** Returns whether a value names a file that only the start reads. */
@@ -196,13 +222,26 @@ interface Found {
 /** Lists the values of an option's spellings, each from its source of highest precedence. */
 function find(loader: Loader, [key, option]: Row): readonly Found[] {
   const isValue = ({ value }: Found) => value !== "" || option.codec.empty === "value";
-  return spellings(key, option)
-    .map((spelling) => {
-      const stored = option.inDatabase && spelling === key ? inDatabase(loader, key) : null;
-      return stored ?? findSpelling(loader, spelling);
-    })
-    .filter((found) => found !== null)
+  const stored = option.inDatabase ? inDatabase(loader, key) : null;
+  const flag = flagOf(loader, key);
+  if (stored === null && flag !== null) return [flag].filter(isValue);
+  const found = spellings(key, option)
+    .map((spelling) => (spelling === key ? stored : null) ?? findSpelling(loader, spelling))
+    .filter((each) => each !== null)
     .filter(isValue);
+  return found.length === 0 && key === "db-uri" ? databaseUrl(loader) : found;
+}
+
+function flagOf({ flags }: Loader, key: string): Found | null {
+  const flag = flags?.get(key as OptionKey);
+  if (flag === undefined) return null;
+  return { key, value: flag.value, origin: { kind: "command line", name: flag.name } };
+}
+
+function databaseUrl({ databaseUrl: value, dialect }: Loader): readonly Found[] {
+  if (!value || dialect.databaseUrl === "ignored") return [];
+  const origin = { kind: "environment", name: "DATABASE_URL" } as const;
+  return [{ key: "db-uri", value, origin }];
 }
 
 function inDatabase({ database, dialect }: Loader, key: string): Found | null {

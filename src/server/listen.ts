@@ -9,8 +9,8 @@ import { hasBody } from "../errors/http_text.ts";
 import type { Observation } from "../observe/observation.ts";
 import { addressesOf, addressText, type ListenAddress } from "./listen_address.ts";
 import { Drain } from "./drain.ts";
-import { errorMessage } from "./output.ts";
-import { wait } from "./deadline.ts";
+import { errorMessage } from "../cli/output.ts";
+import { wait } from "../lib/deadline.ts";
 
 /** Responds to a request of a client. */
 export type ServeRequest = (request: Request, info: ClientInfo) => Promise<Response>;

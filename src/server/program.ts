@@ -3,81 +3,76 @@
  *
  * @module
  */
-import {
-  type Command,
-  helpText,
-  parseArguments,
-  readyCheck,
-  readyVerdict,
-  usage,
-  versionText,
-} from "./cli.ts";
+import { parseArguments, type ParsedCall } from "../cli/arguments.ts";
+import type { ConfigArguments } from "../cli/command.ts";
+import { commands } from "../cli/commands.ts";
+import { configReader } from "../cli/config_files.ts";
+import { helpText, usage, versionText } from "../cli/help.ts";
+import { openLog } from "../cli/log.ts";
+import { errorMessage, fail, isFile, print, printError } from "../cli/output.ts";
+import { readyCheck, readyVerdict } from "../cli/ready.ts";
+import { secretWarnings } from "../cli/secret_flags.ts";
+import { withService } from "../cli/with_service.ts";
 import type { Config } from "../config/options.ts";
 import { dumpConfig, exampleFile } from "../config/print.ts";
+import { svcDialect } from "../dialect.ts";
 import { dumpSchemaCache } from "../schema_cache/dump.ts";
-import { Service } from "../service/service.ts";
-import { configReader, openConfiguredDatabase } from "./config_files.ts";
-import { openLog } from "./log.ts";
-import { errorMessage, fail, print, printError } from "./output.ts";
+import type { Service } from "../service/service.ts";
 import { serve } from "./serve.ts";
 import { ReloadSignals } from "./signals.ts";
 
-/** Runs the command of the arguments. Resolves with the exit code. */
+/** Runs the call of the arguments. Resolves with the exit code. */
 export async function main(argv: readonly string[]): Promise<number> {
   try {
-    return await run(parseArguments(argv)) ?? 0;
+    return await run(parseArguments(argv, { commands, isFile })) ?? 0;
   } catch (error) {
     return fail(errorMessage(error));
   }
 }
 
-async function run(command: Command): Promise<number | void> {
-  switch (command.kind) {
+async function run(call: ParsedCall): Promise<number | void> {
+  switch (call.kind) {
     case "help":
-      return print(helpText());
+      return print(helpText(call.command, commands));
     case "version":
       return print(versionText());
     case "example":
       return print(exampleFile());
     case "error":
-      return fail(`${command.message}\n${usage().trimEnd()}`);
-    case "dump-config":
-      return await withService(
-        command.file,
-        async (service) => print(dumpConfig(await service.readConfig())),
-      );
-    case "dump-schema":
-      return await withService(command.file, dumpSchema);
-    case "types":
-      return await withService(command.file, printTypes);
-    case "ready":
-      return await checkReady(configReader(command.file).config);
-    case "run":
-      return await serveFile(command.file);
+      return fail(`${call.message}\n${usage(null, commands).trimEnd()}`);
+    case "command":
+      warnOfSecrets(call.call.config);
+      return await call.command.run(call.call, { serve: serveConfig });
     default:
-      return command satisfies never;
+      warnOfSecrets(call.config);
+      return await runMode(call);
   }
 }
 
-/** Runs one task with a service that serves no requests. */
-async function withService(
-  file: string | null,
-  run: (service: Service) => Promise<void>,
-): Promise<void> {
-  const { config, initialSource } = configReader(file);
-  const log = openLog(config.logLevel);
-  try {
-    const database = await openConfiguredDatabase(config, file);
-    const { observe } = log;
-    const source = () => initialSource;
-    // A fatal failure also rejects the task, which ends the process.
-    const onFatal = () => {};
-    const service = await Service.create({ source, database, now: Date.now, observe, onFatal });
-    await run(service);
-    await service.close();
-  } finally {
-    await log.flush();
+async function runMode(
+  { kind, config }: Extract<ParsedCall, { readonly config: ConfigArguments }>,
+): Promise<number | void> {
+  switch (kind) {
+    case "dump-config":
+      return await withService(
+        config,
+        async (service) => print(dumpConfig(await service.readConfig())),
+      );
+    case "dump-schema":
+      return await withService(config, dumpSchema);
+    case "types":
+      return await withService(config, printTypes);
+    case "ready":
+      return await checkReady(configReader(config).config);
+    case "run":
+      return await serveConfig(config);
+    default:
+      return kind satisfies never;
   }
+}
+
+function warnOfSecrets({ flags }: ConfigArguments): void {
+  for (const line of secretWarnings(flags)) printError(`${svcDialect.productToken}: ${line}`);
 }
 
 async function dumpSchema(service: Service): Promise<void> {
@@ -121,10 +116,10 @@ function verdict({ ready, message }: ReturnType<typeof readyVerdict>): number {
   return ready ? 0 : 1;
 }
 
-async function serveFile(file: string | null): Promise<number> {
+async function serveConfig(args: ConfigArguments): Promise<number> {
   // Listeners are added first, so that no signal after the read of the configuration is lost.
   const reloads = new ReloadSignals();
-  const reader = configReader(file);
+  const reader = configReader(args);
   const log = openLog(reader.config.logLevel);
   try {
     return await serve({ reader, log, reloads });

@@ -13,10 +13,10 @@ import { assetReader } from "../admin/page_assets.ts";
 import { Service } from "../service/service.ts";
 import { version } from "../version.ts";
 import { adminListenAddress, apiListenAddress } from "./listen_address.ts";
-import { type ConfigReader, embeddedFolder, openConfiguredDatabase } from "./config_files.ts";
+import { type ConfigReader, embeddedFolder, openConfiguredDatabase } from "../cli/config_files.ts";
 import { listen, type Listening } from "./listen.ts";
-import type { Log } from "./log.ts";
-import { untilIdle, withTimeout } from "./deadline.ts";
+import type { Log } from "../cli/log.ts";
+import { untilIdle, withTimeout } from "../lib/deadline.ts";
 import { type ReloadSignals, stopSignal } from "./signals.ts";
 import { stageTracer } from "./tracing.ts";
 

@@ -30,6 +30,7 @@ const ranks: readonly (readonly string[])[] = [
   ["src/service"],
   ["src/handler"],
   ["src/admin"],
+  ["src/cli"],
   ["src/server"],
   ["mod.ts", "main.ts"],
 ];

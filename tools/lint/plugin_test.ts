@@ -25,7 +25,7 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
     ["src/errors/a.ts", `import { a } from "../observe/logger.ts"; import b from "jose";`],
     ["src/schema_cache/queries/a.ts", `import { a } from "../schema_cache.ts";`],
     ["mod.ts", `import { a } from "./src/handler/handler.ts";`],
-    ["main.ts", `import { a } from "./mod.ts"; import { b } from "./src/server/cli.ts";`],
+    ["main.ts", `import { a } from "./mod.ts"; import { b } from "./src/server/serve.ts";`],
     [
       "tests/http/a_test.ts",
       `import { a } from "../../mod.ts"; import b from "../../tests/support/api.ts";`,
@@ -122,7 +122,7 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
     ["src/plan/a.ts", `const a = { Deno: 1, process() {} }; a.process(); class B { Buffer = 1; }`],
     ["src/plan/a.ts", `interface A { readonly process: string; require(): void }`],
     ["src/database/adapters/postgres.ts", `import pg from "pg"; import "node:net"; Deno.exit();`],
-    ["src/server/cli.ts", `Deno.exit(1);`],
+    ["src/cli/output.ts", `Deno.exit(1);`],
     ["main.ts", `import "node:fs"; process.exit(Deno.pid);`],
     ["tests/unit/a_test.ts", `import "node:assert/strict"; Deno.test("a", () => {});`],
     [
@@ -174,7 +174,11 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
     ["src/plan/a.ts", `const a = { console: 1 }; a.console;`],
     ["src/plan/a.ts", `console.log("a");`, "only src/observe and main.ts may print"],
     ["mod.ts", `const { log } = console;`, "only src/observe and main.ts may print"],
-    ["src/server/cli.ts", `globalThis.console.log("a");`, "only src/observe and main.ts may print"],
+    [
+      "src/server/serve.ts",
+      `globalThis.console.log("a");`,
+      "only src/observe and main.ts may print",
+    ],
   ],
   "no-barrel": [
     ["mod.ts", `export * from "./src/handler/handler.ts";`],

@@ -9,22 +9,21 @@ import { isReference } from "./references.ts";
 
 /** Files of `src/` that may use the runtime's own interfaces. */
 const adapters: ReadonlySet<string> = new Set([
-  "src/server/cli.ts",
   "src/database/adapters/pglite.ts",
   "src/database/connect/pg_client.ts",
   "src/database/adapters/postgres.ts",
   "src/database/connect/reading_socket.ts",
   "src/admin/page_assets.ts",
-  "src/server/config_files.ts",
   "src/server/listen.ts",
-  "src/server/log.ts",
   "src/server/main_thread.ts",
-  "src/server/output.ts",
   "src/server/serve.ts",
   "src/server/signals.ts",
   "src/server/tracing.ts",
   "src/server/worker_thread.ts",
 ]);
+
+/** The folder of the command line: its commands are processes. */
+const commandLine = "src/cli/";
 
 /** Globals of one runtime. */
 const foreign: ReadonlySet<string> = new Set([
@@ -44,7 +43,7 @@ const platformPackages: ReadonlySet<string> = new Set(["@electric-sql/pglite", "
 export const portable: Deno.lint.Rule = {
   create(context) {
     const path = projectPath(context.filename);
-    if (!path.startsWith("src/") || adapters.has(path)) return {};
+    if (!path.startsWith("src/") || adapters.has(path) || path.startsWith(commandLine)) return {};
     const report = (node: Deno.lint.Node, what: string) =>
       context.report({ node, message: `${what} does not exist in every runtime` });
     return {

@@ -1,5 +1,5 @@
 /**
- * Output of the program apart from its logs.
+ * Output of the program apart from its logs, and a look at its files.
  *
  * @module
  */
@@ -21,6 +21,15 @@ export function fail(message: string): number {
 /** Writes a line to stderr. */
 export function printError(line: string): void {
   writeAll(Deno.stderr, encoder.encode(`${line}\n`));
+}
+
+/** Returns whether a path names something that exists and is not a folder. */
+export function isFile(path: string): boolean {
+  try {
+    return !Deno.statSync(path).isDirectory;
+  } catch {
+    return false;
+  }
 }
 
 /** Returns the message of a thrown value. */

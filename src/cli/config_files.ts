@@ -5,10 +5,11 @@
  */
 import { dirname, isAbsolute, resolve } from "node:path";
 import type { Config } from "../config/options.ts";
-import { noValues } from "../config/load.ts";
+import { type ConfigFlags, noValues } from "../config/load.ts";
 import { type ConfigSource, configSource } from "../config/source.ts";
 import type { Database } from "../database/database.ts";
 import { isEmbedded, openDatabase } from "../database/open.ts";
+import type { ConfigArguments } from "./command.ts";
 
 /** Reads the configuration of one process. */
 export interface ConfigReader {
@@ -22,10 +23,13 @@ export interface ConfigReader {
   readonly read: () => ConfigSource;
 }
 
-/** Reads file and environment. Throws an `Error` of one line if the configuration is invalid. */
-export function configReader(file: string | null): ConfigReader {
+/**
+ * Reads file, environment and flags. Throws an `Error` of one line if the configuration is invalid.
+ */
+export function configReader({ file, flags }: ConfigArguments): ConfigReader {
   const readFile = fileReader();
-  const read = (started: Config | null) => sourceOf(file, { readFile, started });
+  const pathFlags = withResolvedPaths(flags);
+  const read = (started: Config | null) => sourceOf(file, { readFile, started, flags: pathFlags });
   const initialSource = read(null);
   const config = initialSource.configure(noValues);
   return { file, config, initialSource, read: () => read(config) };
@@ -49,13 +53,33 @@ function fileReader(): ReadBytes {
   };
 }
 
+/** Makes the paths in flags absolute, since those in the file are relative to the file's folder. */
+function withResolvedPaths(flags: ConfigFlags): ConfigFlags {
+  const absolute = Array.from(flags, ([key, { name, value }]) => {
+    const location = isEmbedded(value) ? locationOf(value) : "memory";
+    if (key === "db-uri" && isFolder(location)) {
+      return [key, { name, value: `pglite://${resolve(location)}` }] as const;
+    }
+    const isPath = key === "db-embedded-init" && value !== "";
+    return [key, { name, value: isPath ? resolve(value) : value }] as const;
+  });
+  return new Map(absolute);
+}
+
 function sourceOf(
   file: string | null,
-  { readFile, started }: { readonly readFile: ReadBytes; readonly started: Config | null },
+  { readFile, started, flags }: {
+    readonly readFile: ReadBytes;
+    readonly started: Config | null;
+    readonly flags: ConfigFlags;
+  },
 ): ConfigSource {
+  const environment = Deno.env.toObject();
   const source = configSource({
     file: file === null ? null : { path: file, text: decode(file, readFile) },
-    environment: Deno.env.toObject(),
+    environment,
+    flags,
+    databaseUrl: environment["DATABASE_URL"] ?? null,
     readFile: (path, base) =>
       readFile(base === "working directory" ? resolve(path) : relativeTo(file, path)),
     startupConfig: started,
@@ -91,10 +115,15 @@ function locationOf(uri: string): string {
   return uri.slice("pglite://".length);
 }
 
+/** Returns whether a location of PGlite is a folder and not, for example, `memory`. */
+function isFolder(location: string): boolean {
+  return location !== "memory" && !location.includes("://");
+}
+
 /** Resolves the folder of an embedded database against the configuration file's folder. */
 function withPaths(config: Config, file: string | null): Config {
   const location = locationOf(config.dbUri);
-  if (!isEmbedded(config.dbUri) || location === "memory" || location.includes("://")) return config;
+  if (!isEmbedded(config.dbUri) || !isFolder(location)) return config;
   return { ...config, dbUri: `pglite://${relativeTo(file, location)}` };
 }
 

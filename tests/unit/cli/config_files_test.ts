@@ -1,6 +1,6 @@
 import { deepStrictEqual, strictEqual, throws } from "node:assert/strict";
 import { noValues } from "../../../src/config/load.ts";
-import { configReader } from "../../../src/server/config_files.ts";
+import { configReader } from "../../../src/cli/config_files.ts";
 
 const secret = "reallyreallyreallyreallyverysafe";
 
@@ -25,7 +25,10 @@ Deno.test("configReader() reads regular files again, except that of db-uri", () 
     write(file, 'db-uri = "@uri"\ndb-schemas = "api"\njwt-secret = "@secret"\n');
     write(`${folder}/uri`, "postgres://h/db\n");
     write(`${folder}/secret`, secret);
-    const { config, initialSource, read: readAgain } = configReader(file);
+    const { config, initialSource, read: readAgain } = configReader({
+      file: file,
+      flags: new Map(),
+    });
     strictEqual(config.dbUri, "postgres://h/db");
     Deno.removeSync(`${folder}/uri`);
     write(`${folder}/secret`, secret.toUpperCase());
@@ -33,7 +36,10 @@ Deno.test("configReader() reads regular files again, except that of db-uri", () 
     const later = readAgain().configure(noValues);
     strictEqual(later.dbUri, "postgres://h/db");
     strictEqual(read(later.jwtSecret), secret.toUpperCase());
-    throws(() => configReader(file), /db-uri: cannot read the file "uri": No such file/);
+    throws(
+      () => configReader({ file: file, flags: new Map() }),
+      /db-uri: cannot read the file "uri": No such file/,
+    );
   }));
 
 Deno.test("configReader() reads a pipe once", () =>
@@ -46,7 +52,7 @@ Deno.test("configReader() reads a pipe once", () =>
     const writer = new Deno.Command("sh", {
       args: ["-c", `printf %s ${secret} > ${pipe}`],
     }).spawn();
-    const reader = configReader(file);
+    const reader = configReader({ file: file, flags: new Map() });
     await writer.status;
     for (const source of [reader.initialSource, reader.read(), reader.read()]) {
       strictEqual(read(source.configure(noValues).jwtSecret), secret);
@@ -59,7 +65,7 @@ Deno.test("configReader() resolves paths in values against the folder of the dia
       const file = `${folder}/${dialect}.conf`;
       write(file, `dialect = "${dialect}"\ndb-uri = "@deno.json"\ndb-schemas = "api"\n`);
       try {
-        configReader(file);
+        configReader({ file: file, flags: new Map() });
         return "";
       } catch (error) {
         return (error as Error).message.replace(/.*: db-uri: /, "");

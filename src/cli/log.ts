@@ -6,7 +6,7 @@
 import { LineSink } from "../observe/line_sink.ts";
 import type { LogLevel, Observation } from "../observe/observation.ts";
 import { createReporter } from "../observe/reporter.ts";
-import { withTimeout } from "./deadline.ts";
+import { withTimeout } from "../lib/deadline.ts";
 
 /** The open logs. */
 export interface Log {

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { type Schedule, scheduleAwaited } from "../lib/timers.ts";
+import { type Schedule, scheduleAwaited } from "./timers.ts";
 
 /** Resolves after this many milliseconds. */
 export function wait(milliseconds: number): Promise<void> {

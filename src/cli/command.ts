@@ -1,0 +1,57 @@
+/**
+ * A command of the command line, such as `svc check`: its word, its flags, and the function that runs
+ * it.
+ *
+ * @module
+ */
+import type { ConfigFlags } from "../config/load.ts";
+
+/** A flag that only one command has. */
+export interface CommandFlag {
+  /** As typed: `--apply`, `-c`. */
+  readonly name: string;
+  /**
+   * `none`: `--yes`. `optional`: `--apply` or `--apply=URI`. `required`: `--out=FILE`. `next`: the
+   * next argument is the value, as in `-c TEXT`.
+   */
+  readonly value: "none" | "optional" | "required" | "next";
+  /** Name of the value in `--help`; required unless `value` is `none`. */
+  readonly placeholder?: string;
+  /** One phrase for `--help`. */
+  readonly doc: string;
+}
+
+/** The configuration that arguments name: a file, a connection string, options. */
+export interface ConfigArguments {
+  /** Path of the configuration file; null if the arguments name none. */
+  readonly file: string | null;
+  /** Values of options: those of `--key=value`, and a connection string as that of `db-uri`. */
+  readonly flags: ConfigFlags;
+}
+
+/** The arguments of one call of a command. */
+export interface CommandCall {
+  readonly config: ConfigArguments;
+  /**
+   * Values of the command's own flags by name. A flag without a value has the empty text, an absent
+   * flag has no entry.
+   */
+  readonly flags: ReadonlyMap<string, string>;
+}
+
+/** Parts of the program that commands use and that stand above them. */
+export interface CommandContext {
+  /** Serves until a signal ends the process. Resolves with the exit code. */
+  readonly serve: (config: ConfigArguments) => Promise<number>;
+}
+
+/** A command. */
+export interface Command {
+  /** The first argument that selects the command. */
+  readonly name: string;
+  /** One phrase for `--help`. */
+  readonly doc: string;
+  readonly flags: readonly CommandFlag[];
+  /** Resolves with the exit code. */
+  readonly run: (call: CommandCall, context: CommandContext) => Promise<number>;
+}

@@ -1,0 +1,35 @@
+/**
+ * Runs a task with a service that serves no requests, for commands that need the configuration or the
+ * schema of the database.
+ *
+ * @module
+ */
+import { Service } from "../service/service.ts";
+import type { ConfigArguments } from "./command.ts";
+import { configReader, openConfiguredDatabase } from "./config_files.ts";
+import { openLog } from "./log.ts";
+
+/**
+ * Runs a task with a service of the configuration. Rejects if the configuration is invalid, or if the
+ * task does.
+ */
+export async function withService<Result>(
+  args: ConfigArguments,
+  run: (service: Service) => Promise<Result>,
+): Promise<Result> {
+  const { config, file, initialSource } = configReader(args);
+  const log = openLog(config.logLevel);
+  try {
+    const database = await openConfiguredDatabase(config, file);
+    const { observe } = log;
+    const source = () => initialSource;
+    // A fatal failure also rejects the task, which ends the process.
+    const onFatal = () => {};
+    const service = await Service.create({ source, database, now: Date.now, observe, onFatal });
+    const result = await run(service);
+    await service.close();
+    return result;
+  } finally {
+    await log.flush();
+  }
+}

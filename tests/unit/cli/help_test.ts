@@ -1,0 +1,50 @@
+import { match, strictEqual } from "node:assert/strict";
+import type { Command } from "../../../src/cli/command.ts";
+import { helpText, usage, versionText } from "../../../src/cli/help.ts";
+import { version } from "../../../src/version.ts";
+
+const paint: Command = {
+  name: "paint",
+  doc: "Paint the fence",
+  flags: [
+    { name: "--dry", value: "none", doc: "Paint nothing" },
+    { name: "--coat", value: "optional", placeholder: "N", doc: "Number of coats" },
+    { name: "--out", value: "required", placeholder: "FILE", doc: "File to write" },
+    { name: "-c", value: "next", placeholder: "TEXT", doc: "Colour" },
+  ],
+  run: () => Promise.resolve(0),
+};
+
+Deno.test("versionText() returns name and version in one line", () => {
+  strictEqual(versionText(), `SVC ${version}\n`);
+});
+
+Deno.test("usage() shows every flag", () => {
+  const rest = "[-h|--help] [-v|--version] [-e|--example] [--dump-config] [--dump-schema] " +
+    "[--types] [--ready] [--KEY=VALUE]… [FILE | CONNECTION]\n";
+  strictEqual(usage(null, []), `Usage: svc ${rest}`);
+  strictEqual(usage(null, [paint]), `Usage: svc [COMMAND] ${rest}`);
+  strictEqual(
+    usage(paint, [paint]),
+    "Usage: svc paint [--dry] [--coat[=N]] [--out=FILE] [-c TEXT] [--KEY=VALUE]… " +
+      "[FILE | CONNECTION]\n",
+  );
+});
+
+Deno.test("helpText() shows usage, version, commands and every flag", () => {
+  const text = helpText(null, [paint]);
+  strictEqual(text.startsWith(usage(null, [paint])), true);
+  match(text, /^ {2}SVC \S+ \/ create a REST API to an existing Postgres database$/m);
+  match(text, /^Commands:\n {2}paint {2}Paint the fence\n\n/m);
+  match(text, /^ {2}-e, --example {5}Show an example file and exit$/m);
+  match(text, /^ {2}--port=PORT {7}The option server-port$/m);
+  match(text, /^ {2}--KEY=VALUE {7}Any option of the file, such as --db-pool=20$/m);
+  strictEqual(helpText(null, []).includes("Commands:"), false);
+});
+
+Deno.test("helpText() of a command shows its flags", () => {
+  const text = helpText(paint, [paint]);
+  match(text, /^ {2}svc paint: Paint the fence$/m);
+  match(text, /^ {2}--coat\[=N\] {8}Number of coats$/m);
+  strictEqual(text.includes("--dump-config"), false);
+});
