@@ -28,7 +28,7 @@ export interface AuthContext {
  * token is anonymous.
  *
  * Anonymous requests and cached tokens return synchronously, others a promise. Throws, or rejects
- * with, 300 without a secret, 301 for an invalid token, 302 without an anonymous role.
+ * with, `SVC300` without a secret, `SVC301` for an invalid token, `SVC302` without an anonymous role.
  */
 export function authenticate(
   authorization: string | null,
@@ -40,7 +40,7 @@ export function authenticate(
   checkLength(token);
   const cached = context.cache?.get(token);
   return cached === undefined
-    ? identifyVerified(token, context.keys, context)
+    ? verifyAndIdentify(token, context.keys, context)
     : identifyCached(token, cached, context);
 }
 
@@ -66,7 +66,7 @@ function anonymousIdentity({ dbAnonRole }: AuthContext): Identity {
   };
 }
 
-async function identifyVerified(
+async function verifyAndIdentify(
   text: string,
   keys: KeySet,
   context: AuthContext,
@@ -110,7 +110,7 @@ function identify({ claims, json }: VerifiedToken, context: AuthContext): Identi
 }
 
 /**
- * Returns the role that the claims name, or null if they name none. Throws 301 for:
+ * Returns the role that the claims name, or null if they name none. Throws `SVC301` for:
  *
  * - claims nested too deeply for the path,
  * - text that PostgreSQL cannot store (NUL, half a surrogate pair),

@@ -5,7 +5,7 @@
  * @module
  */
 
-/** Reports an option with an unusable value. */
+/** An authentication option has an unusable value. */
 export class AuthSettingError extends Error {
   /** The option at fault. */
   readonly key: "jwt-secret" | "jwt-role-claim-key";

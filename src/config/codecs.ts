@@ -5,12 +5,12 @@
  */
 import { type Dialect, dialects } from "../dialect.ts";
 
-/** An unparsed value of a source. The environment has texts only. */
+/** An unparsed value of a source. The environment has strings only. */
 export type RawValue =
   | string
   | number
   | boolean
-  /** A type that no option accepts: `a list`, `a date`, `a table`. */
+  /** A type that no option accepts: `a list`, `a date or time`, `a table`. */
   | { readonly unusable: string };
 
 /** The result of parsing one value. */
@@ -26,7 +26,7 @@ export interface CodecContext {
   readonly readFile: (path: string) => Uint8Array;
   /** The value of `jwt-secret-is-base64`. */
   readonly secretIsBase64: boolean;
-  /** Whether values of the wrong type are rejected or ignored. */
+  /** How the dialect treats a value of the wrong type: rejects it, or unsets or converts it. */
   readonly invalidConfig: Dialect["invalidConfig"];
 }
 
@@ -95,8 +95,8 @@ export function integer(
 const truth: ReadonlyMap<string, boolean> = new Map([["true", true], ["false", false]]);
 
 /**
- * The codec of `true` and `false`. Also accepts them as text, case-insensitively and ignoring
- * characters other than letters, and whole numbers: those above 0 are true.
+ * The codec of `true` and `false`. Also accepts strings: these words, case-insensitively and ignoring
+ * characters other than letters, and integers, which are true above 0.
  */
 export const boolean: Codec<boolean> = {
   type: "boolean",
@@ -153,7 +153,7 @@ export interface ListFacts {
   readonly empty: Codec<unknown>["empty"];
   /** Returns whether an item is valid, or the problem as text. Default: any item is valid. */
   readonly check?: (item: string) => boolean | string;
-  /** Items that fail the check can do no harm: a dialect that ignores invalidConfig takes them. */
+  /** Dialects with `invalidConfig: "ignored"` accept items that fail the check. */
   readonly isHarmless?: true;
 }
 
@@ -220,7 +220,7 @@ export function fileMode(key: string): Codec<number> {
 
 const unset = { kind: "unset" } as const;
 
-/** Formats a non-string value as the Configurator parser prints it in messages. */
+/** Formats a non-string value as PostgREST's parser, the Haskell library `configurator`, prints it. */
 function formatNonString(raw: RawValue): RawValue {
   if (typeof raw === "boolean") return raw ? "Bool True" : "Bool False";
   if (typeof raw !== "number") return raw;

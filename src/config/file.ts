@@ -63,8 +63,8 @@ interface KeyValue {
 }
 
 /**
- * The TOML parser reports no positions. So each call parses one statement: the fewest lines that
- * form one.
+ * The TOML parser reports no line of a key. So this generator parses the file statement by
+ * statement: the fewest lines that form one.
  */
 function* bindings(file: ConfigFile): Generator<KeyValue> {
   const lines = file.text.replace(/^\uFEFF/, "").split("\n");

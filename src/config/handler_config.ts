@@ -15,7 +15,10 @@ export interface HandlerConfig {
   readonly dbAnonRole?: string | null;
   /** Notification channel for reload requests. Default: `"svc"`. */
   readonly dbChannel?: string;
-  /** Listens on `db-channel`, and reconnects at once if the connection is lost. Default: `true`. */
+  /**
+   * Listens on `db-channel`; reconnects after one second, then with exponential backoff. Default:
+   * `true`.
+   */
   readonly dbChannelEnabled?: boolean;
   /** Also reads configuration and role settings from the database. Default: `true`. */
   readonly dbConfig?: boolean;
@@ -45,8 +48,8 @@ export interface HandlerConfig {
   /** Seconds that a request waits for a connection before it fails with SVC003. Default: `10`. */
   readonly dbPoolAcquisitionTimeout?: number;
   /**
-   * Reconnects if the connection is lost; if false, the process exits, and a handler waits for the
-   * next request. Default: `true`.
+   * Reconnects if the connection is lost; if false, the process exits, and a library handler
+   * reconnects at its next request. Default: `true`.
    */
   readonly dbPoolAutomaticRecovery?: boolean;
   /** Seconds after which the pool closes an idle connection. Default: `30`. */
@@ -78,11 +81,14 @@ export interface HandlerConfig {
    */
   readonly jwtCacheMaxEntries?: number;
   /**
-   * Sets each claim of a token as `request.jwt.claim.<name>`, too, as old versions did. Default:
-   * `false`.
+   * Sets each claim of a token as `request.jwt.claim.<name>`, too, as old versions of PostgREST
+   * did. Default: `false`.
    */
   readonly jwtClaimSettings?: boolean;
-  /** Where a token's claims have the role. Default: `"$.role"`. */
+  /**
+   * JSONPath of the role in a token's claims; in a file, `$$` stands for one `$`. Default:
+   * `"$.role"`.
+   */
   readonly jwtRoleClaimKey?: string;
   /** `jwt-secret` is base64. Default: `false`. */
   readonly jwtSecretIsBase64?: boolean;
@@ -103,7 +109,9 @@ export interface HandlerConfig {
   readonly serverTimingEnabled?: boolean;
   /** Request header to copy to the response. Default: none. */
   readonly serverTraceHeader?: string | null;
-  /** Lets filters name an embedded relation that has an alias. Default: `true`. */
+  /**
+   * Lets filters address an aliased embed by the name of its relation; deprecated. Default: `true`.
+   */
   readonly urlUseLegacyTargetNames?: boolean;
   /**
    * Settings that SQL reads with `current_setting('app.settings.<name>', true)`, as pairs such as

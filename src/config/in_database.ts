@@ -19,8 +19,8 @@ const names: readonly string[] = rows
  * Returns the statements that read the configuration: a call of `db-pre-config`, if set, and a query
  * whose only value {@linkcode readValues} parses. Run them in one transaction and roll it back.
  *
- * The authenticator role's settings for this database precede its settings for all databases. Both
- * precede the settings of the function.
+ * The authenticator role's settings for this database override its settings for all databases. Both
+ * override the values that `db-pre-config` sets.
  */
 export function configStatements(
   { dbPreConfig, dialect }: Pick<Config, "dbPreConfig" | "dialect">,

@@ -198,7 +198,7 @@ export const options = {
     default: true,
     reloadable: true,
     inDatabase: false,
-    doc: "Listens on `db-channel`, and reconnects at once if the connection is lost.",
+    doc: "Listens on `db-channel`; reconnects after one second, then with exponential backoff.",
     example: "true",
     isUncommented: true,
   }),
@@ -292,8 +292,8 @@ export const options = {
     reloadable: true,
     inDatabase: false,
     doc:
-      "Reconnects if the connection is lost; if false, the process exits, and a handler waits for " +
-      "the next request.",
+      "Reconnects if the connection is lost; if false, the process exits, and a library handler " +
+      "reconnects at its next request.",
     example: "false",
   }),
   "db-pool-max-idletime": option({
@@ -420,7 +420,8 @@ export const options = {
     default: false,
     reloadable: true,
     inDatabase: false,
-    doc: "Sets each claim of a token as `request.jwt.claim.<name>`, too, as old versions did.",
+    doc:
+      "Sets each claim of a token as `request.jwt.claim.<name>`, too, as old versions of PostgREST did.",
     example: "true",
     extension: true,
   }),
@@ -434,7 +435,7 @@ export const options = {
     default: "$.role",
     reloadable: true,
     inDatabase: true,
-    doc: "Where a token's claims have the role.",
+    doc: "JSONPath of the role in a token's claims; in a file, `$$` stands for one `$`.",
     example: '"$$.role"',
     isUncommented: true,
   }),
@@ -603,7 +604,7 @@ export const options = {
     default: true,
     reloadable: true,
     inDatabase: true,
-    doc: "Lets filters name an embedded relation that has an alias.",
+    doc: "Lets filters address an aliased embed by the name of its relation; deprecated.",
     example: "true",
     isUncommented: true,
   }),

@@ -1,5 +1,5 @@
 /**
- * Runs the stages of a request in order and times them. Only this module catches errors.
+ * Runs the stages of a request in order and times them. Only this module turns errors into responses.
  *
  * @module
  */
@@ -227,7 +227,7 @@ async function planAndRespond(
       if (shape !== null) planCache.insert(shape, { pieces, payload, reader: head.reader, query });
       return execute(exchange, identity, {
         request: parsed,
-        planned: { plan: planned, query, kind: null, isRepeatable: false },
+        planned: { plan: planned, query, kind: null, isRetrySafe: false },
       });
     }
     default:

@@ -89,7 +89,7 @@ const texts: {
     what === "roles"
       ? `Failed to query the role settings. ${toJson(error)}`
       : `Failed to query database settings for the config parameters.${toJson(error)}`,
-  "old-role-path": ({ path }) => [
+  "legacy-role-path": ({ path }) => [
     `WARNING: The config \`jwt-role-claim-key=${redact(path)}\` is using the deprecated JSPath ` +
     "syntax.",
     `Update \`jwt-role-claim-key=${redact(path)}\` to the new JSONPath syntax as support for ` +

@@ -53,7 +53,7 @@ export interface FinishedRequest {
   readonly time: number;
 }
 
-/** Statements of a request, without values. It is reported before the request itself. */
+/** Statements of a request, without values. Observers receive it before the `request-finished` event. */
 export interface QueriedRequest {
   readonly kind: "request-queried";
   readonly status: number;
@@ -95,7 +95,7 @@ export type Observation =
   }
   /** Time of each query of the load on the server, by the query's name. */
   | { readonly kind: "schema-cache-timings"; readonly timings: readonly QueryTiming[] }
-  /** `place` is a host with its port. */
+  /** `place` is `host:port`; for a Unix socket its directory replaces the host. */
   | {
     readonly kind: "listener-connected";
     readonly version: string;
@@ -129,6 +129,7 @@ export type Observation =
     readonly name: string;
   }
   | { readonly kind: "pool-acquiring" }
+  /** A batch has ended; PostgREST logs the use of a connection then. */
   | { readonly kind: "pool-acquired" }
   | { readonly kind: "pool-flushed" }
   /** `step` is the connection's new state with its reason: `terminated: max idletime`. */
@@ -147,7 +148,7 @@ export type Observation =
     readonly error: ReportedError;
   }
   /** `jwt-role-claim-key` uses the old syntax; `path` is its value as parsed. */
-  | { readonly kind: "old-role-path"; readonly path: string }
+  | { readonly kind: "legacy-role-path"; readonly path: string }
   | { readonly kind: "embedded-starting"; readonly folder: string | null }
   | { readonly kind: "embedded-initializing"; readonly path: string }
   | { readonly kind: "embedded-ready"; readonly ms: number }
@@ -164,7 +165,7 @@ export type Observation =
     /** Path and query string. */
     readonly target: string;
   }
-  /** A failure of the database or of a connection gave a request a status ≥ 500. */
+  /** A request failed with a status ≥ 500, and the dialect logs that failure. */
   | { readonly kind: "request-failed"; readonly error: ReportedError }
   /** A bug. `error` is the thrown value. */
   | { readonly kind: "unexpected-error"; readonly error: unknown }
@@ -175,7 +176,7 @@ export type ObservationKind = Observation["kind"];
 /** Events of the diagnostic log. Finished requests go to the access log. */
 export type Diagnostic = Exclude<Observation, FinishedRequest | QueriedRequest>;
 
-/** Lowest level that logs each event. */
+/** The least verbose log level that includes each event. */
 export const severities: Readonly<Record<Diagnostic["kind"], LogLevel>> = {
   "starting": "crit",
   "listening": "crit",
@@ -212,7 +213,7 @@ export const severities: Readonly<Record<Diagnostic["kind"], LogLevel>> = {
   "config-reload-failed": "crit",
   "restart-needed": "crit",
   "database-config-failed": "crit",
-  "old-role-path": "crit",
+  "legacy-role-path": "crit",
   "embedded-starting": "crit",
   "embedded-initializing": "crit",
   "embedded-ready": "crit",

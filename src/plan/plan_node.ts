@@ -26,7 +26,7 @@ import type {
 } from "./read_node.ts";
 import type { ResolvedEmbed, ResolvedNode } from "./resolved_tree.ts";
 import { isToOne } from "./find_relationship.ts";
-import { embedRange, rootRange, unlimited } from "./row_range.ts";
+import { embedRange, rootRange, unlimited } from "./limit_offset.ts";
 
 /** The context of planning one node. */
 export interface NodeContext {

@@ -6,7 +6,7 @@
  */
 import type { Statement } from "../database/database.ts";
 import { plan } from "../plan/plan.ts";
-import { isRepeatableRead } from "../plan/repeatable.ts";
+import { isRetrySafeRead } from "../plan/retry_safe.ts";
 import type { Query } from "../query/query.ts";
 import type { ApiRequest, Payload } from "../request/api_request.ts";
 import { parseHead } from "../request/parse_request.ts";
@@ -62,7 +62,7 @@ interface CachedPlan {
   readonly request: ApiRequest;
   readonly plan: DataPlan;
   readonly query: QueryTemplate;
-  readonly isRepeatable: boolean;
+  readonly isRetrySafe: boolean;
 }
 
 /** A request whose shape is to be cached, with its query. */
@@ -112,7 +112,7 @@ export class PlanCache {
     const cached = keyOfPayload === null ? undefined : this.#plans.get(shape.key + keyOfPayload);
     if (cached === undefined) return undefined;
     const { values, offsetAt } = shape;
-    const { plan, isRepeatable } = cached;
+    const { plan, isRetrySafe } = cached;
     const first = offsetAt < 0 ? 0n : BigInt(values[offsetAt]!);
     const request = {
       ...cached.request,
@@ -125,7 +125,7 @@ export class PlanCache {
         : cached.request.query,
     };
     const query = boundQuery(cached.query, bindingsOf(values, payload));
-    return { request, planned: { plan, query, kind: cached, isRepeatable } };
+    return { request, planned: { plan, query, kind: cached, isRetrySafe } };
   }
 
   /** Caches the plan of a request whose shape is a candidate; else makes the shape a candidate. */
@@ -169,8 +169,8 @@ export class PlanCache {
     if (template === null) return null;
     // Headers and cookies belong to the client that sent them.
     const bare = { ...head.request, headers: {}, cookies: {} };
-    const isRepeatable = isRepeatableRead(planned, cache);
-    return { request: bare, plan: planned, query: template, isRepeatable };
+    const isRetrySafe = isRetrySafeRead(planned, cache);
+    return { request: bare, plan: planned, query: template, isRetrySafe };
   }
 }
 

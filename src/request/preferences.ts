@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { exactInteger } from "../http/range.ts";
+import { exactInteger } from "../http/range_header.ts";
 import type { Preferences } from "./api_request.ts";
 
 /** Preferences with a closed list of values. */

@@ -4,7 +4,7 @@
  * @module
  */
 import { errors } from "../errors/catalogue.ts";
-import { parseRange } from "../http/range.ts";
+import { parseRange } from "../http/range_header.ts";
 import type { QueryParams, Window } from "./query_types.ts";
 
 const everything: Window = { first: 0n, last: null };

@@ -6,6 +6,7 @@
 import type { BatchResult, ResultBody } from "../database/database.ts";
 import type { HeaderList } from "../lib/header_list.ts";
 import type { Dialect } from "../dialect.ts";
+import { contentRange, rangeHeaders, rangeStatus } from "./content_range.ts";
 import { errors } from "../errors/catalogue.ts";
 import { errorBody, type ErrorVerbosity } from "../errors/error_response.ts";
 import type { Plan } from "../plan/plan.ts";
@@ -14,9 +15,6 @@ import type { ApiRequest } from "../request/api_request.ts";
 import { locationOf } from "./location.ts";
 import {
   appliedHeader,
-  contentRange,
-  rangeHeaders,
-  rangeStatus,
   readResultMetadata,
   type Reply,
   type ResultMetadata,

@@ -357,7 +357,7 @@ export class Service {
 
   #warnOfOldRolePath(): void {
     const { rolePath } = this.#snapshot.auth;
-    if (rolePath.deprecated) this.observe({ kind: "old-role-path", path: rolePath.text });
+    if (rolePath.deprecated) this.observe({ kind: "legacy-role-path", path: rolePath.text });
   }
 
   #reportSchemaFailure(thrown: unknown, config: Config): void {

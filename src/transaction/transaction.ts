@@ -64,7 +64,7 @@ export interface PlannedQuery {
   /** Identifies requests whose batches differ only by their parameters; null where that is unknown. */
   readonly kind: object | null;
   /** Whether a second execution has no observable effect, apart from `db-pre-request`. */
-  readonly isRepeatable: boolean;
+  readonly isRetrySafe: boolean;
 }
 
 /** A batch, and the positions of the statements whose results are read afterwards. */
@@ -82,7 +82,7 @@ export interface RequestTransaction {
 /** Builds the transaction of a request. */
 export function buildTransaction(
   request: ApiRequest,
-  { plan, query, kind, isRepeatable }: PlannedQuery,
+  { plan, query, kind, isRetrySafe }: PlannedQuery,
   owner: TransactionOwner,
   config: TransactionConfig,
 ): RequestTransaction {
@@ -121,7 +121,7 @@ export function buildTransaction(
       access,
       // A serializable transaction can fail at its end, even one that only reads.
       body: isolation === "serializable" ? "hold" : "stream",
-      retry: isRepeatable && config.dbPreRequest === null ? "safe" : "never",
+      retry: isRetrySafe && config.dbPreRequest === null ? "safe" : "never",
     },
     checks,
     estimate,

@@ -51,7 +51,7 @@ Deno.test("schema cache compares whole column sets for one-to-one", async () => 
   ]);
 });
 
-Deno.test("schema cache derives what the request examples of embedding need", async () => {
+Deno.test("schema cache derives relationships of self-references, several foreign keys and views", async () => {
   const cache = await loaded(`
     create schema api;
     create table api.sites (id int primary key);
@@ -171,7 +171,7 @@ Deno.test("schema cache makes computed relationships of functions over rows", as
   deepStrictEqual(cache.routineNames("api"), ["pricey"]);
 });
 
-Deno.test("schema cache notes what junctions in other schemas connect", async () => {
+Deno.test("schema cache lists schemas that junctions in other schemas connect", async () => {
   const cache = await loaded(
     `
       create schema api; create schema v2; create schema hidden;

@@ -1,8 +1,9 @@
 /**
- * Runs the tests: `deno task test [--row <text>] [arguments of deno test]`. Starts one PostgreSQL server and makes
- * one empty PGlite folder for all test files, removes both at the end, and ends its output with a line
- * `N passed, N failed`, in which a step of a test counts like a test. `--row` runs only the rows of
- * table suites whose name contains the text; a run without such a row fails.
+ * Runs the tests: `deno task test [--row <text>] [arguments of deno test]`. Starts one PostgreSQL server
+ * and makes one empty PGlite directory for all test files. Removes both at the end.
+ *
+ * The last line of the output is `N passed, N failed`; it counts a step of a test like a test. `--row`
+ * runs only the rows of table suites whose name contains the text; a run without such a row fails.
  *
  * A server that already runs is used instead if `SVC_TEST_URI` names it with a superuser. The databases
  * of tests are dropped from it, but the roles of fixtures stay. `SVC_TEST_POSTGRES_BIN` chooses another
@@ -18,10 +19,10 @@ import { startPostgres } from "./postgres_server.ts";
 import { hasStep, readTestArguments, rowVariable } from "./row_filter.ts";
 import { countTests, describeCounts } from "./test_counts.ts";
 
-/** Leaks are looked for as well: `deno.json` says so. */
+/** `deno.json` enables the sanitizers of resources and ops. */
 const flags = ["-A", "--doc", "--parallel"];
 
-/** Gives the exit code. */
+/** Runs `deno test` and returns its exit code. */
 async function runTests(args: readonly string[]): Promise<number> {
   const { row, others } = readTestArguments(args);
   await using folder = await guardedFolder("svc_tests_");

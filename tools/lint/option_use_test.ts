@@ -4,7 +4,7 @@ import { type OptionKey, options } from "../../src/config/options.ts";
 
 const root = new URL("../../", import.meta.url);
 
-/** Options that the configuration itself uses up. */
+/** Options that only `src/config/` reads. */
 const usedByConfig: ReadonlySet<OptionKey> = new Set<OptionKey>([
   "db-pre-config",
   "jwt-secret-is-base64",
@@ -21,7 +21,7 @@ async function sourcesIn(folder: URL): Promise<readonly string[]> {
   return texts;
 }
 
-Deno.test("options without effect, and no others, are marked as unused", async () => {
+Deno.test("exactly the options that no code reads are marked as unused", async () => {
   const texts = [
     ...await sourcesIn(new URL("src/", root)),
     await Deno.readTextFile(new URL("main.ts", root)),

@@ -87,7 +87,7 @@ export function onLeave({ signal }: Caller, run: (reason: unknown) => void): () 
   return () => signal.removeEventListener("abort", listener);
 }
 
-/** Returns the connection that has waited longer for the reader of a body. */
+/** Returns the connection that has waited longest for the reader of a body. */
 export function slowestReader(connections: Iterable<PooledConnection>): PooledConnection | null {
   let slowest: PooledConnection | null = null;
   for (const pooled of connections) {

@@ -1,6 +1,6 @@
 /**
- * Runs all faults at full length: one line per fault on stdout, progress on stderr, exit status 1 when
- * anything was lost, doubled or broken. Arguments choose faults by parts of their names,
+ * Runs all faults at full length: one line per fault on stdout, progress on stderr. Exits with 1 if a
+ * fault reports a problem, or if no fault has that name. Arguments choose faults by parts of their names,
  * `--short` shortens them, and `--docs` writes the reports into docs/reference/faults.md if all is
  * well.
  *
@@ -10,7 +10,7 @@ import { faults } from "./faults.ts";
 import { writeReports } from "./docs_section.ts";
 import { describeReport, type FaultReport } from "./report.ts";
 
-/** Gives the exit code. */
+/** Runs the faults and returns the exit code. */
 async function run(args: readonly string[]): Promise<number> {
   const scale = args.includes("--short") ? "short" : "full";
   const wanted = args.filter((arg) => !arg.startsWith("--"));

@@ -307,16 +307,3 @@ Deno.test("errors have every code of the interface, and the rows above every err
     strictEqual(withRow.has(`${code} ${status}`), true, name);
   }
 });
-
-Deno.test("errors share a code and a status only where they say the same thing otherwise", () => {
-  const sharing = new Map<string, string[]>();
-  for (const [name, { code, status }] of Object.entries(errors)) {
-    const key = `${code} ${status}`;
-    sharing.set(key, [...sharing.get(key) ?? [], name]);
-  }
-  const shared = [...sharing].filter(([, names]) => names.length > 1);
-  deepStrictEqual(shared, [
-    ["108 400", ["notEmbedded", "embeddedUnderAlias"]],
-    ["301 401", ["invalidToken", "invalidClaims"]],
-  ]);
-});

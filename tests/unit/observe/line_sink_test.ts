@@ -1,7 +1,5 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import { LineSink } from "../../../src/observe/line_sink.ts";
-import type { LogLevel, Observation } from "../../../src/observe/observation.ts";
-import { createReporter } from "../../../src/observe/reporter.ts";
 import { settled } from "../../support/fake_clock.ts";
 
 /** Makes a sink whose delay ends with `tick`, and whose writes end with `written`. */
@@ -125,63 +123,4 @@ Deno.test("LineSink writes without flush() after its default delay", async () =>
     sink.add("b");
   });
   strictEqual(written, "a\nb\n");
-});
-
-Deno.test("createReporter() writes requests and diagnostics of the level to their logs", () => {
-  const access: string[] = [];
-  const diagnostics: string[] = [];
-  let level: LogLevel = "warn";
-  const report = createReporter({
-    level: () => level,
-    now: () => 1000,
-    offsetMinutes: (epochMs) => (epochMs === 1000 ? 60 : 0),
-    access: { add: (line) => access.push(line) },
-    diagnostics: { add: (line) => diagnostics.push(line) },
-  });
-  const request: Observation = {
-    kind: "request-finished",
-    method: "GET",
-    target: "/",
-    status: 200,
-    length: 1,
-    role: "anon",
-    client: null,
-    referer: null,
-    userAgent: null,
-    time: 0,
-  };
-  report(request);
-  report({ kind: "config-reloaded" });
-  report({ kind: "unexpected-error", error: "x" });
-  level = "info";
-  report(request);
-  level = "crit";
-  report(request);
-  report({ kind: "unexpected-error", error: "x" });
-  deepStrictEqual(access, ['- - anon [01/Jan/1970:00:00:00 +0000] "GET / HTTP/1.1" 200 1 "" ""']);
-  deepStrictEqual(diagnostics, [
-    "01/Jan/1970:01:00:01 +0100: Config reloaded",
-    "01/Jan/1970:01:00:01 +0100: Unexpected error: x",
-  ]);
-});
-
-Deno.test("createReporter() writes each statement of the level's requests on one line", () => {
-  const diagnostics: string[] = [];
-  const access: string[] = [];
-  const report = createReporter({
-    level: () => "warn",
-    now: () => 0,
-    offsetMinutes: () => 0,
-    access: { add: (line) => access.push(line) },
-    diagnostics: { add: (line) => diagnostics.push(line) },
-  });
-  const texts = ["select $1\n  from a", "select 'postgres://a:b@c', $2"];
-  report({ kind: "request-queried", status: 399, texts });
-  deepStrictEqual(diagnostics, []);
-  report({ kind: "request-queried", status: 400, texts });
-  deepStrictEqual(diagnostics, [
-    "01/Jan/1970:00:00:00 +0000: select $1   from a",
-    "01/Jan/1970:00:00:00 +0000: select 'postgres://a:b@c', $2",
-  ]);
-  deepStrictEqual(access, []);
 });

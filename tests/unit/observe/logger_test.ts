@@ -214,8 +214,8 @@ const events: {
     "Failed to query database settings for the config parameters." +
     '{"code":"42883","details":null,"hint":null,"message":"function f() does not exist"}',
   ],
-  "old-role-path": [
-    { kind: "old-role-path", path: '."roles"."user_role"' },
+  "legacy-role-path": [
+    { kind: "legacy-role-path", path: '."roles"."user_role"' },
     "crit",
     [
       'WARNING: The config `jwt-role-claim-key=."roles"."user_role"` is using the deprecated ' +

@@ -2,7 +2,7 @@ import { deepStrictEqual } from "node:assert/strict";
 import { pgrstDialect } from "../../../src/dialect.ts";
 import { makeAliases } from "../../../src/plan/aliases.ts";
 import { neededColumns } from "../../../src/plan/read_plan.ts";
-import { embedRange, rootRange } from "../../../src/plan/row_range.ts";
+import { embedRange, rootRange } from "../../../src/plan/limit_offset.ts";
 import type { QueryParams } from "../../../src/request/query_types.ts";
 import {
   all,

@@ -3,7 +3,7 @@ import { strictEqual } from "node:assert/strict";
 import { noValues } from "../../src/config/load.ts";
 import { configSource } from "../../src/config/source.ts";
 import { plan } from "../../src/plan/plan.ts";
-import { isRepeatableRead } from "../../src/plan/repeatable.ts";
+import { isRetrySafeRead } from "../../src/plan/retry_safe.ts";
 import { parseRequest } from "../../src/request/parse_request.ts";
 import type { SchemaCache } from "../../src/schema_cache/schema_cache.ts";
 import { buildRequest, type RequestParts } from "../support/request.ts";
@@ -70,7 +70,7 @@ const sql = `
 const accept = (type: string): RequestParts => ({ headers: { Accept: type } });
 const counted: RequestParts = { headers: { Prefer: "count=exact" } };
 
-const rows: readonly (readonly [line: string, repeatable: boolean, parts?: RequestParts])[] = [
+const rows: readonly (readonly [line: string, retrySafe: boolean, parts?: RequestParts])[] = [
   ["GET /parents", true],
   ["HEAD /parents?id=eq.1", true],
   ["GET /parents", true, counted],
@@ -151,7 +151,7 @@ const source = configSource({
 });
 const config = source.configure(noValues);
 
-async function isRepeatable(
+async function isRetrySafe(
   line: string,
   parts: RequestParts | undefined,
   cache: SchemaCache,
@@ -159,7 +159,7 @@ async function isRepeatable(
   const request = await buildRequest({ line, origin: "http://localhost" }, parts);
   const planned = plan(await parseRequest(request, config), cache, config);
   if (planned.kind === "root" || planned.kind === "options") throw new Error(planned.kind);
-  return isRepeatableRead(planned, cache);
+  return isRetrySafeRead(planned, cache);
 }
 
 const loaded = schemaCacheLoader();
@@ -169,9 +169,9 @@ Deno.test.beforeAll(async () => {
   cache = await loaded(sql);
 });
 
-for (const [line, repeatable, parts] of rows) {
+for (const [line, retrySafe, parts] of rows) {
   const header = Object.values(parts?.headers ?? {}).join();
-  Deno.test(`${line} ${header} is ${repeatable ? "" : "not "}repeatable`, async () => {
-    strictEqual(await isRepeatable(line, parts, cache), repeatable);
+  Deno.test(`${line} ${header} is ${retrySafe ? "" : "not "}retry-safe`, async () => {
+    strictEqual(await isRetrySafe(line, parts, cache), retrySafe);
   });
 }

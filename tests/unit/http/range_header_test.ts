@@ -1,5 +1,5 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import { exactInteger, parseRange, type RangeHeader } from "../../../src/http/range.ts";
+import { exactInteger, parseRange, type RangeHeader } from "../../../src/http/range_header.ts";
 
 Deno.test("parseRange reads two bounds or one, and nothing else", () => {
   const rows: [header: string | null, range: RangeHeader | null][] = [

@@ -18,7 +18,7 @@ import type {
 import type { ReadPlan } from "./read_plan.ts";
 
 /** The parts of a plan that decide. A `Plan` of a read, write or call has them. */
-export type RepeatablePlan =
+export type RetryCandidate =
   | {
     readonly kind: "read";
     readonly read: ReadPlan;
@@ -36,17 +36,17 @@ export type RepeatablePlan =
  * `IMMUTABLE`. It checks relations, the call, functions of rows, casts and aggregates. Configured
  * functions (`db-pre-request`) are not part of a plan.
  */
-export function isRepeatableRead(plan: RepeatablePlan, cache: SchemaCache): boolean {
+export function isRetrySafeRead(plan: RetryCandidate, cache: SchemaCache): boolean {
   if (plan.kind === "mutate") return false;
   const volatile = cache.derived(volatileFunctions);
-  if (volatile === null || !isRepeatableFormat(plan.representation.format, volatile)) return false;
+  if (volatile === null || !isRetrySafeFormat(plan.representation.format, volatile)) return false;
   const scope = { cache, volatile };
   switch (plan.kind) {
     case "read":
-      return isRepeatableNode(plan.read.root, plan.read.relation, scope);
+      return isRetrySafeNode(plan.read.root, plan.read.relation, scope);
     case "call":
-      return isRepeatableRoutine(plan.call, volatile) &&
-        isRepeatableNode(plan.call.read.root, plan.call.read.relation, scope);
+      return isRetrySafeRoutine(plan.call, volatile) &&
+        isRetrySafeNode(plan.call.read.root, plan.call.read.relation, scope);
     default:
       return plan satisfies never;
   }
@@ -60,11 +60,11 @@ function volatileFunctions({ data }: SchemaCache): FunctionNames | null {
 }
 
 /** Returns true if neither the function nor a default of its arguments is volatile. */
-function isRepeatableRoutine({ routine }: CallPlan, volatile: FunctionNames): boolean {
+function isRetrySafeRoutine({ routine }: CallPlan, volatile: FunctionNames): boolean {
   return routine.volatility !== "volatile" && !volatile.has(routine.name);
 }
 
-function isRepeatableFormat(format: BodyFormat, volatile: FunctionNames): boolean {
+function isRetrySafeFormat(format: BodyFormat, volatile: FunctionNames): boolean {
   switch (format.kind) {
     case "aggregate":
       return !volatile.has(format.function.name);
@@ -89,25 +89,25 @@ interface Scope {
  * Checks a node and all nodes below it. `origin` is the relation that has the columns of the rows;
  * null when unknown.
  */
-function isRepeatableNode(node: ReadNode, origin: QualifiedName | null, scope: Scope): boolean {
+function isRetrySafeNode(node: ReadNode, origin: QualifiedName | null, scope: Scope): boolean {
   const { relation, items, conditions, order, orderSources, embeds } = node;
-  const isRepeatable: FieldCheck = ({ column }) => isRepeatableField(column, origin, scope);
-  return (relation === null || isRepeatableRelation(relation, scope)) &&
-    items.every((item) => isRepeatableItem(item, isRepeatable, scope)) &&
-    conditions.every((condition) => isRepeatableCondition(condition, isRepeatable, scope)) &&
-    order.every((term) => isRepeatableOrder(term, isRepeatable, scope)) &&
-    orderSources.every((source) => isRepeatableNode(source.node, source.node.relation, scope)) &&
-    embeds.every((embed) => isRepeatableEmbed(embed, scope));
+  const isRetrySafe: FieldCheck = ({ column }) => isRetrySafeField(column, origin, scope);
+  return (relation === null || isRetrySafeRelation(relation, scope)) &&
+    items.every((item) => isRetrySafeItem(item, isRetrySafe, scope)) &&
+    conditions.every((condition) => isRetrySafeCondition(condition, isRetrySafe, scope)) &&
+    order.every((term) => isRetrySafeOrder(term, isRetrySafe, scope)) &&
+    orderSources.every((source) => isRetrySafeNode(source.node, source.node.relation, scope)) &&
+    embeds.every((embed) => isRetrySafeEmbed(embed, scope));
 }
 
-function isRepeatableRelation(name: QualifiedName, { cache }: Scope): boolean {
+function isRetrySafeRelation(name: QualifiedName, { cache }: Scope): boolean {
   return cache.relation(name)?.volatile === false;
 }
 
 type FieldCheck = (field: PlannedField) => boolean;
 
 /** Checks a field. A name that is not a column of the relation may be a function of the row. */
-function isRepeatableField(
+function isRetrySafeField(
   column: string,
   origin: QualifiedName | null,
   { cache, volatile }: Scope,
@@ -116,61 +116,61 @@ function isRepeatableField(
   return isColumn || !volatile.has(column);
 }
 
-function isRepeatableEmbed({ node, join }: Embed, scope: Scope): boolean {
-  const isRepeatable = isRepeatableNode(node, node.relation, scope);
+function isRetrySafeEmbed({ node, join }: Embed, scope: Scope): boolean {
+  const isRetrySafe = isRetrySafeNode(node, node.relation, scope);
   switch (join.kind) {
     case "columns":
-      return isRepeatable;
+      return isRetrySafe;
     case "junction":
-      return isRepeatable && isRepeatableRelation(join.junction, scope);
+      return isRetrySafe && isRetrySafeRelation(join.junction, scope);
     case "function":
-      return isRepeatable && !scope.volatile.has(join.function.name);
+      return isRetrySafe && !scope.volatile.has(join.function.name);
     default:
       return join satisfies never;
   }
 }
 
-function isRepeatableItem(
+function isRetrySafeItem(
   item: ReadItem,
-  isRepeatable: FieldCheck,
+  isRetrySafe: FieldCheck,
   { volatile }: Scope,
 ): boolean {
   switch (item.kind) {
     case "all":
       return true;
     case "column":
-      return isRepeatable(item.field) && isRepeatableConversion(item.convert, volatile);
+      return isRetrySafe(item.field) && isRetrySafeConversion(item.convert, volatile);
     case "aggregate":
       return !volatile.has(item.function) &&
-        (item.argument === null || isRepeatable(item.argument.field));
+        (item.argument === null || isRetrySafe(item.argument.field));
     default:
       return item satisfies never;
   }
 }
 
-function isRepeatableConversion(convert: QualifiedName | null, volatile: FunctionNames): boolean {
+function isRetrySafeConversion(convert: QualifiedName | null, volatile: FunctionNames): boolean {
   return convert === null || !volatile.has(convert.name);
 }
 
-function isRepeatableCondition(
+function isRetrySafeCondition(
   condition: Condition,
-  isRepeatable: FieldCheck,
+  isRetrySafe: FieldCheck,
   scope: Scope,
 ): boolean {
   switch (condition.kind) {
     case "group":
-      return condition.children.every((child) => isRepeatableCondition(child, isRepeatable, scope));
+      return condition.children.every((child) => isRetrySafeCondition(child, isRetrySafe, scope));
     case "embedded":
       return true;
     case "compare":
     case "in":
-      return isRepeatable(condition.field) &&
-        isRepeatableConversion(condition.convert, scope.volatile);
+      return isRetrySafe(condition.field) &&
+        isRetrySafeConversion(condition.convert, scope.volatile);
     case "is":
     case "isdistinct":
-      return isRepeatable(condition.field);
+      return isRetrySafe(condition.field);
     case "fullText":
-      return isRepeatable(condition.field) && !scope.volatile.has("to_tsvector") &&
+      return isRetrySafe(condition.field) && !scope.volatile.has("to_tsvector") &&
         !scope.volatile.has(textQueryFunctions[condition.operator]);
     default:
       return condition satisfies never;
@@ -189,10 +189,10 @@ const textQueryFunctions: Readonly<Record<FullTextOperator, string>> = {
 };
 
 /** Checks an order term. A related term names an output of its embed, or a function of the row. */
-function isRepeatableOrder(
+function isRetrySafeOrder(
   term: PlannedOrder,
-  isRepeatable: FieldCheck,
+  isRetrySafe: FieldCheck,
   { volatile }: Scope,
 ): boolean {
-  return term.kind === "related" ? !volatile.has(term.key) : isRepeatable(term.field);
+  return term.kind === "related" ? !volatile.has(term.key) : isRetrySafe(term.field);
 }

@@ -1,6 +1,6 @@
 import { strictEqual } from "node:assert/strict";
 import type { BodyFormat } from "../../../src/plan/negotiate.ts";
-import { isRepeatableRead } from "../../../src/plan/repeatable.ts";
+import { isRetrySafeRead } from "../../../src/plan/retry_safe.ts";
 import type { QueryParams } from "../../../src/request/query_types.ts";
 import { indexSchemaCache } from "../../../src/schema_cache/lookups.ts";
 import type { Relation, SchemaCache } from "../../../src/schema_cache/schema_cache.ts";
@@ -37,7 +37,7 @@ const withMakers = { select: [column("id"), embed("makers", [column("name")])] }
 const withSheds = { select: [column("id"), embed("sheds", [column("title")])] };
 const own = { kind: "aggregate", function: api("own"), over: null, binary: false } as const;
 
-const rows: readonly (readonly [name: string, reads: Case, repeatable: boolean])[] = [
+const rows: readonly (readonly [name: string, reads: Case, retrySafe: boolean])[] = [
   ["all columns", { query: {} }, true],
   ["a volatile relation", { query: {}, relations: ["tools"] }, false],
   ["another volatile relation", { query: {}, relations: ["makers"] }, true],
@@ -63,11 +63,11 @@ const rows: readonly (readonly [name: string, reads: Case, repeatable: boolean])
   ["a volatile aggregate as format", { query: {}, format: own, functions: ["own"] }, false],
 ];
 
-for (const [name, { query, functions = [], relations = [], format = array }, repeatable] of rows) {
-  Deno.test(`isRepeatableRead() returns ${repeatable} for ${name}`, () => {
+for (const [name, { query, functions = [], relations = [], format = array }, retrySafe] of rows) {
+  Deno.test(`isRetrySafeRead() returns ${retrySafe} for ${name}`, () => {
     const read = planOf("tools", query);
     const representation = { format, mediaType: { kind: "json" }, explain: null } as const;
     const cache = cacheWith(functions, relations);
-    strictEqual(isRepeatableRead({ kind: "read", read, representation }, cache), repeatable);
+    strictEqual(isRetrySafeRead({ kind: "read", read, representation }, cache), retrySafe);
   });
 }
