@@ -3,6 +3,8 @@
  *
  * @module
  */
+import process from "node:process";
+import { readFileSync, statSync } from "node:fs";
 import { dirname, isAbsolute, resolve } from "node:path";
 import type { Config } from "../config/options.ts";
 import { type ConfigFlags, noValues } from "../config/load.ts";
@@ -46,9 +48,8 @@ function fileReader(): ReadBytes {
   return (path) => {
     const kept = streams.get(path);
     if (kept !== undefined) return kept;
-    const { isFile } = Deno.statSync(path);
-    const content = Deno.readFileSync(path);
-    if (!isFile) streams.set(path, content);
+    const { content, isRegular } = readBytes(path);
+    if (!isRegular) streams.set(path, content);
     return content;
   };
 }
@@ -74,7 +75,7 @@ function sourceOf(
     readonly flags: ConfigFlags;
   },
 ): ConfigSource {
-  const environment = Deno.env.toObject();
+  const environment = readEnvironment();
   const source = configSource({
     file: file === null ? null : { path: file, text: decode(file, readFile) },
     environment,
@@ -85,6 +86,38 @@ function sourceOf(
     startupConfig: started,
   });
   return { ...source, configure: (values) => withPaths(source.configure(values), file) };
+}
+
+/** Reads a file. Throws an `Error` with the reason only: the caller knows the name. */
+function readBytes(
+  path: string,
+): { readonly content: Uint8Array<ArrayBuffer>; readonly isRegular: boolean } {
+  try {
+    const isRegular = statSync(path).isFile();
+    return { content: new Uint8Array(readFileSync(path)), isRegular };
+  } catch (error) {
+    throw new Error(fileErrorReason(error), { cause: error });
+  }
+}
+
+/** Reasons by the system's code. */
+const fileErrorReasons: ReadonlyMap<unknown, string> = new Map([
+  ["ENOENT", "no such file"],
+  ["ENOTDIR", "no such file"],
+  ["EACCES", "permission denied"],
+  ["EISDIR", "is a directory"],
+]);
+
+function fileErrorReason(error: unknown): string {
+  const code = error instanceof Error && "code" in error ? error.code : null;
+  return fileErrorReasons.get(code) ?? `cannot be read (${code ?? error})`;
+}
+
+/** Returns the variables of the environment. */
+function readEnvironment(): Record<string, string> {
+  const isSet = (entry: [string, string | undefined]): entry is [string, string] =>
+    entry[1] !== undefined;
+  return Object.fromEntries(Object.entries(process.env).filter(isSet));
 }
 
 function decode(file: string, readFile: ReadBytes): string {
@@ -100,8 +133,8 @@ export function openConfiguredDatabase(config: Config, file: string | null): Pro
   return openDatabase(config, {
     embeddedInit: readInit(config, file),
     applicationName: config.dialect.displayName,
-    // Only Deno's server reads bodies, and it has sent a chunk before it pulls the next.
-    releases: true,
+    // Deno's server has sent a chunk before it pulls the next; Node's may still hold it.
+    releases: "Deno" in globalThis,
   });
 }
 
@@ -129,7 +162,7 @@ function withPaths(config: Config, file: string | null): Config {
 
 function readInit(config: Config, file: string | null): string | null {
   if (config.dbEmbeddedInit === null) return null;
-  return decode(relativeTo(file, config.dbEmbeddedInit), (path) => Deno.readFileSync(path));
+  return decode(relativeTo(file, config.dbEmbeddedInit), (path) => readBytes(path).content);
 }
 
 /** Resolves a path in the configuration file against the file's folder. */

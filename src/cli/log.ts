@@ -7,6 +7,7 @@ import { LineSink } from "../observe/line_sink.ts";
 import type { LogLevel, Observation } from "../observe/observation.ts";
 import { createReporter } from "../observe/reporter.ts";
 import { withTimeout } from "../lib/deadline.ts";
+import { stderr, stdout, writeAll } from "./standard_streams.ts";
 
 /** The open logs. */
 export interface Log {
@@ -26,11 +27,10 @@ const flushTimeoutMs = 1000;
 /** Opens the logs. */
 export function openLog(initial: LogLevel): Log {
   let level = () => initial;
-  const diagnostics = new LineSink({ write: writerTo(Deno.stderr) });
-  const write = writerTo(Deno.stdout);
+  const diagnostics = new LineSink({ write: (bytes) => writeAll(stderr, bytes) });
   const access = new LineSink({
     // Diagnostics of a request precede its line, even if both logs go to the same file.
-    write: (bytes) => diagnostics.flush().then(() => write(bytes)),
+    write: (bytes) => diagnostics.flush().then(() => writeAll(stdout, bytes)),
   });
   return {
     observe: createReporter({
@@ -42,11 +42,5 @@ export function openLog(initial: LogLevel): Log {
     }),
     setLevel: (current) => void (level = current),
     flush: () => withTimeout(flushTimeoutMs, Promise.all([access.flush(), diagnostics.flush()])),
-  };
-}
-
-function writerTo(output: { write(bytes: Uint8Array): Promise<number> }) {
-  return async (bytes: Uint8Array): Promise<void> => {
-    for (let at = 0; at < bytes.length;) at += await output.write(bytes.subarray(at));
   };
 }

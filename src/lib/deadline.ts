@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { deferred } from "./deferred.ts";
 import { type Schedule, scheduleAwaited } from "./timers.ts";
 
 /** Resolves after this many milliseconds. */
@@ -16,7 +17,7 @@ export async function withTimeout(
   work: Promise<unknown>,
   schedule: Schedule = scheduleAwaited,
 ): Promise<void> {
-  const timeout = Promise.withResolvers<void>();
+  const timeout = deferred<void>();
   const cancel = schedule(timeout.resolve, milliseconds);
   try {
     await Promise.race([work, timeout.promise]);

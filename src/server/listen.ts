@@ -3,32 +3,24 @@
  *
  * @module
  */
+import process from "node:process";
 import { lookup } from "node:dns/promises";
+import { chmodSync, lstatSync, renameSync, type Stats } from "node:fs";
 import { dirname, join } from "node:path";
-import { hasBody } from "../errors/http_text.ts";
 import type { Observation } from "../observe/observation.ts";
 import { addressesOf, addressText, type ListenAddress } from "./listen_address.ts";
 import { Drain } from "./drain.ts";
 import { errorMessage } from "../cli/output.ts";
 import { wait } from "../lib/deadline.ts";
-
-/** Responds to a request of a client. */
-export type ServeRequest = (request: Request, info: ClientInfo) => Promise<Response>;
-
-/** The client that sent a request. */
-export interface ClientInfo {
-  /** Address without port; null for a Unix socket. */
-  readonly client: string | null;
-  /** Deno sets `Content-Length` if the whole body is in memory. */
-  readonly setsContentLength: true;
-}
+import { start as startServer } from "./serve_deno.ts";
+import type { HttpServer, HttpServerOptions, RequestHandler } from "./http_server.ts";
 
 /** Options of {@linkcode listen} apart from the address. */
 export interface ListenOptions {
   readonly what: "api" | "admin";
   /** Value of the `Server` header of responses that `serve` does not make. */
   readonly server: string;
-  readonly serve: ServeRequest;
+  readonly serve: RequestHandler;
   readonly observe: (event: Observation) => void;
 }
 
@@ -52,46 +44,42 @@ export async function listen(
     onError: errorResponder(options),
   };
   const bound = listenAddress.kind === "unix"
-    ? bindUnix(listenAddress, serveOptions)
+    ? await bindUnix(listenAddress, serveOptions)
     : await bindTcp(listenAddress, serveOptions);
   observe({ kind: "listening", what, address: bound.address });
   return keepListening(bound, { drain, observe });
 }
 
-type DenoServeOptions = Pick<Deno.ServeOptions, "onError"> & {
-  readonly handler: Deno.ServeHandler;
-};
-
-type Server = Pick<Deno.HttpServer, "finished" | "shutdown">;
+type ServeOptions = Omit<HttpServerOptions, "address">;
 
 /** A server that has bound its address. */
 interface BoundServer {
   readonly address: string;
-  readonly server: Server;
+  readonly server: HttpServer;
   /** Listens on the same address again, after a failure. */
-  readonly restart: () => Server;
+  readonly restart: () => Promise<HttpServer>;
   /** Whether new connections reach the socket. */
   readonly isReachable: () => boolean;
 }
 
 /**
  * Restarts the server after a failure. Deno's server ends if it cannot accept a connection, for
- * instance if the process has no file descriptor left.
+ * instance if the process has no file descriptor left. Node's continues.
  */
 function keepListening(
   bound: BoundServer,
   { drain, observe }: { readonly drain: Drain } & Pick<ListenOptions, "observe">,
 ): Listening {
-  let server: Server | null = bound.server;
+  let server: HttpServer | null = bound.server;
   let stopping = false;
   const restartUntilOpen = async () => {
     while (!stopping && server === null) {
       await wait(restartDelayMs);
-      if (!stopping) server = attempt(bound.restart);
+      if (!stopping) server = await attempt(bound.restart);
     }
     if (server !== null) watch(server);
   };
-  const watch = (watched: Server) => {
+  const watch = (watched: HttpServer) => {
     watched.finished.catch((error) => {
       observe({ kind: "unexpected-error", error });
       server = null;
@@ -114,49 +102,26 @@ function keepListening(
 /** Milliseconds before each attempt to listen again. */
 const restartDelayMs = 100;
 
-function attempt(start: () => Server): Server | null {
+async function attempt(start: () => Promise<HttpServer>): Promise<HttpServer | null> {
   try {
-    return start();
+    return await start();
   } catch {
     return null;
   }
 }
 
-function drainingHandler(drain: Drain, { serve }: ListenOptions): Deno.ServeHandler {
-  return async function handle(request, info) {
+function drainingHandler(drain: Drain, { serve }: ListenOptions): RequestHandler {
+  return async function handle(request, client) {
     drain.countRequest();
-    const response = sendable(request, await serve(request, new ConnectedClient(info)));
+    const response = withLength(await serve(request, client));
     return drain.isDraining ? await drain.pass(response) : response;
   };
 }
 
-/** Reads the client's address on first use, since most requests do not need it. */
-class ConnectedClient implements ClientInfo {
-  readonly setsContentLength = true as const;
-  readonly #info: Deno.ServeHandlerInfo;
-
-  constructor(info: Deno.ServeHandlerInfo) {
-    this.#info = info;
-  }
-
-  get client(): string | null {
-    const { remoteAddr } = this.#info;
-    return "hostname" in remoteAddr ? remoteAddr.hostname : null;
-  }
-}
-
-/**
- * Returns a response that Deno sends correctly. Deno omits the length of a 205, and clients wait for
- * it. Deno also gives a response to HEAD the length 0 unless its body is a stream. Other responses
- * are returned untouched, because Deno sends a response faster if its headers were not read.
- */
-function sendable(request: Request, response: Response): Response {
-  const { status } = response;
-  if (status !== 205 && request.method !== "HEAD") return response;
-  const { headers } = response;
-  if (status === 205) return new Response(null, { status: 204, headers });
-  if (headers.has("Content-Length") || !hasBody(status)) return response;
-  return new Response(new ReadableStream({ start: (controller) => controller.close() }), response);
+/** Returns the response, or a 204 in place of a 205, which Deno sends without its length. */
+function withLength(response: Response): Response {
+  if (response.status !== 205) return response;
+  return new Response(null, { status: 204, headers: response.headers });
 }
 
 function errorResponder({ observe, server }: ListenOptions) {
@@ -167,25 +132,23 @@ function errorResponder({ observe, server }: ListenOptions) {
   };
 }
 
-const silent = { onListen() {} };
-
 /** Listens on the first address that can be bound. Fails at once if the port is in use. */
 async function bindTcp(
   { host, port, reusePort }: Extract<ListenAddress, { kind: "tcp" }>,
-  serveOptions: DenoServeOptions,
+  serveOptions: ServeOptions,
 ): Promise<BoundServer> {
   const at = (options: { readonly hostname: string; readonly port: number }) =>
-    Deno.serve({ ...silent, ...serveOptions, ...options, reusePort });
+    startServer({ ...serveOptions, address: { kind: "tcp", ...options, reusePort } });
   let failure: unknown = new Error("the name has no address");
   for (const hostname of await addressesOf(host, resolve).catch(throwListenError(host, port))) {
     try {
-      const server = at({ hostname, port });
-      const { addr } = server;
-      const restart = () => at({ hostname, port: addr.port });
-      return { address: addressText(addr), server, restart, isReachable: () => true };
+      const server = await at({ hostname, port });
+      const bound = { hostname, port: server.port ?? port };
+      const restart = () => at(bound);
+      return { address: addressText(bound), server, restart, isReachable: () => true };
     } catch (error) {
       failure = error;
-      if (error instanceof Deno.errors.AddrInUse) break;
+      if (errorCode(error) === "EADDRINUSE") break;
     }
   }
   return throwListenError(host, port)(failure);
@@ -204,25 +167,26 @@ function throwListenError(host: string, port: number): (cause: unknown) => never
 
 /**
  * Listens on a temporary name in the same folder, sets the file's mode and renames it to the path.
- * Clients therefore never find a socket that is not ready. When the server ends, Deno removes the
- * temporary name only. The file at the path remains; a new server may already have replaced it.
+ * Clients therefore never find a socket that is not ready. When the server ends, the runtime
+ * removes the temporary name only. The file at the path remains; a new server may already have replaced it.
  */
-function bindUnix(
+async function bindUnix(
   { path, mode }: Extract<ListenAddress, { kind: "unix" }>,
-  serveOptions: DenoServeOptions,
-): BoundServer {
+  serveOptions: ServeOptions,
+): Promise<BoundServer> {
   let own: number | null = null;
-  const start = () => {
+  const start = async () => {
     checkSocketFile(path);
-    const temporary = join(dirname(path), `.${Deno.pid}`);
-    const server = Deno.serve({ ...silent, ...serveOptions, path: temporary });
-    Deno.chmodSync(temporary, mode);
+    const temporary = join(dirname(path), `.${process.pid}`);
+    const address = { kind: "unix", path: temporary } as const;
+    const server = await startServer({ ...serveOptions, address });
+    chmodSync(temporary, mode);
     own = inodeOf(temporary);
-    Deno.renameSync(temporary, path);
+    renameSync(temporary, path);
     return server;
   };
   try {
-    const server = start();
+    const server = await start();
     return { address: path, server, restart: start, isReachable: () => inodeOf(path) === own };
   } catch (cause) {
     throw new Error(`cannot listen on ${path}: ${errorMessage(cause)}`, { cause });
@@ -232,18 +196,17 @@ function bindUnix(
 /** Throws unless the path is free or holds a socket, which a new server may replace. */
 function checkSocketFile(path: string): void {
   const found = statOf(path);
-  if (found !== null && !found.isSocket) throw new Error("file exists and is not a socket");
+  if (found !== null && !found.isSocket()) throw new Error("file exists and is not a socket");
 }
 
 function inodeOf(path: string): number | null {
   return statOf(path)?.ino ?? null;
 }
 
-function statOf(path: string): Deno.FileInfo | null {
-  try {
-    return Deno.lstatSync(path);
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return null;
-    throw error;
-  }
+function statOf(path: string): Stats | null {
+  return lstatSync(path, { throwIfNoEntry: false }) ?? null;
+}
+
+function errorCode(error: unknown): unknown {
+  return error instanceof Error && "code" in error ? error.code : null;
 }

@@ -7,6 +7,7 @@ import { adminHandler } from "../admin/admin.ts";
 import type { Config } from "../config/options.ts";
 import type { PoolCounts } from "../database/database.ts";
 import { isEmbedded } from "../database/open.ts";
+import { deferred } from "../lib/deferred.ts";
 import { serviceHandler } from "../handler/handler.ts";
 import type { Observation } from "../observe/observation.ts";
 import { assetReader } from "../admin/page_assets.ts";
@@ -32,7 +33,7 @@ export interface ServeDependencies {
  * the log names. Rejects with an `Error` of one line if the service cannot start.
  */
 export async function serve(dependencies: ServeDependencies): Promise<number> {
-  const fatal = Promise.withResolvers<number>();
+  const fatal = deferred<number>();
   const served = serveUntilStopped(dependencies, () => fatal.resolve(1)).then(() => 0);
   return await Promise.race([fatal.promise, served]);
 }
@@ -132,7 +133,7 @@ async function serveAdmin(
 
 /** Wraps an observer; `seen` resolves with the first event of a kind. */
 function watchFor(observe: (event: Observation) => void, kind: Observation["kind"]) {
-  const { promise: seen, resolve } = Promise.withResolvers<void>();
+  const { promise: seen, resolve } = deferred<void>();
   return {
     seen,
     observe: (event: Observation) => {

@@ -3,15 +3,17 @@
  *
  * @module
  */
+import process from "node:process";
 import type { Observation } from "../observe/observation.ts";
 import type { Service } from "../service/service.ts";
+import { deferred } from "../lib/deferred.ts";
 
 /** Resolves with the first SIGTERM or SIGINT. Ignores further ones. */
 export function stopSignal(observe: (event: Observation) => void): Promise<void> {
   let isTerminating = false;
   return new Promise((resolve) => {
     for (const signal of ["SIGTERM", "SIGINT"] as const) {
-      Deno.addSignalListener(signal, () => {
+      process.on(signal, () => {
         if (!isTerminating) observe({ kind: "terminating", signal });
         isTerminating = true;
         resolve();
@@ -27,18 +29,18 @@ const reloadOf = {
   SIGUSR1: "reloadSchema",
   SIGHUP: "reloadSchema",
   SIGUSR2: "reloadConfig",
-} as const satisfies Partial<Record<Deno.Signal, Reload>>;
+} as const satisfies Partial<Record<NodeJS.Signals, Reload>>;
 
 /** Listens for the signals that request a reload, from its construction on. */
 export class ReloadSignals {
-  readonly #service = Promise.withResolvers<Pick<Service, Reload>>();
+  readonly #service = deferred<Pick<Service, Reload>>();
   readonly #listeners = Object.entries(reloadOf).map(([signal, reload]) => ({
     signal: signal as keyof typeof reloadOf,
     listener: () => void this.#service.promise.then((service) => service[reload]()),
   }));
 
   constructor() {
-    for (const { signal, listener } of this.#listeners) Deno.addSignalListener(signal, listener);
+    for (const { signal, listener } of this.#listeners) process.on(signal, listener);
   }
 
   /** Sets the service to reload. Reloads for signals that arrived earlier begin now. */
@@ -48,6 +50,6 @@ export class ReloadSignals {
 
   /** Stops listening. */
   close(): void {
-    for (const { signal, listener } of this.#listeners) Deno.removeSignalListener(signal, listener);
+    for (const { signal, listener } of this.#listeners) process.off(signal, listener);
   }
 }

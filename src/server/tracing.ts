@@ -3,6 +3,7 @@
  *
  * @module
  */
+import process from "node:process";
 import type { TraceStage } from "../observe/stopwatch.ts";
 import { version } from "../version.ts";
 
@@ -11,7 +12,7 @@ import { version } from "../version.ts";
  * Returns null unless `OTEL_DENO` is `true` or `1`; the OpenTelemetry package is not loaded then.
  */
 export async function stageTracer(): Promise<TraceStage | null> {
-  if (!isOn(Deno.env.get("OTEL_DENO"))) return null;
+  if (!isOn(process.env["OTEL_DENO"])) return null;
   const { trace } = await import("@opentelemetry/api");
   const tracer = trace.getTracer("svc", version);
   return (stage, { start, end }) => tracer.startSpan(stage, { startTime: start }).end(end);

@@ -17,6 +17,8 @@ const adapters: ReadonlySet<string> = new Set([
   "src/server/listen.ts",
   "src/server/main_thread.ts",
   "src/server/serve.ts",
+  "src/server/serve_deno.ts",
+  "src/server/serve_node.ts",
   "src/server/signals.ts",
   "src/server/tracing.ts",
   "src/server/worker_thread.ts",

@@ -38,7 +38,7 @@ Deno.test("configReader() reads regular files again, except that of db-uri", () 
     strictEqual(read(later.jwtSecret), secret.toUpperCase());
     throws(
       () => configReader({ file: file, flags: new Map() }),
-      /db-uri: cannot read the file "uri": No such file/,
+      /db-uri: cannot read the file "uri": no such file/,
     );
   }));
 

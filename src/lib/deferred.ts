@@ -1,0 +1,23 @@
+/**
+ * `Promise.withResolvers` for Node 20, which lacks it.
+ *
+ * @module
+ */
+
+/** A promise with the functions that settle it. */
+export interface Deferred<Value> {
+  readonly promise: Promise<Value>;
+  readonly resolve: (value: Value | PromiseLike<Value>) => void;
+  readonly reject: (reason: unknown) => void;
+}
+
+/** Makes a promise that its caller settles. */
+export function deferred<Value>(): Deferred<Value> {
+  let [resolve, reject]: [Deferred<Value>["resolve"], Deferred<Value>["reject"]] = [noop, noop];
+  const promise = new Promise<Value>((resolvePromise, rejectPromise) => {
+    [resolve, reject] = [resolvePromise, rejectPromise];
+  });
+  return { promise, resolve, reject };
+}
+
+function noop(): void {}

@@ -1,0 +1,45 @@
+/**
+ * The port to the runtime's HTTP server. `serve_deno.ts` and `serve_node.ts` implement it.
+ *
+ * @module
+ */
+
+/** The client that sent a request. */
+export interface ClientInfo {
+  /** Address without port; null for a Unix socket. */
+  readonly client: string | null;
+  /** The server sets `Content-Length` if the whole body is in memory. */
+  readonly setsContentLength: true;
+}
+
+/** Responds to a request of a client. */
+export type RequestHandler = (request: Request, client: ClientInfo) => Promise<Response>;
+
+/** Address and behaviour of a server. */
+export interface HttpServerOptions {
+  readonly address:
+    | {
+      readonly kind: "tcp";
+      readonly hostname: string;
+      /** 0 selects a free port. */
+      readonly port: number;
+      readonly reusePort: boolean;
+    }
+    | { readonly kind: "unix"; readonly path: string };
+  readonly handler: RequestHandler;
+  /** Returns the response to a request whose handler rejects. */
+  readonly onError: (error: unknown) => Response;
+}
+
+/** A server that accepts connections. */
+export interface HttpServer {
+  /** Port that the server listens on; null for a Unix socket. */
+  readonly port: number | null;
+  /** Resolves when the server has ended, and rejects if it fails. */
+  readonly finished: Promise<void>;
+  /** Accepts no more connections and resolves when the server has responded to all requests. */
+  shutdown(): Promise<void>;
+}
+
+/** Starts a server. Rejects with the runtime's error if it cannot bind the address. */
+export type StartServer = (options: HttpServerOptions) => Promise<HttpServer>;
