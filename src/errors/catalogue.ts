@@ -124,7 +124,7 @@ export const errors = {
     "102",
     400,
     "the body is empty, malformed or not uniform",
-    (message: string) => ({ message }),
+    (message: string, details: string | null = null) => ({ message, details }),
   ),
   invalidRange: defineError(
     "103",

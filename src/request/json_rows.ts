@@ -38,6 +38,21 @@ export class JsonRowsScan {
     return this.#keys.areKnown;
   }
 
+  /** How many rows have begun. */
+  get rowCount(): number {
+    return this.#keys.rowCount;
+  }
+
+  /** Whether the last token ended a row of the top-level array. */
+  get isBehindRow(): boolean {
+    return this.#scanner.isBehindElement && this.rowCount > 0;
+  }
+
+  /** Whether the rows have different keys, or an element is not an object. */
+  get isMixed(): boolean {
+    return this.#keys.isMixed;
+  }
+
   /** What the text is so far. */
   rows(): JsonRows {
     return this.#keys.rows(this.#scanner.shape);
@@ -70,6 +85,14 @@ class RowKeys implements RowEvents {
 
   get areKnown(): boolean {
     return this.#hasFirstRowEnded || this.#uncounted > 0;
+  }
+
+  get rowCount(): number {
+    return this.#count;
+  }
+
+  get isMixed(): boolean {
+    return this.#mixed;
   }
 
   rowBegins(): void {

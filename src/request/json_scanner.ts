@@ -74,6 +74,11 @@ export class JsonScanner {
     return this.#rowDepth === 1 ? "object" : "array";
   }
 
+  /** Whether the last token ended an element of the top-level array. */
+  get isBehindElement(): boolean {
+    return this.#rowDepth === 2 && this.#open.depth === 1 && this.#expects === expects.delimiter;
+  }
+
   /** Takes the next piece. False when the text is malformed. */
   push(bytes: Uint8Array): boolean {
     let at = 0;

@@ -15,6 +15,7 @@ import {
   JsonDecoder,
   RawDecoder,
 } from "./decoders.ts";
+import { NdjsonDecoder } from "./ndjson.ts";
 import type { QueryParams } from "./query_types.ts";
 
 /** How a body is to be read. */
@@ -84,11 +85,32 @@ const argumentReaders: ReadersByMedia = {
  * is received. Throws `107`.
  */
 export function payloadReader(parts: PayloadParts): PayloadReader {
-  const media = parseMediaType(parts.contentType?.trim() || "application/json");
+  const contentType = parts.contentType?.trim() || "application/json";
+  if (isNdjson(contentType)) {
+    const { takes, columnsGiven } = parts;
+    return {
+      format: "json",
+      begin: (onKeys) => new NdjsonDecoder({ takes, columnsGiven, onKeys }),
+    };
+  }
+  const media = parseMediaType(contentType);
   const reader = (parts.takes === "rows" ? readers : argumentReaders)[media.kind];
   if (reader === undefined) throw errors.unsupportedContentType(canonicalText(media));
   const [format, begin] = reader;
   return { format, begin: (onKeys) => begin(parts, onKeys) };
+}
+
+/** Lines of JSON have no registered media type; these names are in use. */
+const ndjsonTypes: ReadonlySet<string> = new Set([
+  "application/x-ndjson",
+  "application/jsonl",
+  "application/x-jsonlines",
+]);
+
+function isNdjson(contentType: string): boolean {
+  const end = contentType.indexOf(";");
+  const type = end < 0 ? contentType : contentType.slice(0, end);
+  return ndjsonTypes.has(type.trim().toLowerCase());
 }
 
 function beginForm({ takes }: PayloadParts, onKeys: OnKeys): BodyDecoder {

@@ -180,6 +180,7 @@ suite.test("an operation says what it takes and what it answers", async (api) =>
   ]);
   deepStrictEqual(Object.keys(post.requestBody.content), [
     "application/json",
+    "application/x-ndjson",
     "application/x-www-form-urlencoded",
     "text/csv",
   ]);

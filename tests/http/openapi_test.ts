@@ -39,7 +39,7 @@ suite.test("the head of the document", async (api) => {
     host: "0.0.0.0:3000",
     basePath: "/",
     schemes: ["http"],
-    consumes: types,
+    consumes: [...types, "application/x-ndjson"],
     produces: types,
   });
   const other = await documentOf(await api("GET /", { headers: { "Accept-Profile": "other" } }));

@@ -8,6 +8,7 @@ const suite = apiSuite("writes_shapes", { dbSchemas: ["api"], dbAnonRole: "anon"
 const representation = { Prefer: "return=representation" };
 const json = { "Content-Type": "application/json", ...representation };
 const csv = { "Content-Type": "text/csv", ...representation };
+const ndjson = { "Content-Type": "application/x-ndjson", ...representation };
 const form = { "Content-Type": "application/x-www-form-urlencoded", ...representation };
 
 const refused = (code: string, message: string, details: string | null = null) => ({
@@ -25,6 +26,31 @@ const unknown = (column: string, table = "single") =>
 const notAcceptable = (type: string) => refused("SVC107", `Content-Type not acceptable: ${type}`);
 const bytes = (text: string, ...more: number[]) =>
   Uint8Array.from([...new TextEncoder().encode(text), ...more]);
+
+suite.rows("ndjson", [
+  ["POST /single?select=id", { body: '{"id":3}\n\r\n{"id":4}', headers: ndjson }, 201, [
+    { id: 3 },
+    { id: 4 },
+  ]],
+  ["POST /single", { body: "\n", headers: ndjson }, 201, []],
+  [
+    "POST /single?columns=id,note&select=id,note",
+    { body: '{"id":3}\n{"note":"b","id":4}\n', headers: ndjson },
+    201,
+    [{ id: 3, note: null }, { id: 4, note: "b" }],
+  ],
+  ["PATCH /single?id=eq.1&select=id,note", { body: '{"note":"n"}\n', headers: ndjson }, 200, [
+    { id: 1, note: "n" },
+  ]],
+  ["POST /single", { body: '{"id":3}\n[{"id":4}]', headers: ndjson }, 400, {
+    ...badJson,
+    details: "Line 2 is not one JSON object",
+  }],
+  ["POST /single", { body: '{"id":3}\n{"note":"b"}', headers: ndjson }, 400, {
+    ...mixed,
+    details: "Line 2 has other keys than the first line",
+  }],
+]);
 
 suite.rows("JSON", [
   ["POST /single?select=id", { body: '{"id":3}', headers: representation }, 201, [{ id: 3 }]],

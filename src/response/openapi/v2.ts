@@ -29,7 +29,7 @@ export function openApi2(model: ApiModel, config: DocumentConfig): unknown {
     host,
     basePath,
     schemes: [scheme],
-    consumes: types,
+    consumes: [...types, "application/x-ndjson"],
     produces: types,
     ...documentationOf(config),
     ...(config.openapiSecurityActive ? security : {}),

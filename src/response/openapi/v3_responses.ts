@@ -72,6 +72,7 @@ export function insertBody(relation: string) {
     required: true,
     content: {
       "application/json": { schema: { oneOf: [schema, { type: "array", items: schema }] } },
+      "application/x-ndjson": { schema: text },
       "application/x-www-form-urlencoded": { schema },
       "text/csv": { schema: text },
     },
