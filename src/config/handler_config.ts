@@ -72,6 +72,13 @@ export interface HandlerConfig {
    * none.
    */
   readonly dbRootSpec?: FunctionName | null;
+  /**
+   * How changes of the schema are noticed: by notifications, by polling, or (`auto`) by polling
+   * unless an event trigger sends notifications. Default: `"notify"`.
+   */
+  readonly dbSchemaWatch?: "notify" | "auto" | "poll";
+  /** Seconds between two looks at the schema while the service polls. Default: `2`. */
+  readonly dbSchemaWatchInterval?: number;
   /** How transactions end, and whether `Prefer: tx=` may choose. Default: `"commit"`. */
   readonly dbTxEnd?: "commit" | "commit-allow-override" | "rollback" | "rollback-allow-override";
   /** Audience that the `aud` claim of tokens must name. Default: none. */

@@ -349,6 +349,29 @@ export const options = {
     doc: "Function that returns the response to `/`, instead of the generated OpenAPI document.",
     example: '"api.root"',
   }),
+  "db-schema-watch": option({
+    codec: oneOf(
+      ["notify", "auto", "poll"],
+      "Invalid db-schema-watch. Check your configuration.",
+    ),
+    default: "notify",
+    reloadable: true,
+    inDatabase: true,
+    doc:
+      "How changes of the schema are noticed: by notifications, by polling, or (`auto`) by polling " +
+      "unless an event trigger sends notifications.",
+    example: '"auto"',
+    extension: true,
+  }),
+  "db-schema-watch-interval": option({
+    codec: seconds(1),
+    default: 2,
+    reloadable: true,
+    inDatabase: true,
+    doc: "Seconds between two looks at the schema while the service polls.",
+    example: "2",
+    extension: true,
+  }),
   "db-schemas": option({
     aliases: ["db-schema"],
     codec: list({

@@ -85,6 +85,8 @@ interface BatchCommon {
    * EXECUTE on functions that it inlines only then.
    */
   readonly planContext: string | null;
+  /** Whether the pool emits events for the batch. Default: true. */
+  readonly isTraced?: boolean;
   /**
    * Identifies batches that differ by their parameters alone: the pool learns how long they take.
    * Null where that is unknown: such a batch is never pipelined.
@@ -211,7 +213,10 @@ export interface SubscriptionEvents {
 /** Listens to a channel. Rejects if that fails. */
 export type Subscribe = (channel: string, events: SubscriptionEvents) => Promise<Subscription>;
 
-/** Sends a notification over a connection that does not listen. Rejects if that fails. */
+/**
+ * Sends a notification over a connection that does not listen: one of the pool, or its own if the pool
+ * has a single one. Rejects if that fails.
+ */
 export type Notify = (channel: string, payload: string) => Promise<void>;
 
 /** Step in the life of a pooled connection. */

@@ -53,12 +53,9 @@ const texts: {
   "listener-failed": ({ channel, reason }) =>
     `Failed listening for database notifications on the "${redact(channel)}" channel. ` +
     redact(reason),
-  "notifications-lost": ({ channel }) =>
-    `WARNING: Notifications on the "${
-      redact(channel)
-    }" channel do not arrive, so that they cause ` +
-    "no reload. Poolers in transaction mode lose LISTEN: use a db-uri without one, or " +
-    "db-channel-enabled = false.",
+  "notifications-lost": ({ channel, effect }) =>
+    `WARNING: Notifications on the "${redact(channel)}" channel do not arrive, ${effects[effect]}`,
+  "schema-changed": () => "The schema has changed, reloading the schema cache",
   "listener-retrying": ({ seconds }) =>
     `Retrying listening for database notifications in ${seconds} seconds...`,
   "listener-cleanup-failed": ({ reason }) =>
@@ -110,6 +107,14 @@ const texts: {
   "unexpected-error": ({ error }) => `Unexpected error: ${redact(stackOf(error))}`,
   "terminating": ({ signal }) => `Received termination unix signal ${signal}`,
 };
+
+/** Consequences of lost notifications, with advice. */
+const effects = {
+  "no reload": "so that they cause no reload. Poolers in transaction mode lose LISTEN: use a " +
+    'db-uri without one, db-schema-watch = "auto", or db-channel-enabled = false.',
+  "polls": "so that the schema is polled. Poolers in transaction mode lose LISTEN: use a db-uri " +
+    "without one to reload the configuration by notifications.",
+} as const;
 
 /** Advice for poolers that switch connections between statements or transactions. */
 const poolers = {

@@ -104,7 +104,14 @@ export type Observation =
   }
   | { readonly kind: "listener-failed"; readonly channel: string; readonly reason: string }
   /** The server has accepted LISTEN, but notifications do not arrive. */
-  | { readonly kind: "notifications-lost"; readonly channel: string }
+  | {
+    readonly kind: "notifications-lost";
+    readonly channel: string;
+    /** Whether the service polls instead. */
+    readonly effect: "polls" | "no reload";
+  }
+  /** Polling has found a change of the schema, which causes a reload. */
+  | { readonly kind: "schema-changed" }
   | { readonly kind: "listener-retrying"; readonly seconds: number }
   | { readonly kind: "listener-cleanup-failed"; readonly reason: string }
   | { readonly kind: "notification-queue-broken" }
@@ -195,6 +202,7 @@ export const severities: Readonly<Record<Diagnostic["kind"], LogLevel>> = {
   "listener-connected": "crit",
   "listener-failed": "crit",
   "notifications-lost": "crit",
+  "schema-changed": "crit",
   "listener-retrying": "crit",
   "listener-cleanup-failed": "crit",
   "notification-queue-broken": "crit",

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { Statement } from "../database/database.ts";
 import { quoteIdent } from "../sql/fragment.ts";
 import { keysQuery, type KeysResult } from "./queries/keys.ts";
 import { type MediaHandlerRow, mediaHandlersQuery } from "./queries/media_handlers.ts";
@@ -96,6 +97,13 @@ export function typeCatalogueQueries(
     { text: typeCatalogueQuery, params: [schemaArray(dbSchemas)] },
   ];
 }
+
+/** Empties the `search_path`, so that no object of another role takes the place of a built-in one. */
+export const emptySearchPath: Statement = {
+  text: "select pg_catalog.set_config('search_path', '', true)",
+  params: [],
+  use: "none",
+};
 
 /** Turns JIT compilation off, which would take longer than the queries themselves. */
 const settingsQuery = "select pg_catalog.concat(pg_catalog.set_config('search_path', '', true), " +

@@ -13,14 +13,21 @@ import type { ConfigSource } from "../config/source.ts";
 import type { Database } from "../database/database.ts";
 import { isConnectionLost } from "../database/failure.ts";
 import { Listener } from "../database/notifications/listener.ts";
-import { NotificationProbe, randomNonce } from "../database/notifications/notification_probe.ts";
+import {
+  NotificationProbe,
+  type ProbeResult,
+  randomNonce,
+} from "../database/notifications/notification_probe.ts";
+import { isEmbedded } from "../database/open.ts";
 import { unsupportedVersion } from "../database/server_version.ts";
 import type { Dialect } from "../dialect.ts";
 import { errorFacts } from "../errors/error_response.ts";
 import { errors } from "../errors/catalogue.ts";
 import { ServiceError } from "../errors/service_error.ts";
 import { FailurePolicy } from "./failure_policy.ts";
-import { StalenessCheck } from "./staleness.ts";
+import { schemaStateReader } from "./schema_state.ts";
+import { SchemaWatch } from "./schema_watch.ts";
+import { mayBeStale, StalenessCheck } from "./staleness.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import { isLogged, type Observation } from "../observe/observation.ts";
 import { MetadataReader } from "./metadata_reader.ts";
@@ -81,6 +88,10 @@ export class Service {
   readonly #loadCounts = { success: 0, fail: 0 };
   #querySeconds: number | null = null;
   readonly #listener: Listener | null;
+  /** Whether the last probe found that notifications do not arrive. */
+  #losesNotifications = false;
+  /** Null if no connection outlives a request. */
+  readonly #watch: SchemaWatch | null;
   readonly #failurePolicy: FailurePolicy;
   readonly #metadata: MetadataReader;
   readonly #missingCacheDetail: "reason" | "none";
@@ -121,6 +132,7 @@ export class Service {
       schedule,
     });
     this.#listener = this.#makeListener();
+    this.#watch = options.loading === "unshared" ? null : this.#makeWatch();
     this.#staleness = new StalenessCheck({
       isExternal: snapshot.cache !== null,
       maxAgeMs: options.schemaCacheMaxAge ?? Infinity,
@@ -158,10 +170,16 @@ export class Service {
     return waits.length === 0 ? 1 : Math.min(...waits);
   }
 
-  /** Listens for notifications from now on if `db-channel-enabled` is true. */
+  /** Notices changes of the schema from now on: listens for notifications, or polls. */
   listen(): void {
     this.#isListening = true;
     this.#configureListener();
+    this.#watch?.start({ isLoaded: this.#snapshot.cache !== null });
+  }
+
+  /** Whether a probe has found that notifications do not arrive, as behind a pooler. */
+  get losesNotifications(): boolean {
+    return this.#losesNotifications;
   }
 
   /** Loads the schema cache. Resolves when the attempt has succeeded or failed. */
@@ -171,9 +189,10 @@ export class Service {
 
   /**
    * Reloads the schema cache if it is stale, which a request that ended with `error` may show.
-   * Returns null if it is not.
+   * Returns null if it is not, or if that takes a look at the database.
    */
   reloadIfStale(error: ServiceError | null): Promise<void> | null {
+    if (error !== null && mayBeStale(error)) this.#watch?.missed();
     return this.#staleness.claimReload(error) ? this.reloadSchema() : null;
   }
 
@@ -241,7 +260,7 @@ export class Service {
   /** Stops loads and closes the database. */
   async close(): Promise<void> {
     this.#schema.stop();
-    await this.#listener?.stop();
+    await Promise.all([this.#listener?.stop(), this.#watch?.stop()]);
     await this.database.close();
   }
 
@@ -254,6 +273,7 @@ export class Service {
       const version = await this.#checkVersion();
       if (config.dbConfig) read = await this.#tryReadConfig(version, this.#takeUnusedSource());
       config = read?.config ?? config;
+      const recordWatchedState = await this.#watch?.beforeLoad(config);
       const { data, ms: queryMs, timings } = await this.#metadata.readSchema(config);
       this.#querySeconds = queryMs / 1000;
       const began = performance.now();
@@ -262,6 +282,7 @@ export class Service {
       if (read !== null) this.#applyConfig(read);
       this.#snapshot = { ...this.#snapshot, cache, cacheError: null };
       this.#staleness.markLoaded();
+      recordWatchedState?.();
       const ms = performance.now() - began;
       this.observe({ kind: "schema-cache-queried", ms: queryMs });
       if (timings !== null) this.observe({ kind: "schema-cache-timings", timings });
@@ -353,6 +374,7 @@ export class Service {
     this.#warnOfOldRolePath();
     this.#updateTracing();
     this.#configureListener();
+    this.#watch?.configure(config);
   }
 
   #warnOfOldRolePath(): void {
@@ -389,11 +411,38 @@ export class Service {
       onReloadRequested: (what) =>
         void (what === "schema" ? this.reloadSchema() : this.reloadConfig()),
       onMissed: () => void this.reloadSchema(),
-      onLost: (channel) => this.#observeFinding({ kind: "notifications-lost", channel }),
+      onProbed: (result, channel) => this.#recordProbe(result, channel),
       isRetried: (reason) => !this.#failurePolicy.exitOnListenerFailure(reason),
       onBrokenQueue: () => this.#metadata.scanNotificationQueue(),
       observe: this.observe,
       now: this.now,
+      schedule,
+    });
+  }
+
+  /** `poll` needs no notifications to reload, `auto` polls then. */
+  #recordProbe(result: ProbeResult, channel: string): void {
+    this.#losesNotifications = result === "lost";
+    const { dbSchemaWatch } = this.#snapshot.config;
+    if (result === "arrived" || dbSchemaWatch === "poll") return;
+    this.#observeFinding({
+      kind: "notifications-lost",
+      channel,
+      effect: dbSchemaWatch === "auto" ? "polls" : "no reload",
+    });
+  }
+
+  #makeWatch(): SchemaWatch {
+    const listens = () => this.#listener?.hasChannel === true && this.#listener.isConnected;
+    return new SchemaWatch(this.#snapshot.config, {
+      reader: schemaStateReader(this.database),
+      isEmbedded: isEmbedded(this.#snapshot.config.dbUri),
+      isNotified: () => listens() && !this.#losesNotifications,
+      onChanged: () => {
+        this.observe({ kind: "schema-changed" });
+        void this.reloadSchema();
+      },
+      now: () => performance.now(),
       schedule,
     });
   }

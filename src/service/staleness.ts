@@ -24,6 +24,11 @@ const schemaErrors: ReadonlySet<string> = new Set([
   ...["42703", "42883", "42P01"],
 ]);
 
+/** Returns whether an error may come from a schema cache that lacks a name. */
+export function mayBeStale({ facts }: ServiceError): boolean {
+  return schemaErrors.has(facts.code);
+}
+
 /** Decides when a request reloads the schema cache. */
 export class StalenessCheck {
   readonly #options: StalenessOptions;
@@ -46,7 +51,7 @@ export class StalenessCheck {
    */
   claimReload(error: ServiceError | null): boolean {
     const { isExternal, maxAgeMs, now } = this.#options;
-    const lacksName = isExternal && error !== null && schemaErrors.has(error.facts.code);
+    const lacksName = isExternal && error !== null && mayBeStale(error);
     if (!lacksName && maxAgeMs === Infinity) return false;
     const time = now();
     if (!lacksName && time - this.#loadedAt <= maxAgeMs || time < this.#nextReloadAt) return false;

@@ -1,5 +1,6 @@
 import { deepStrictEqual, match, ok, strictEqual } from "node:assert/strict";
 import { openDatabase } from "../../src/database/open.ts";
+import { reloadTriggerSql } from "../../src/schema_cache/reload_trigger.ts";
 import { findPgbouncer, type PoolMode, startPgbouncer } from "../support/pgbouncer.ts";
 import { withClient } from "../support/postgres_client.ts";
 import { type PostgresServer, startPostgres } from "../support/postgres_server.ts";
@@ -191,6 +192,28 @@ Deno.test({
     const { arrived, close } = await notifyItself(pooler.port);
     strictEqual(await arrived, "it's a probe");
     await close();
+  },
+});
+
+Deno.test({
+  name: "the service with db-schema-watch = auto polls where a pooler loses notifications",
+  ignore,
+  fn: async () => {
+    await using pooler = await startPooler("transaction");
+    await withClient(server.uri(), (client) => client.query(reloadTriggerSql("svc")));
+    await using service = await startBehind(pooler.port, {
+      prepared: false,
+      "db-channel-enabled": true,
+      "db-schema-watch": "auto",
+      "log-level": "crit",
+    });
+    await service.listening();
+    await service.stderr.waitFor(
+      /: WARNING: Notifications on the "svc" channel do not arrive, so that the schema is polled\. /,
+    );
+    await withClient(server.uri(), (client) => client.query("create table api.made (id int)"));
+    await service.stderr.waitFor(/: The schema has changed, reloading the schema cache$/);
+    strictEqual((await service.stop()).code, 0);
   },
 });
 

@@ -56,6 +56,11 @@ const wrong: Readonly<Record<OptionKey, readonly [value: string, problem: string
   "db-pipelining": bool,
   "db-prepared-statements": bool,
   "db-root-spec": routine,
+  "db-schema-watch": word(
+    "Invalid db-schema-watch. Check your configuration.",
+    '"notify", "auto", "poll"',
+  ),
+  "db-schema-watch-interval": whole("from 1 to 2147483"),
   "db-schemas": [
     '"api, pg_catalog"',
     "db-schemas does not allow schema: 'pg_catalog' (expected schemas in quotes, separated by " +

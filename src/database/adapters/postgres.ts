@@ -7,7 +7,13 @@
 import pg from "pg";
 import { version } from "../../version.ts";
 import { type Client, clients, type Socket } from "../connect/pg_client.ts";
-import { connectionSetup, type Database } from "../database.ts";
+import {
+  type Batch,
+  connectionSetup,
+  type Database,
+  metadataBatch,
+  type Statement,
+} from "../database.ts";
 import { connectToFirst } from "../connect/hosts.ts";
 import { statementNamePrefix } from "../failure.ts";
 import { createPool } from "../pool/pool.ts";
@@ -76,13 +82,23 @@ export function openPostgres(options: PostgresOptions): Database {
     flush: () => pool.flush(),
     counts: () => pool.counts(),
     subscribe: (channel, events) => subscribe(targets, channel, events),
-    notify: (channel, payload) => notify(targets, channel, payload),
+    notify: (channel, payload) =>
+      options.poolSize > 1
+        ? pool.transaction(notifyBatch(channel, payload)).then(() => {})
+        : notify(targets, channel, payload),
     watch: (watcher) => {
       onPooler = watcher.onPooler;
       pool.watch(watcher);
     },
     close: () => pool.close().then(() => pooler.ended()),
   };
+}
+
+/** Sends a notification. Leaves no lines of the pool in the log. */
+function notifyBatch(channel: string, payload: string): Batch {
+  const text = "select pg_catalog.pg_notify($1, $2)";
+  const statement: Statement = { text, params: [channel, payload], use: "none" };
+  return { ...metadataBatch([statement]), isTraced: false };
 }
 
 /**

@@ -7,7 +7,7 @@
 import type { Observation } from "../../observe/observation.ts";
 import { nextBackoff, type Schedule } from "../../lib/timers.ts";
 import type { Subscribe, Subscription } from "../database.ts";
-import type { NotificationProbe } from "./notification_probe.ts";
+import type { NotificationProbe, ProbeResult } from "./notification_probe.ts";
 
 /** Dependencies of a {@linkcode Listener}. */
 export interface ListenerOptions {
@@ -20,8 +20,8 @@ export interface ListenerOptions {
   readonly onMissed: () => void;
   /** Whether to reconnect after a failure; `reason` is the message of the failure. */
   readonly isRetried: (reason: string) => boolean;
-  /** Called when the probe's notification does not arrive on a channel. */
-  readonly onLost: (channel: string) => void;
+  /** Called with the result of each probe. */
+  readonly onProbed: (result: ProbeResult, channel: string) => void;
   /** Called when the server cannot read its notification queue; querying its usage may repair it. */
   readonly onBrokenQueue: () => void;
   readonly observe: (event: Observation) => void;
@@ -133,11 +133,10 @@ export class Listener {
   }
 
   #check(channel: string): void {
-    const { probe, onLost } = this.#options;
+    const { probe, onProbed } = this.#options;
     if (probe === null) return;
-    const sending: Promise<void> = probe.start(channel, () => onLost(channel)).finally(() =>
-      void this.#unsettled.delete(sending)
-    );
+    const sending: Promise<void> = probe.start(channel, (result) => onProbed(result, channel))
+      .finally(() => void this.#unsettled.delete(sending));
     this.#unsettled.add(sending);
   }
 

@@ -16,6 +16,9 @@ export interface NotificationProbeOptions {
   readonly schedule: Schedule;
 }
 
+/** Whether the notification of a probe came back. */
+export type ProbeResult = "arrived" | "lost";
+
 /** A notification that takes longer counts as lost. */
 const probeTimeoutMs = 5000;
 
@@ -23,6 +26,7 @@ const probeTimeoutMs = 5000;
 export class NotificationProbe {
   readonly #options: NotificationProbeOptions;
   #expected: string | null = null;
+  #onResult: (result: ProbeResult) => void = () => {};
   #cancelTimer: () => void = () => {};
 
   constructor(options: NotificationProbeOptions) {
@@ -30,11 +34,12 @@ export class NotificationProbe {
   }
 
   /**
-   * Sends a notification, and calls `onLost` if it does not arrive within 5 s. Resolves when it is sent.
-   * If sending fails, the probe has no result and calls nothing.
+   * Sends a notification, and calls `onResult` with whether it arrives within 5 s. Resolves when it is
+   * sent. If sending fails, the probe has no result.
    */
-  async start(channel: string, onLost: () => void): Promise<void> {
+  async start(channel: string, onResult: (result: ProbeResult) => void): Promise<void> {
     this.cancel();
+    this.#onResult = onResult;
     const { notify, makeNonce, schedule } = this.#options;
     const payload = `svc-probe ${makeNonce()}`;
     this.#expected = payload;
@@ -46,20 +51,24 @@ export class NotificationProbe {
     }
     // It may have arrived, or been cancelled, before `notify` resolved.
     if (this.#expected !== payload) return;
-    this.#cancelTimer = schedule(() => {
-      this.cancel();
-      onLost();
-    }, probeTimeoutMs);
+    this.#cancelTimer = schedule(() => this.#end("lost"), probeTimeoutMs);
   }
 
   /** Records a notification that arrived. */
   arrived(payload: string): void {
-    if (payload === this.#expected) this.cancel();
+    if (payload === this.#expected) this.#end("arrived");
+  }
+
+  #end(result: ProbeResult): void {
+    const onResult = this.#onResult;
+    this.cancel();
+    onResult(result);
   }
 
   /** Stops waiting for the notification. */
   cancel(): void {
     this.#expected = null;
+    this.#onResult = () => {};
     this.#cancelTimer();
     this.#cancelTimer = () => {};
   }

@@ -111,7 +111,7 @@ class Pool implements Database {
 
   transaction(batch: Batch, caller: Caller | null = null): Promise<BatchResult> {
     return new Promise((resolve, reject) => {
-      this.#trace?.({ kind: "pool-acquiring" });
+      this.#traceOf([{ batch }])?.({ kind: "pool-acquiring" });
       if (this.#closed !== null) throw errors.cannotConnect("the database was closed");
       this.#enqueue({
         batch,
@@ -201,7 +201,7 @@ class Pool implements Database {
     };
     this.#timers.slow.start(slowCheckMs);
     this.#timers.stalls.start(stallCheckMs);
-    traceStep(this.#trace, pooled, "used");
+    traceStep(this.#traceOf(batches), pooled, "used");
     pooled.connection.execute(batches);
   }
 
@@ -261,20 +261,25 @@ class Pool implements Database {
   async #open(): Promise<void> {
     const generation = this.#generation;
     const traced: TracedConnection = { id: null };
-    traceStep(this.#trace, traced, "being established");
+    const trace = this.#traceOf(this.#queue);
+    traceStep(trace, traced, "being established");
     try {
       const transport = await this.#options.connect();
       this.#opening.count--;
-      this.#admit(transport, { ...traced, generation });
+      this.#admit(transport, { ...traced, generation }, trace);
     } catch (error) {
       this.#opening.count--;
-      traceStep(this.#trace, traced, "terminated: init failure");
+      traceStep(trace, traced, "terminated: init failure");
       this.#refused(error instanceof Error ? error : new Error("connecting failed"));
     }
     this.#closeWhenEmpty();
   }
 
-  #admit(transport: Transport, opened: Pick<PooledConnection, "id" | "generation">): void {
+  #admit(
+    transport: Transport,
+    opened: Pick<PooledConnection, "id" | "generation">,
+    trace: PoolTrace | null,
+  ): void {
     const now = this.#clock.now();
     const connection = new Connection(
       transport,
@@ -300,7 +305,7 @@ class Pool implements Database {
       closeReason: null,
     };
     this.#connections.add(pooled);
-    traceStep(this.#trace, pooled, "available: connection establishment");
+    traceStep(trace, pooled, "available: connection establishment");
     this.#offer(pooled);
   }
 
@@ -346,10 +351,18 @@ class Pool implements Database {
     pooled.work = null;
     this.#releaseShare(work);
     work.stopListening?.();
-    if (this.#trace === null) return;
+    const trace = this.#traceOf(work.batches);
+    if (trace === null) return;
     const step = work.failures === 0 ? "available: session success" : "available: session failure";
-    traceStep(this.#trace, pooled, step);
-    for (const _ of work.batches) this.#trace({ kind: "pool-acquired" });
+    traceStep(trace, pooled, step);
+    for (const _ of work.batches) trace({ kind: "pool-acquired" });
+  }
+
+  /** Returns the receiver of events of batches; null if nothing receives them. */
+  #traceOf(batches: Iterable<Pick<QueuedBatch, "batch">>): PoolTrace | null {
+    if (this.#trace === null) return null;
+    for (const { batch } of batches) if (batch.isTraced !== false) return this.#trace;
+    return null;
   }
 
   #releaseShare(work: NonNullable<PooledConnection["work"]>): void {

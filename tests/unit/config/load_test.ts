@@ -52,6 +52,8 @@ Deno.test("loadConfig takes the defaults", () => {
       dbPreparedStatements: true,
       dbRootSpec: null,
       dbSchemas: ["public"],
+      dbSchemaWatch: "notify",
+      dbSchemaWatchInterval: 2,
       dbTxEnd: "commit",
       dbUri: "postgresql://",
       dialect: svcDialect,

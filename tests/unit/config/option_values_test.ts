@@ -258,6 +258,13 @@ const cases: Readonly<Record<OptionKey, Cases>> = {
   "db-pipelining": booleans,
   "db-prepared-statements": booleans,
   "db-root-spec": functions,
+  "db-schema-watch": words(
+    "Invalid db-schema-watch. Check your configuration.",
+    "notify",
+    "auto",
+    "poll",
+  ),
+  "db-schema-watch-interval": bounded(1, 2147483),
   "db-schemas": {
     accepted: [
       ["a", ["a"]],

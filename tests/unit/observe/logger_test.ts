@@ -131,11 +131,16 @@ const events: {
     'Failed listening for database notifications on the "svc" channel. failed: refused Is it running?',
   ],
   "notifications-lost": [
-    { kind: "notifications-lost", channel: "svc" },
+    { kind: "notifications-lost", channel: "svc", effect: "no reload" },
     "crit",
     'WARNING: Notifications on the "svc" channel do not arrive, so that they cause no reload. ' +
-    "Poolers in transaction mode lose LISTEN: use a db-uri without one, or " +
-    "db-channel-enabled = false.",
+    'Poolers in transaction mode lose LISTEN: use a db-uri without one, db-schema-watch = "auto", ' +
+    "or db-channel-enabled = false.",
+  ],
+  "schema-changed": [
+    { kind: "schema-changed" },
+    "crit",
+    "The schema has changed, reloading the schema cache",
   ],
   "listener-retrying": [
     { kind: "listener-retrying", seconds: 4 },

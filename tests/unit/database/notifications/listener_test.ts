@@ -42,7 +42,7 @@ function controlled(options: Partial<ListenerOptions> = {}) {
     onReloadRequested: (what) => void told.push(`load ${what}`),
     probe: null,
     onMissed: () => void told.push("missed"),
-    onLost: (channel) => void told.push(`lost ${channel}`),
+    onProbed: (result, channel) => void told.push(`${result} ${channel}`),
     isRetried: () => true,
     onBrokenQueue: () => void told.push("read the queue"),
     observe: (event) => void told.push(event.kind),
@@ -218,7 +218,7 @@ function probing() {
 
 const own = "svc-probe nonce 0";
 
-/** What happens after LISTEN, in order, and whether the loss of notifications is told. */
+/** What happens after LISTEN, in order, and the results that are reported. */
 const probes: readonly (readonly [
   label: string,
   steps: readonly ("sent" | "failed" | "5 seconds" | "4 seconds" | "lost" | "off" | string)[],
@@ -227,9 +227,9 @@ const probes: readonly (readonly [
   ["nothing arrives", ["sent", "5 seconds"], ["lost svc"]],
   ["nothing arrives, and nothing more is told", ["sent", "5 seconds", "5 seconds"], ["lost svc"]],
   ["nothing has arrived yet", ["sent", "4 seconds"], []],
-  ["it arrives", ["sent", own, "5 seconds"], []],
-  ["it arrives in time", ["sent", "4 seconds", own, "4 seconds"], []],
-  ["it arrives before its sender knows", [own, "sent", "5 seconds"], []],
+  ["it arrives", ["sent", own, "5 seconds"], ["arrived svc"]],
+  ["it arrives in time", ["sent", "4 seconds", own, "4 seconds"], ["arrived svc"]],
+  ["it arrives before its sender knows", [own, "sent", "5 seconds"], ["arrived svc"]],
   ["another one's probe arrives", ["sent", "svc-probe other", "5 seconds"], ["lost svc"]],
   ["it cannot be sent", ["failed", "5 seconds"], []],
   ["it is not sent", ["5 seconds"], []],

@@ -325,3 +325,26 @@ Deno.test("Pool emits the steps of its connections while a watcher traces them",
   ]);
   await fake.close();
 });
+
+Deno.test("Pool emits no events for a batch that is not traced, nor for its connection", async () => {
+  const fake = new FakePool({ max: 2 });
+  const events: PoolEvent[] = [];
+  fake.pool.watch({ trace: (event) => void events.push(event), onPooler: () => {} });
+  const untraced = fake.pool.transaction({ ...reading, isTraced: false });
+  await fake.serveAll();
+  await untraced;
+  strictEqual(events.length, 0);
+  const traced = fake.pool.transaction(reading);
+  await fake.serveAll();
+  await traced;
+  deepStrictEqual(
+    events.map((event) => event.kind === "pool-connection" ? event.step : event.kind),
+    [
+      "pool-acquiring",
+      "used",
+      "available: session success",
+      "pool-acquired",
+    ],
+  );
+  await fake.close();
+});

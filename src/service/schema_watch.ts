@@ -1,0 +1,183 @@
+/**
+ * Notices changes of the schema by polling, where notifications do not request reloads. Step 1 reads
+ * the catalogue's write counters. Step 2, if they changed, hashes the rows of the exposed schemas.
+ *
+ * @module
+ */
+import type { Config } from "../config/options.ts";
+import { OneShotTimer } from "../lib/one_shot_timer.ts";
+import type { Schedule } from "../lib/timers.ts";
+import { type SchemaStateReader, watchedSchemas } from "./schema_state.ts";
+
+/** Options of the configuration that the watch depends on. */
+export type SchemaWatchConfig = Pick<
+  Config,
+  "dbSchemaWatch" | "dbSchemaWatchInterval" | "dbChannel" | "dbSchemas" | "dbExtraSearchPath"
+>;
+
+/** Dependencies of a {@linkcode SchemaWatch}. */
+export interface SchemaWatchOptions {
+  readonly reader: SchemaStateReader;
+  /** Whether the database is in this process. */
+  readonly isEmbedded: boolean;
+  /** Whether notifications of the channel reach the service. */
+  readonly isNotified: () => boolean;
+  /** Called when the schema differs from the one before the last load. */
+  readonly onChanged: () => void;
+  /** Milliseconds. */
+  readonly now: () => number;
+  readonly schedule: Schedule;
+}
+
+/** State of the schema before a load, with which looks compare. */
+interface Baseline {
+  readonly counters: string;
+  readonly fingerprint: string;
+  /** Schemas of the fingerprint. */
+  readonly schemas: readonly string[];
+}
+
+/** First step of a look. The counters are late, so a look for a missing name begins with step 2. */
+type FirstStep = "counters" | "fingerprint";
+
+/** Least time in ms between looks that begin with step 2 because nothing is counted. */
+const uncountedIntervalMs = 10_000;
+
+/** Least time in ms between looks that requests cause. */
+const missIntervalMs = 1000;
+
+/** Polls the schema while `db-schema-watch` demands it. */
+export class SchemaWatch {
+  readonly #options: SchemaWatchOptions;
+  readonly #timer: OneShotTimer;
+  #config: SchemaWatchConfig;
+  #baseline: Baseline | null = null;
+  /** Whether there is a schema cache that may be outdated. */
+  #isLoaded = false;
+  #hasTrigger = false;
+  #isCounted = true;
+  #nextMissLookAt = -Infinity;
+  #look: Promise<void> | null = null;
+  #state: "idle" | "started" | "stopped" = "idle";
+
+  constructor(config: SchemaWatchConfig, options: SchemaWatchOptions) {
+    this.#config = config;
+    this.#options = options;
+    this.#timer = new OneShotTimer(options.schedule, () => this.#startLook("counters"));
+  }
+
+  /** Starts to poll, after the first load unless `isLoaded`. */
+  start({ isLoaded }: { readonly isLoaded: boolean }): void {
+    this.#state = "started";
+    this.#isLoaded ||= isLoaded;
+    this.#startTimer();
+  }
+
+  /** Applies a new configuration. */
+  configure(config: SchemaWatchConfig): void {
+    this.#config = config;
+    this.#timer.clear();
+    this.#startTimer();
+  }
+
+  /**
+   * Reads the state of the schema before a load. Resolves with a function to call after the load has
+   * succeeded. A change between the two causes another load.
+   */
+  async beforeLoad(config: SchemaWatchConfig): Promise<() => void> {
+    const hasTrigger = await this.#readTrigger(config);
+    const isNotified = hasTrigger && this.#options.isNotified();
+    const baseline = isNotified ? null : await this.#readBaseline(config);
+    return () => {
+      this.#isLoaded = true;
+      this.#hasTrigger = hasTrigger;
+      this.#baseline = baseline;
+      this.#startTimer();
+    };
+  }
+
+  /** Looks at the schema since a request named a missing object: at once, but once per second only. */
+  missed(): void {
+    const { now, reader } = this.#options;
+    if (!this.#polls() || this.#look !== null || now() < this.#nextMissLookAt) return;
+    if (!reader.isFree()) return;
+    this.#nextMissLookAt = now() + missIntervalMs;
+    this.#startLook("fingerprint");
+  }
+
+  /** Resolves when no look is in progress. */
+  async settled(): Promise<void> {
+    await this.#look;
+  }
+
+  /** Stops polling. Resolves when no look is in progress. */
+  stop(): Promise<void> {
+    this.#state = "stopped";
+    this.#timer.clear();
+    return this.settled();
+  }
+
+  #startTimer(): void {
+    if (this.#state !== "started" || !this.#mayPoll(this.#config)) return;
+    const intervalMs = this.#config.dbSchemaWatchInterval * 1000;
+    this.#timer.start(this.#isCounted ? intervalMs : Math.max(intervalMs, uncountedIntervalMs));
+  }
+
+  #mayPoll({ dbSchemaWatch }: SchemaWatchConfig): boolean {
+    return dbSchemaWatch === "poll" || dbSchemaWatch === "auto" && !this.#options.isEmbedded;
+  }
+
+  #polls(): boolean {
+    if (this.#state !== "started" || !this.#isLoaded || !this.#mayPoll(this.#config)) return false;
+    const isWatchedByTrigger = this.#config.dbSchemaWatch === "auto" && this.#hasTrigger;
+    return !isWatchedByTrigger || !this.#options.isNotified();
+  }
+
+  /** Looks unless a look is in progress. A look that fails has no effect. */
+  #startLook(first: FirstStep): void {
+    this.#look ??= this.#compare(first).catch(() => {}).finally(() => {
+      this.#look = null;
+      this.#startTimer();
+    });
+  }
+
+  async #compare(first: FirstStep): Promise<void> {
+    const { reader, onChanged } = this.#options;
+    if (!this.#polls() || !reader.isFree()) return;
+    const baseline = this.#baseline;
+    if (baseline === null) {
+      // The schema may have changed while notifications were expected.
+      this.#baseline = await this.#readBaseline(this.#config);
+      if (this.#baseline !== null) onChanged();
+      return;
+    }
+    const { sum: counters, isCounted } = await reader.writeCounters();
+    this.#isCounted = isCounted;
+    if (first === "counters" && isCounted && counters === baseline.counters) return;
+    const fingerprint = await reader.fingerprint(baseline.schemas);
+    // A load that ended during the look has set another baseline.
+    if (this.#baseline !== baseline) return;
+    this.#baseline = { ...baseline, counters, fingerprint };
+    if (fingerprint !== baseline.fingerprint) onChanged();
+  }
+
+  async #readTrigger(config: SchemaWatchConfig): Promise<boolean> {
+    if (config.dbSchemaWatch !== "auto" || !this.#mayPoll(config)) return false;
+    return await this.#options.reader.hasReloadTrigger(config.dbChannel).catch(() => false);
+  }
+
+  /** Resolves with null if the service may not poll, and if the database fails. */
+  async #readBaseline(config: SchemaWatchConfig): Promise<Baseline | null> {
+    const { reader } = this.#options;
+    if (!this.#mayPoll(config)) return null;
+    try {
+      const { sum: counters, isCounted } = await reader.writeCounters();
+      const schemas = watchedSchemas(config);
+      const fingerprint = await reader.fingerprint(schemas);
+      this.#isCounted = isCounted;
+      return { counters, fingerprint, schemas };
+    } catch {
+      return null;
+    }
+  }
+}
