@@ -350,6 +350,34 @@ export const errors = {
       details: `At most ${allowed} bytes are accepted`,
     }),
   ),
+  bodyExpandsTooMuch: defineError(
+    "130",
+    413,
+    "a compressed body decodes to more than 200 times its length",
+    (ratio: number) => ({
+      message: "Request body too large",
+      details: `The body decodes to more than ${ratio} times its length`,
+    }),
+  ),
+  unsupportedContentCoding: defineError(
+    "138",
+    415,
+    "the service cannot decode the `Content-Encoding` of the body",
+    (coding: string, offered: readonly string[]) => ({
+      message: "Content-Encoding not supported",
+      details: `${quotable(coding)} is not one of: ${offered.join(", ")}`,
+      headers: [["Accept-Encoding", offered.join(", ")]],
+    }),
+  ),
+  undecodableBody: defineError(
+    "139",
+    400,
+    "a compressed body is corrupt or truncated",
+    (coding: string) => ({
+      message: "Request body cannot be decoded",
+      details: `The body is not complete data of the coding ${coding}`,
+    }),
+  ),
 
   // Group 2: schema cache
   noRelationship: defineError(

@@ -6,6 +6,7 @@
 import { errors } from "../errors/catalogue.ts";
 import type { Payload } from "./api_request.ts";
 import type { BodyDecoder, OnKeys } from "./body_decoder.ts";
+import { contentCoding, decodedPieces } from "./content_coding.ts";
 import { decodePieces, turn } from "./decode_pieces.ts";
 
 /**
@@ -50,7 +51,10 @@ export async function receiveBody(
   begin: (onKeys: OnKeys) => BodyDecoder,
   { checks = noChecks, pause = turn }: ReceivingOptions = {},
 ): Promise<Payload> {
-  const expected = expectedLength(request.headers);
+  const coding = request.headers.has("content-encoding")
+    ? await contentCoding(request.headers)
+    : null;
+  const expected = coding === null ? expectedLength(request.headers) : Infinity;
   const guard = new LongBodyGuard(checks);
   if (expected > smallLength) guard.open();
   if (expected > maxPayloadBytes && expected < Infinity) throw errors.bodyTooLarge(maxPayloadBytes);
@@ -61,7 +65,8 @@ export async function receiveBody(
     return await decodeAtOnce(decoder, bytes, pause);
   }
   const collected = new Collected(decoder.work === "converts" ? Infinity : expected, pause);
-  const pieces = guarded(receivedPieces(request.body), guard);
+  const received = receivedPieces(request.body);
+  const pieces = guarded(coding === null ? received : decodedPieces(received, coding), guard);
   for await (const bytes of decodePieces(pieces, decoder, pause)) await collected.add(bytes);
   return decoder.payload(collected.bytes());
 }

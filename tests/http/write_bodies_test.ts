@@ -52,6 +52,45 @@ suite.rows("ndjson", [
   }],
 ]);
 
+/** `[{"id":3}]` as gzip. */
+const gzipped = Uint8Array.from(
+  atob("H4sIAAAAAAAAA4uuVspMUbIyro0FAAp8YWsKAAAA"),
+  (character) => character.charCodeAt(0),
+);
+const gzip = { ...json, "Content-Encoding": "gzip" };
+const undecodable = refused(
+  "SVC139",
+  "Request body cannot be decoded",
+  "The body is not complete data of the coding gzip",
+);
+
+suite.rows("content codings", [
+  ["POST /single?select=id", { body: gzipped, headers: gzip }, 201, [{ id: 3 }]],
+  [
+    "POST /single?select=id",
+    { body: '{"id":3}', headers: { ...json, "Content-Encoding": "identity" } },
+    201,
+    [
+      { id: 3 },
+    ],
+  ],
+  ["POST /single", { body: gzipped.subarray(0, 20), headers: gzip }, 400, undecodable],
+  ["POST /single", { body: '{"id":3}', headers: gzip }, 400, undecodable],
+  ["POST /nothing", { body: gzipped, headers: gzip }, 404, noTable],
+]);
+
+suite.test("an unknown content coding is refused with those that are known", async (api) => {
+  const headers = { ...json, "Content-Encoding": "gzip, br" };
+  const response = await api("POST /single", { body: gzipped, headers });
+  strictEqual(response.status, 415);
+  const offered = response.headers.get("Accept-Encoding") ?? "";
+  strictEqual(offered.startsWith("gzip, deflate"), true, offered);
+  deepStrictEqual(
+    await response.json(),
+    refused("SVC138", "Content-Encoding not supported", `gzip, br is not one of: ${offered}`),
+  );
+});
+
 suite.rows("JSON", [
   ["POST /single?select=id", { body: '{"id":3}', headers: representation }, 201, [{ id: 3 }]],
   [

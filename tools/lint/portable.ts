@@ -9,6 +9,7 @@ import { isReference } from "./references.ts";
 
 /** Files of `src/` that may use the runtime's own interfaces. */
 const adapters: ReadonlySet<string> = new Set([
+  "src/lib/builtin_modules.ts",
   "src/database/adapters/pglite.ts",
   "src/database/connect/pg_client.ts",
   "src/database/adapters/postgres.ts",

@@ -167,6 +167,22 @@ const rows: readonly Row[] = [
     400,
     "Function must return SETOF or TABLE when max-affected preference is used with handling=strict",
   ],
+  [errors.bodyExpandsTooMuch(200), "130", 413, "Request body too large", {
+    details: "The body decodes to more than 200 times its length",
+  }],
+  [
+    errors.unsupportedContentCoding("x", ["gzip", "br"]),
+    "138",
+    415,
+    "Content-Encoding not supported",
+    {
+      details: "x is not one of: gzip, br",
+      headers: [["Accept-Encoding", "gzip, br"]],
+    },
+  ],
+  [errors.undecodableBody("br"), "139", 400, "Request body cannot be decoded", {
+    details: "The body is not complete data of the coding br",
+  }],
   [errors.bodyTooLarge(1000), "130", 413, "Request body too large", {
     details: "At most 1000 bytes are accepted",
   }],
@@ -297,7 +313,7 @@ Deno.test("errors have every code of the interface, and the rows above every err
     ...["100:400", "101:405", "102:400", "103:416", "105:405", "106:406", "107:406/415", "108:400"],
     ...["109:400", "110:400", "111:500", "112:500", "114:400", "115:400", "116:406", "117:405"],
     ...["118:400", "119:400", "120:400", "121:400", "122:400", "123:400", "124:400", "125:404"],
-    ...["126:404", "127:400", "128:400", "130:413"],
+    ...["126:404", "127:400", "128:400", "130:413", "138:415", "139:400"],
     ...["200:400", "201:300", "202:404", "203:300", "204:400", "205:404"],
     ...["300:500", "301:401", "302:401"],
     "X00:500",

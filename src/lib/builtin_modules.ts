@@ -1,0 +1,18 @@
+/**
+ * Built-in modules of Node's API, in runtimes that have them.
+ *
+ * @module
+ */
+
+interface Modules {
+  readonly "node:zlib": typeof import("node:zlib");
+}
+
+/** Returns a built-in module; null where the runtime lacks it. */
+export function builtinModule<Name extends keyof Modules>(name: Name): Modules[Name] | null {
+  const { process } = globalThis as { process?: { getBuiltinModule?(name: string): unknown } };
+  return process?.getBuiltinModule?.(name) as Modules[Name] | undefined ?? null;
+}
+
+/** The type of a built-in module. */
+export type BuiltinModule<Name extends keyof Modules> = Modules[Name];
