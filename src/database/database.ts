@@ -106,6 +106,24 @@ export interface ReadBatch extends BatchCommon {
 /** A transaction that may write: its body is held until the end is confirmed, and it is never retried. */
 export interface WriteBatch extends BatchCommon {
   readonly access: "read write";
+  /** Present if a statement is executed several times; the transaction is a block then. */
+  readonly stream?: ParamStream;
+}
+
+/**
+ * Values of one parameter that arrive over time. Its statement is executed once for each of them, and the
+ * result is that of the last execution. If the values fail, the transaction rolls back, and its promise
+ * rejects with their error.
+ */
+export interface ParamStream {
+  /** Position of the statement among those of the batch. */
+  readonly statement: number;
+  /** Position of the parameter in the statement. */
+  readonly param: number;
+  /** At least one. Each stays unchanged until the third one behind it is requested. */
+  readonly values: AsyncIterable<Uint8Array>;
+  /** Columns of the result whose numbers are added up over the executions. */
+  readonly summed: readonly number[];
 }
 
 /** A whole transaction, as data. */

@@ -55,7 +55,7 @@ export function openEmbedded(options: EmbeddedOptions): Database {
   return {
     async transaction(batch, caller) {
       rejectDeepValues(batch);
-      return await pool.transaction(batch, caller);
+      return await pool.transaction(withShallowValues(batch), caller);
     },
     version: () => pool.version(),
     flush: () => pool.flush(),
@@ -74,11 +74,30 @@ const maxNesting = 4000;
 
 /** Throws the error 54001 that PostgreSQL raises where it guards its own stack. */
 function rejectDeepValues({ statements }: Batch): void {
-  const deep = (value: ParamValue) => nestsDeeper(value, maxNesting);
-  const statement = statements.findIndex(({ params }) => params.some(deep));
-  if (statement === -1) return;
+  const statement = statements.findIndex(({ params }) => params.some(isDeep));
+  if (statement !== -1) throw stackDepthExceeded(statement);
+}
+
+/** Returns the batch with a stream that fails at the first value that nests too deep. */
+function withShallowValues(batch: Batch): Batch {
+  const stream = batch.access === "read write" ? batch.stream : undefined;
+  if (batch.access === "read only" || stream === undefined) return batch;
+  async function* values(): AsyncGenerator<Uint8Array> {
+    for await (const value of stream!.values) {
+      if (isDeep(value)) throw stackDepthExceeded(stream!.statement);
+      yield value;
+    }
+  }
+  return { ...batch, stream: { ...stream, values: values() } };
+}
+
+function isDeep(value: ParamValue): boolean {
+  return nestsDeeper(value, maxNesting);
+}
+
+function stackDepthExceeded(statement: number): DatabaseError {
   const message = "stack depth limit exceeded";
-  throw new DatabaseError({ sqlstate: "54001", message, detail: null, hint: null }, statement);
+  return new DatabaseError({ sqlstate: "54001", message, detail: null, hint: null }, statement);
 }
 
 /** The engine. It outlives connections to it, as closing it discards data in memory. */

@@ -19,6 +19,7 @@ import {
   unknownStatement,
 } from "./execution.ts";
 import { type BodyReceiverOptions, maxHeldBytes } from "./body_receiver.ts";
+import { ParamFeed } from "./param_feed.ts";
 import { type PreparingOptions, StatementWriter } from "./statement_writer.ts";
 
 /** How a connection works. */
@@ -62,6 +63,8 @@ export class Connection {
   #inFlight: BatchExecution[] = [];
   /** Executions that the server refused before they began, to be written once more. */
   #retries: BatchExecution[] = [];
+  /** Feeds the running execution with the values of its stream; null without one. */
+  #feed: ParamFeed | null = null;
   /** SQL that the next write begins with; null once it was sent. */
   #setup: string | null;
   /** Whether the reply to the setup is still to come. */
@@ -244,6 +247,7 @@ export class Connection {
     // Terminated after COMMIT was confirmed: the batch is done.
     if (current.hasEnded) return;
     current.failed(error);
+    this.#feed?.stop();
     if (error.isStale) this.#writer.forget();
     if (failure.sqlstate === unknownStatement) this.#events.statementForgotten();
   }
@@ -256,7 +260,9 @@ export class Connection {
       this.#isSettingUp = false;
       return;
     }
+    if (current.phase === "values") return this.#valueReady(current, status);
     if (current.failure !== null) return this.#endFailed(current, status);
+    if (current.awaitsValues) return this.#startFeed(current);
     const { end } = current;
     if (typeof end !== "string" && current.phase === "statements") {
       return this.#decide(current, end);
@@ -282,6 +288,34 @@ export class Connection {
     this.#finished(current);
   }
 
+  /** The transaction is open: executes the stream's statement for each of its values. */
+  #startFeed(current: BatchExecution): void {
+    const feed = this.#feed = new ParamFeed(current.stream!.values, {
+      value: (value) => this.#writeValue(current, value),
+      ended: () => this.#transport.write(this.#writer.writeRest(current)),
+      failed: (error) => {
+        current.failedValues(error);
+        if (feed.inFlight === 0) this.#endFailed(current, openStatus);
+      },
+    });
+    feed.read();
+  }
+
+  #writeValue(current: BatchExecution, value: Uint8Array): void {
+    try {
+      this.#transport.write(this.#writer.writeValue(current, value));
+    } catch (error) {
+      this.destroy(error instanceof Error ? error.message : "encoding failed");
+    }
+  }
+
+  /** ReadyForQuery behind a value. After a failure the server skips those that are in flight. */
+  #valueReady(current: BatchExecution, status: number): void {
+    const feed = this.#feed!;
+    feed.acknowledge();
+    if (current.failure !== null && feed.inFlight === 0) this.#endFailed(current, status);
+  }
+
   #decide(current: BatchExecution, bounds: readonly ColumnBounds[]): void {
     current.phase = "end";
     const statement = endStatement(current.decideEnd(bounds));
@@ -290,6 +324,7 @@ export class Connection {
 
   /** The server continues with the next execution, or is idle. */
   #finished({ pending, failure, body }: BatchExecution): void {
+    this.#feed = null;
     this.#events.finished(pending, failure === null ? "success" : "failure", body.length);
     this.#inFlight.shift();
     if (this.#inFlight.length > 0) return;
@@ -315,6 +350,8 @@ export class Connection {
     const pending = this.#pending();
     this.#inFlight = [];
     this.#retries = [];
+    this.#feed?.stop();
+    this.#feed = null;
     this.#events.closed(reason);
     if (current !== undefined) failWith(current, reason);
     // A server that says that it ends the connection has not begun what comes later.
@@ -333,6 +370,8 @@ function failWith(execution: BatchExecution, reason: string): void {
 }
 
 const idleStatus = 0x49;
+/** Within a transaction. */
+const openStatus = 0x54;
 
 /** Whether a batch may be sent again although the server may have executed it. */
 function isSafe({ batch, isRetry }: BatchExecution): boolean {

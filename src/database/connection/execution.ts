@@ -8,6 +8,7 @@ import type {
   Batch,
   BatchResult,
   ColumnBounds,
+  ParamStream,
   ResultColumns,
   ResultUse,
   Statement,
@@ -58,10 +59,10 @@ type TextRows = (readonly (string | null)[])[];
 const noRows: TextRows = [];
 
 /**
- * Where an execution is: its statements run; COMMIT or ROLLBACK was sent in a write of its own; ROLLBACK
- * was sent after an error.
+ * Where an execution is: its statements run; a statement runs for each value of a stream; COMMIT or
+ * ROLLBACK was sent in a write of its own; ROLLBACK was sent after an error.
  */
-type Phase = "statements" | "end" | "rollback";
+type Phase = "statements" | "values" | "end" | "rollback";
 
 /** State of the promise of the batch's result. */
 type Settlement = "pending" | "resolved" | "rejected" | "requeued";
@@ -81,6 +82,8 @@ export class BatchExecution {
   #statements: readonly StatementInFlight[] = [];
   /** Number of statements that the connection put before those of the batch: BEGIN. */
   #preambleLength = 0;
+  /** Whether the statements behind those of a stream were not sent yet. */
+  #isRestUnsent: boolean;
   /** Position of the statement that the server is at. */
   #position = 0;
   /** Whether the server has begun to execute that statement. */
@@ -108,11 +111,23 @@ export class BatchExecution {
     this.form = form;
     this.isRetry = isRetry;
     this.body = new BodyReceiver(body);
+    this.#isRestUnsent = this.stream !== null;
     this.#rows = pending.batch.statements.map(() => noRows);
   }
 
   get batch(): Batch {
     return this.pending.batch;
+  }
+
+  /** The values that one of the statements is executed for; null for none. */
+  get stream(): ParamStream | null {
+    const { batch } = this;
+    return batch.access === "read write" ? batch.stream ?? null : null;
+  }
+
+  /** Whether the values of the stream come next. */
+  get awaitsValues(): boolean {
+    return this.#isRestUnsent && this.phase === "statements";
   }
 
   /** How the transaction ends, or what its end depends on. */
@@ -123,6 +138,7 @@ export class BatchExecution {
 
   /** The end of the transaction was sent, or is sent with the statements. */
   get isEndSent(): boolean {
+    if (this.#isRestUnsent) return false;
     return this.phase !== "statements" || typeof this.end === "string";
   }
 
@@ -142,9 +158,49 @@ export class BatchExecution {
     const isolation = transaction.form === "block" ? transaction.isolation : "read committed";
     const begin = beginStatements[this.batch.access][isolation];
     this.#preambleLength = 1;
+    if (this.stream !== null) return [begin, ...statements.slice(0, this.stream.statement)];
     if (typeof end !== "string") return [begin, ...statements];
     this.#ended = end;
     return [begin, ...statements, endStatements[end]];
+  }
+
+  /** Returns the statement of the stream with one of its values. */
+  streamedStatement(value: Uint8Array): Statement {
+    const { statement: position, param } = this.stream!;
+    const statement = this.batch.statements[position]!;
+    return { ...statement, params: statement.params.with(param, value) };
+  }
+
+  /** Follows one more execution of the stream's statement. */
+  sentValue(statement: StatementInFlight): void {
+    const isFirst = this.phase !== "values";
+    this.phase = "values";
+    this.#hasRunUserCode = true;
+    this.#statements = [...isFirst ? [] : this.#statements.slice(this.#position), statement];
+    this.#position = 0;
+  }
+
+  /** Returns the statements behind that of the stream, to be sent when all its values are executed. */
+  restToSend(): readonly Statement[] {
+    const position = this.stream!.statement;
+    const { end } = this;
+    this.#isRestUnsent = false;
+    this.phase = "statements";
+    this.#preambleLength = -position - 1;
+    const rest = this.batch.statements.slice(position + 1);
+    if (typeof end !== "string") return rest;
+    this.#ended = end;
+    return [...rest, endStatements[end]];
+  }
+
+  /** The values of the stream have failed. */
+  failedValues(error: unknown): void {
+    this.failure ??= error;
+  }
+
+  /** Position among the statements of the batch. */
+  get #batchPosition(): number {
+    return this.phase === "values" ? this.stream!.statement : this.#position - this.#preambleLength;
   }
 
   /** Starts to follow statements that were written. */
@@ -174,7 +230,7 @@ export class BatchExecution {
     if (this.failure !== null) return;
     this.#isRefusedUnbegun = !this.#hasRunUserCode &&
       (this.#isStale(error) || this.#isOnOtherDefaults(failure));
-    this.failure = new DatabaseError(failure, this.#position - this.#preambleLength);
+    this.failure = new DatabaseError(failure, this.#batchPosition);
     if (!this.body.streaming) return;
     this.body.fail(this.failure);
     this.#settlement = "rejected";
@@ -244,12 +300,22 @@ export class BatchExecution {
 
   rowStart(head: readonly (string | null)[], length: number | null): void {
     if (this.statement?.use === "result") {
-      this.#head = head;
+      this.#head = this.phase === "values" ? this.#summed(head) : head;
       this.body.start(length);
       return;
     }
     this.#row = [...head];
     this.#lastColumn = length === null ? null : [];
+  }
+
+  /** Adds up the columns that the stream sums. */
+  #summed(head: ResultColumns): ResultColumns {
+    const { summed } = this.stream!;
+    return head.map((text, column) =>
+      summed.includes(column) && text !== null
+        ? String(BigInt(text) + BigInt(this.#head[column] ?? 0))
+        : text
+    );
   }
 
   rowBytes(bytes: Uint8Array): void {
@@ -260,7 +326,7 @@ export class BatchExecution {
   rowEnd(): void {
     if (this.#row === null) return this.body.end();
     this.#row.push(this.#lastColumn === null ? null : joinText(this.#lastColumn));
-    const position = this.#position - this.#preambleLength;
+    const position = this.#batchPosition;
     if (this.#rows[position] === noRows) this.#rows[position] = [];
     this.#rows[position]?.push(this.#row);
     this.#row = null;

@@ -7,6 +7,7 @@ import type { Statement } from "../database.ts";
 import { FrameEncoder } from "../protocol/encoder.ts";
 import { binaryFormat, textFormat } from "../protocol/messages.ts";
 import type { BatchExecution, StatementInFlight } from "./execution.ts";
+import { maxValuesInFlight } from "./param_feed.ts";
 import { PreparedStatements } from "./prepared_statements.ts";
 
 /** How statements are prepared. */
@@ -49,6 +50,8 @@ interface Evidence {
 /** Encodes one write at a time. */
 export class StatementWriter {
   readonly #encoder = new FrameEncoder();
+  /** One for each value that is in flight, the one used longest ago last. */
+  readonly #valueEncoders: FrameEncoder[] = [];
   readonly #prepare: boolean;
   readonly #prepared: PreparedStatements;
   /** Names that the next write closes on the server. */
@@ -87,6 +90,32 @@ export class StatementWriter {
     return this.#encoder.take();
   }
 
+  /**
+   * Encodes an execution of a streamed statement, which the first one parses. The bytes are valid until
+   * the call after the next: another execution may be on its way.
+   */
+  writeValue(execution: BatchExecution, value: Uint8Array): readonly Uint8Array[] {
+    const statement = execution.streamedStatement(value);
+    const { text, use, runsUserCode = false } = statement;
+    const isFirst = execution.phase !== "values";
+    const encoder = this.#nextValueEncoder();
+    encode(encoder, statement, { name: "", isParsed: isFirst });
+    encoder.sync();
+    execution.sentValue({ text, use, runsUserCode, context: null, preparing: null });
+    return encoder.take();
+  }
+
+  /** Encodes what follows the values of a stream. The bytes are valid until the next call. */
+  writeRest(execution: BatchExecution): readonly Uint8Array[] {
+    const statements = execution.restToSend();
+    for (const statement of statements) this.#encode(statement, { name: "", isParsed: true });
+    this.#encoder.sync();
+    execution.sent(statements.map(({ text, use, runsUserCode = false }) => (
+      { text, use, runsUserCode, context: null, preparing: null }
+    )));
+    return this.#encoder.take();
+  }
+
   /** Records that the server has prepared a statement; the next write closes one that it replaces. */
   remember({ context, text, preparing }: StatementInFlight): void {
     if (preparing === null) return;
@@ -97,6 +126,13 @@ export class StatementWriter {
   /** Has the next write close all prepared statements. */
   forget(): void {
     this.#toClose = [...this.#toClose, ...this.#prepared.clear()];
+  }
+
+  #nextValueEncoder(): FrameEncoder {
+    const isFull = this.#valueEncoders.length === maxValuesInFlight;
+    const encoder = isFull ? this.#valueEncoders.pop()! : new FrameEncoder();
+    this.#valueEncoders.unshift(encoder);
+    return encoder;
   }
 
   #closeStatements(): void {
@@ -131,14 +167,26 @@ export class StatementWriter {
     return { text, use, runsUserCode, context, preparing: isPreparing ? name : null };
   }
 
-  #encode(
-    { text, params, use }: Statement,
-    { name, isParsed }: { readonly name: string; readonly isParsed: boolean },
-  ): void {
-    if (isParsed) this.#encoder.parse(name, text);
-    this.#encoder.bind(name, params, use === "result" ? binaryFormat : textFormat);
-    this.#encoder.execute();
+  #encode(statement: Statement, options: EncodingOptions): void {
+    encode(this.#encoder, statement, options);
   }
+}
+
+interface EncodingOptions {
+  /** Name of the prepared statement; empty for the unnamed one. */
+  readonly name: string;
+  /** Whether the statement is parsed first. */
+  readonly isParsed: boolean;
+}
+
+function encode(
+  encoder: FrameEncoder,
+  { text, params, use }: Statement,
+  { name, isParsed }: EncodingOptions,
+): void {
+  if (isParsed) encoder.parse(name, text);
+  encoder.bind(name, params, use === "result" ? binaryFormat : textFormat);
+  encoder.execute();
 }
 
 const noNames: readonly string[] = [];
