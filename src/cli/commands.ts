@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { checkCommand } from "./check.ts";
 import type { Command } from "./command.ts";
 
-export const commands: readonly Command[] = [];
+export const commands: readonly Command[] = [checkCommand];

@@ -56,6 +56,8 @@ const texts: {
   "notifications-lost": ({ channel, effect }) =>
     `WARNING: Notifications on the "${redact(channel)}" channel do not arrive, ${effects[effect]}`,
   "schema-changed": () => "The schema has changed, reloading the schema cache",
+  "finding": ({ line, sql }) => redact(sql === null ? line : `${line}; SQL: ${firstOf(sql)}`),
+  "findings-omitted": ({ count }) => `… and ${count} more: svc check`,
   "listener-retrying": ({ seconds }) =>
     `Retrying listening for database notifications in ${seconds} seconds...`,
   "listener-cleanup-failed": ({ reason }) =>
@@ -115,6 +117,17 @@ const effects = {
   "polls": "so that the schema is polled. Poolers in transaction mode lose LISTEN: use a db-uri " +
     "without one to reload the configuration by notifications.",
 } as const;
+
+/** Most characters of SQL in one line of the log. */
+const maxSqlLength = 200;
+
+/** Returns SQL on one line; `svc check` shows all of a longer one. */
+function firstOf(sql: string): string {
+  const line = sql.replaceAll("\n", " ");
+  if (line.length <= maxSqlLength) return line;
+  const end = line.lastIndexOf("; ", maxSqlLength);
+  return `${end === -1 ? "" : `${line.slice(0, end + 1)} `}… (svc check --fix-sql)`;
+}
 
 /** Advice for poolers that switch connections between statements or transactions. */
 const poolers = {

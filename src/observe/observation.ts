@@ -112,6 +112,10 @@ export type Observation =
   }
   /** Polling has found a change of the schema, which causes a reload. */
   | { readonly kind: "schema-changed" }
+  /** The diagnosis has found a problem: `error role-missing: …`, and SQL that mends it. */
+  | { readonly kind: "finding"; readonly line: string; readonly sql: string | null }
+  /** Number of further findings. */
+  | { readonly kind: "findings-omitted"; readonly count: number }
   | { readonly kind: "listener-retrying"; readonly seconds: number }
   | { readonly kind: "listener-cleanup-failed"; readonly reason: string }
   | { readonly kind: "notification-queue-broken" }
@@ -203,6 +207,8 @@ export const severities: Readonly<Record<Diagnostic["kind"], LogLevel>> = {
   "listener-failed": "crit",
   "notifications-lost": "crit",
   "schema-changed": "crit",
+  "finding": "crit",
+  "findings-omitted": "crit",
   "listener-retrying": "crit",
   "listener-cleanup-failed": "crit",
   "notification-queue-broken": "crit",

@@ -8,6 +8,8 @@ import type { Config } from "../config/options.ts";
 import type { PoolCounts } from "../database/database.ts";
 import { isEmbedded } from "../database/open.ts";
 import { deferred } from "../lib/deferred.ts";
+import { diagnoseRunning } from "../diagnosis/diagnose.ts";
+import { DiagnosisLog } from "../diagnosis/diagnosis_log.ts";
 import { serviceHandler } from "../handler/handler.ts";
 import type { Observation } from "../observe/observation.ts";
 import { assetReader } from "../admin/page_assets.ts";
@@ -44,7 +46,11 @@ async function serveUntilStopped(
 ): Promise<void> {
   const { config } = reader;
   const loaded = watchFor(log.observe, "schema-cache-loaded");
-  const { observe } = loaded;
+  const diagnosis = new DiagnosisLog(log.observe);
+  const observe = (event: Observation) => {
+    loaded.observe(event);
+    diagnosis.take(event);
+  };
   observe({ kind: "starting", name: config.dialect.displayName, version });
   const began = Date.now();
   const embedded = isEmbedded(config.dbUri);
@@ -61,9 +67,16 @@ async function serveUntilStopped(
     stopped.then(() => false),
   ]);
   if (embedded && startsApi) observe({ kind: "embedded-ready", ms: Date.now() - began });
-  if (startsApi) api = await serveApi(service, config);
+  if (startsApi) {
+    api = await serveApi(service, config);
+    diagnosis.start({
+      diagnose: () => diagnoseRunning(service.database, service.snapshot.config),
+      config: () => service.snapshot.config,
+    });
+  }
   await stopped;
   reloads.close();
+  diagnosis.stop();
   await untilIdle(Promise.all([api?.shutdown(), admin?.shutdown()]), {
     isBusy: () => hasWork(service.database.counts()),
     periodMs: 1000,

@@ -41,6 +41,7 @@ Deno.test("log-query tells the SQL of each request before the request, and no va
       "db-schemas": "api",
       "db-anon-role": "web_anon",
       "db-pre-request": "api.nothing_special",
+      "server-host": "127.0.0.1",
       "log-level": "info",
       "log-query": true,
     });

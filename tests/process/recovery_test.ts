@@ -23,6 +23,7 @@ const config: FileConfig = {
   "db-uri": server.uri({ user: "authenticator", password: "p" }),
   "db-schemas": "api",
   "db-anon-role": "anon",
+  "server-host": "127.0.0.1",
   "log-level": "crit",
 };
 

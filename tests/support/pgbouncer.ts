@@ -55,7 +55,7 @@ export async function startPgbouncer(
     file,
     `
     [databases]
-    postgres = host=127.0.0.1 port=${server.port} user=${server.user} password=${server.password}
+    * = host=127.0.0.1 port=${server.port} user=${server.user} password=${server.password}
     [pgbouncer]
     listen_addr = 127.0.0.1
     listen_port = ${port}

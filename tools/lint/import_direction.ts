@@ -27,6 +27,7 @@ const ranks: readonly (readonly string[])[] = [
   ["src/query"],
   ["src/transaction"],
   ["src/plan_cache", "src/response", "src/types_output"],
+  ["src/diagnosis"],
   ["src/service"],
   ["src/handler"],
   ["src/admin"],

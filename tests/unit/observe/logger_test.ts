@@ -142,6 +142,17 @@ const events: {
     "crit",
     "The schema has changed, reloading the schema cache",
   ],
+  "finding": [
+    {
+      kind: "finding",
+      line: "error role-missing: role a does not exist",
+      sql: `create role a nologin;\n${"grant select on api.film to a;\n".repeat(9)}`,
+    },
+    "crit",
+    "error role-missing: role a does not exist; SQL: create role a nologin; " +
+    "grant select on api.film to a; ".repeat(5) + "… (svc check --fix-sql)",
+  ],
+  "findings-omitted": [{ kind: "findings-omitted", count: 7 }, "crit", "… and 7 more: svc check"],
   "listener-retrying": [
     { kind: "listener-retrying", seconds: 4 },
     "crit",

@@ -1,0 +1,66 @@
+/**
+ * `svc check`: diagnoses the database and the configuration. It writes nothing.
+ *
+ * @module
+ */
+import { diagnose } from "../diagnosis/diagnose.ts";
+import {
+  countText,
+  type Finding,
+  findingsJson,
+  findingsSql,
+  findingsText,
+} from "../diagnosis/finding.ts";
+import { notificationFindings } from "../diagnosis/notifications.ts";
+import { svcDialect } from "../dialect.ts";
+import type { Service } from "../service/service.ts";
+import type { Command, CommandCall } from "./command.ts";
+import { printConnectError } from "./connect_error.ts";
+import { print, printError } from "./output.ts";
+import { withService } from "./with_service.ts";
+
+/** Exit codes besides 0. */
+const foundErrors = 1;
+const cannotConnect = 3;
+
+/** The command. */
+export const checkCommand: Command = {
+  name: "check",
+  doc: "List problems of the database and the configuration, with SQL that mends them",
+  flags: [
+    { name: "--json", value: "none", doc: "Print the list as JSON" },
+    { name: "--fix-sql", value: "none", doc: "Print only the SQL, for psql" },
+  ],
+  run: check,
+};
+
+async function check({ config, flags }: CommandCall): Promise<number> {
+  if (flags.has("--json") && flags.has("--fix-sql")) {
+    throw new Error("--json and --fix-sql exclude each other");
+  }
+  return await withService(config, async (service) => {
+    try {
+      await service.database.version();
+    } catch (thrown) {
+      printConnectError(thrown);
+      return cannotConnect;
+    }
+    const findings = await readFindings(service);
+    if (flags.has("--json")) print(findingsJson(findings));
+    else if (flags.has("--fix-sql")) print(findingsSql(findings));
+    else {
+      print(findingsText(findings));
+      printError(`${svcDialect.productToken} check: ${countText(findings)}`);
+    }
+    return findings.some(({ level }) => level === "error") ? foundErrors : 0;
+  });
+}
+
+async function readFindings(service: Service): Promise<readonly Finding[]> {
+  const config = await service.readConfig();
+  const [findings, lost] = await Promise.all([
+    diagnose(service.database, config),
+    notificationFindings(service.database, config),
+  ]);
+  return [...lost, ...findings];
+}

@@ -1,0 +1,197 @@
+/**
+ * The findings in the catalogue: level and message of each.
+ *
+ * @module
+ */
+import { nearest } from "../config/nearest.ts";
+import type { Finding, FindingLevel } from "./finding.ts";
+import type { CatalogueFacts, CatalogueRow } from "./query.ts";
+
+/** Parts of a message. Names are quoted for SQL where that is needed. */
+interface FindingFacts {
+  readonly subject: string;
+  readonly roles: readonly string[];
+  readonly objects: readonly (string | null)[];
+  readonly hasSql: boolean;
+  readonly catalogue: CatalogueFacts;
+}
+
+interface FindingKind {
+  readonly name: string;
+  /** Level of a finding about the anonymous role. */
+  readonly level: FindingLevel;
+  /** Level of a finding about other roles only. Default: the same. */
+  readonly others?: FindingLevel;
+  readonly message: (facts: FindingFacts) => string;
+}
+
+/** The findings in the order of the output. */
+const kinds: readonly FindingKind[] = [
+  {
+    name: "schema-missing",
+    level: "error",
+    message: ({ subject, catalogue }) =>
+      `schema ${subject} does not exist${suggestion(subject, catalogue.schemas)}`,
+  },
+  {
+    name: "schema-empty",
+    level: "warn",
+    message: ({ subject, catalogue }) =>
+      `schema ${subject} has no relation and no function` +
+      (catalogue.filledSchemas.length === 0
+        ? ""
+        : `; schemas that have some: ${catalogue.filledSchemas.join(", ")}`),
+  },
+  {
+    name: "role-missing",
+    level: "error",
+    message: ({ subject }) => `role ${subject}, the db-anon-role, does not exist`,
+  },
+  {
+    name: "role-not-granted",
+    level: "error",
+    message: ({ subject, catalogue }) => `${catalogue.login} may not become ${subject}`,
+  },
+  {
+    name: "schema-usage",
+    level: "error",
+    others: "info",
+    message: ({ subject, roles }) => `${list(roles)} has no USAGE on schema ${subject}`,
+  },
+  {
+    name: "function-missing",
+    level: "error",
+    others: "error",
+    message: ({ subject, roles, objects: [name, signature], catalogue }) =>
+      signature
+        ? `${list(roles)} may not call ${signature}, the ${subject}`
+        : `${name}, the ${subject}, does not exist${suggestion(name!, catalogue.functions)}`,
+  },
+  {
+    name: "role-superuser",
+    level: "error",
+    others: "warn",
+    message: ({ subject, hasSql }) =>
+      `${subject} is a superuser: neither privileges nor policies restrict its requests` +
+      otherRoles(hasSql),
+  },
+  {
+    name: "role-bypassrls",
+    level: "error",
+    others: "warn",
+    message: ({ subject, hasSql }) =>
+      `${subject} has BYPASSRLS: policies do not restrict its requests${otherRoles(hasSql)}`,
+  },
+  {
+    name: "role-owns",
+    level: "error",
+    others: "warn",
+    message: ({ subject, objects, hasSql }) =>
+      `${subject} owns ${list(objects)}: row-level security does not apply to owners` +
+      otherRoles(hasSql),
+  },
+  {
+    name: "write-without-rls",
+    level: "error",
+    others: "warn",
+    message: ({ subject, roles }) =>
+      `${list(roles)} may write every row of ${subject}: add policies that name the rows`,
+  },
+  {
+    name: "create-in-schema",
+    level: "error",
+    others: "warn",
+    message: ({ subject, roles }) => `${list(roles)} may create objects in schema ${subject}`,
+  },
+  {
+    name: "login-superuser",
+    level: "warn",
+    message: ({ subject }) =>
+      `${subject}, the user of db-uri, is a superuser: svc init makes a login role that is not`,
+  },
+  {
+    name: "login-inherits",
+    level: "warn",
+    message: ({ subject, roles }) =>
+      `${subject}, the user of db-uri, always has the privileges of ${list(roles)}`,
+  },
+  {
+    name: "nothing-readable",
+    level: "warn",
+    message: ({ subject, objects }) => `${subject} may not read ${list(objects)}`,
+  },
+  {
+    name: "sequence-usage",
+    level: "warn",
+    message: ({ subject, roles, objects }) =>
+      `${list(roles)} may insert into ${list(objects)}, but not use the sequence ${subject}`,
+  },
+  {
+    name: "view-owner-rights",
+    level: "warn",
+    message: ({ subject, objects, hasSql }) =>
+      `${subject} reads ${list(objects)} with the rights of its owner, so policies do not apply ` +
+      "to callers" + (hasSql ? "" : "; PostgreSQL 15 and later have security_invoker"),
+  },
+  {
+    name: "definer-search-path",
+    level: "warn",
+    message: ({ subject }) =>
+      `${subject} is SECURITY DEFINER without a search_path: callers choose which objects it uses`,
+  },
+  {
+    name: "truncate",
+    level: "warn",
+    message: ({ subject, objects }) =>
+      `${subject} may truncate ${list(objects)}, which policies do not restrict`,
+  },
+  {
+    name: "rls-without-policy",
+    level: "info",
+    message: ({ subject }) =>
+      `${subject} has row-level security and no policy: only its owner sees rows`,
+  },
+];
+
+/** Returns the findings of the catalogue, in the order of the table. */
+export function catalogueFindings(catalogue: CatalogueFacts): readonly Finding[] {
+  return kinds.flatMap((kind) =>
+    catalogue.rows.filter(([name]) => name === kind.name)
+      .map((row) => makeFinding(kind, row, catalogue))
+  );
+}
+
+function makeFinding(
+  { name, level, others = level, message }: FindingKind,
+  [, anonymous, subject, roles, objects, statements]: CatalogueRow,
+  catalogue: CatalogueFacts,
+): Finding {
+  const hasSql = statements.length > 0;
+  return {
+    name,
+    level: anonymous ? level : others,
+    subject,
+    message: message({ subject, roles, objects, hasSql, catalogue }),
+    sql: hasSql ? statements.join("\n") : null,
+  };
+}
+
+/** Most names that a message lists. */
+const maxNames = 3;
+
+function list(names: readonly (string | null)[]): string {
+  const shown = names.slice(0, maxNames);
+  const more = names.length - shown.length;
+  if (more > 0) return `${shown.join(", ")} and ${more} more`;
+  return shown.length < 2 ? shown.join() : `${shown.slice(0, -1).join(", ")} and ${shown.at(-1)}`;
+}
+
+/** The advice where the role is the login role, or one that PostgreSQL does not alter. */
+function otherRoles(hasSql: boolean): string {
+  return hasSql ? "" : "; svc init makes a role that is safe to use";
+}
+
+function suggestion(name: string, candidates: readonly string[]): string {
+  const found = nearest(name, candidates);
+  return found === null ? "" : `; did you mean ${found}?`;
+}

@@ -1,0 +1,53 @@
+/**
+ * Diagnoses a database and its configuration: reads the catalogue once, as the login role, and lists
+ * what fails requests or grants too much. It changes nothing.
+ *
+ * @module
+ */
+import type { Config } from "../config/options.ts";
+import { type Database, metadataBatch } from "../database/database.ts";
+import { isEmbedded, openDatabase } from "../database/open.ts";
+import { catalogueFindings } from "./catalogue_findings.ts";
+import { settingFindings } from "./setting_findings.ts";
+import { type Finding, findingLevels } from "./finding.ts";
+import { type CatalogueFacts, diagnosisStatements, readFacts } from "./query.ts";
+
+/** Reads the catalogue. Rejects if the database cannot be reached. */
+export async function readCatalogue(database: Database, config: Config): Promise<CatalogueFacts> {
+  const batch = metadataBatch(diagnosisStatements(config), "rollback");
+  const { rows } = await database.transaction(batch);
+  return readFacts(rows.at(-1)![0]![0]!);
+}
+
+/** Lists the findings, errors first. The only user of an embedded database is a superuser. */
+export function findingsOf(catalogue: CatalogueFacts, config: Config): readonly Finding[] {
+  const all = [...catalogueFindings(catalogue), ...settingFindings(catalogue, config)]
+    .filter(({ name }) => name !== "login-superuser" || !isEmbedded(config.dbUri));
+  return findingLevels.flatMap((level) => all.filter((finding) => finding.level === level));
+}
+
+/**
+ * Diagnoses the database of a service that runs. It uses a connection of its own, so that no request
+ * waits for it. An embedded database has one connection.
+ */
+export async function diagnoseRunning(
+  shared: Database,
+  config: Config,
+): Promise<readonly Finding[]> {
+  if (isEmbedded(config.dbUri)) return await diagnose(shared, config);
+  const own = await openDatabase(config, {
+    embeddedInit: null,
+    applicationName: config.dialect.displayName,
+    connections: "per-request",
+  });
+  try {
+    return await diagnose(own, config);
+  } finally {
+    await own.close();
+  }
+}
+
+/** Reads the catalogue and lists the findings. */
+export async function diagnose(database: Database, config: Config): Promise<readonly Finding[]> {
+  return findingsOf(await readCatalogue(database, config), config);
+}

@@ -1,0 +1,117 @@
+/**
+ * Reports the findings of a service that runs: after its start, and after each reload those that are
+ * new.
+ *
+ * @module
+ */
+import type { Config } from "../config/options.ts";
+import { isLogged, type LogLevel, type Observation } from "../observe/observation.ts";
+import { type Finding, findingLine } from "./finding.ts";
+
+/** The service that a {@linkcode DiagnosisLog} diagnoses. */
+export interface DiagnosedService {
+  /** Reads the findings. Its rejections are ignored: the service reports a lost database itself. */
+  readonly diagnose: () => Promise<readonly Finding[]>;
+  /** Returns the current configuration. */
+  readonly config: () => Pick<Config, "logLevel" | "dialect">;
+}
+
+/** Most findings that one run reports. */
+const maxLines = 20;
+
+/** SQLSTATE of a load whose schema does not exist, which a finding explains. */
+const missingSchema = "3F000";
+
+/** Runs diagnoses one after the other. */
+export class DiagnosisLog {
+  readonly #observe: (event: Observation) => void;
+  /** Null before the start and after the end. */
+  #service: DiagnosedService | null = null;
+  /** Lines of the previous run. */
+  #lines: ReadonlySet<string> = new Set();
+  #running: Promise<void> | null = null;
+  #isRequested = false;
+  /** Whether the last load of the schema cache has reached the catalogue. */
+  #isReachable = false;
+
+  constructor(observe: (event: Observation) => void) {
+    this.#observe = observe;
+  }
+
+  /** Diagnoses once, and from then on after each reload that {@linkcode take} receives. */
+  start(service: DiagnosedService): void {
+    this.#service = service;
+    this.#request();
+  }
+
+  /** Stops. A run in progress reports nothing. */
+  stop(): void {
+    this.#service = null;
+  }
+
+  /** Receives the events of the service. */
+  take(event: Observation): void {
+    switch (event.kind) {
+      case "schema-cache-loaded":
+        this.#isReachable = true;
+        break;
+      case "schema-cache-failed":
+        this.#isReachable = event.error.code === missingSchema;
+        break;
+      case "config-reloaded":
+        break;
+      default:
+        return;
+    }
+    this.#request();
+  }
+
+  /** Resolves when no run is in progress. */
+  async settled(): Promise<void> {
+    await this.#running;
+  }
+
+  /** Requests during a run cause one further run. */
+  #request(): void {
+    if (this.#service === null || !this.#isReachable) return;
+    this.#isRequested = true;
+    this.#running ??= this.#runAll().finally(() => this.#running = null);
+  }
+
+  async #runAll(): Promise<void> {
+    while (this.#isRequested && this.#service !== null) {
+      this.#isRequested = false;
+      try {
+        this.#report(await this.#service.diagnose());
+      } catch {
+        // The next reload diagnoses again.
+      }
+    }
+  }
+
+  #report(findings: readonly Finding[]): void {
+    if (this.#service === null) return;
+    const config = this.#service.config();
+    const logged = findings.filter(({ level }) => isShown(level, config));
+    const news = logged.filter((finding) => !this.#lines.has(findingLine(finding)));
+    for (const finding of news.slice(0, maxLines)) {
+      this.#observe({ kind: "finding", line: findingLine(finding), sql: finding.sql });
+    }
+    const omitted = news.length - maxLines;
+    if (omitted > 0) this.#observe({ kind: "findings-omitted", count: omitted });
+    this.#lines = new Set(logged.map(findingLine));
+  }
+}
+
+/** Returns whether the log shows findings of a level. */
+function isShown(
+  level: Finding["level"],
+  { logLevel, dialect }: Pick<Config, "logLevel" | "dialect">,
+): boolean {
+  const lowest: Readonly<Record<Finding["level"], LogLevel | null>> = {
+    error: dialect.findingSeverity,
+    warn: "warn",
+    info: null,
+  };
+  return lowest[level] !== null && isLogged(lowest[level], logLevel);
+}

@@ -1,0 +1,85 @@
+/**
+ * A finding of the diagnosis, and its forms as text.
+ *
+ * @module
+ */
+import { oneLine } from "../observe/redact.ts";
+
+/** Levels from the most to the least severe. */
+export const findingLevels = ["error", "warn", "info"] as const;
+
+export type FindingLevel = typeof findingLevels[number];
+
+/** Something in the database or the configuration that fails requests or grants too much. */
+export interface Finding {
+  /** Name of the check: `role-missing`. */
+  readonly name: string;
+  readonly level: FindingLevel;
+  /** A role, a schema, a relation, a function or an option. */
+  readonly subject: string;
+  readonly message: string;
+  /** Statements that mend it, separated by line breaks; null if SQL cannot. */
+  readonly sql: string | null;
+}
+
+/** Returns `error role-missing: role web_anon does not exist` on one line. */
+export function findingLine({ level, name, message }: Finding): string {
+  return `${level} ${name}: ${oneLine(message)}`;
+}
+
+/** Returns the lines of findings, each with its SQL indented below it. */
+export function findingsText(findings: readonly Finding[]): string {
+  return findings.map((finding) => {
+    const statements = finding.sql === null ? [] : finding.sql.split("\n");
+    const lines = [findingLine(finding), ...statements.map((line) => `    ${visible(line)}`)];
+    return lines.map((line) => `${line}\n`).join("");
+  }).join("");
+}
+
+/** Returns findings as JSON: an array of objects with name, level, subject, message, sql. */
+export function findingsJson(findings: readonly Finding[]): string {
+  return `${JSON.stringify(findings, null, 2)}\n`;
+}
+
+/**
+ * Returns the SQL of findings, which `psql` runs as it is. Equal statements appear once. The SQL of
+ * notes is in comments: it may grant more than is wanted.
+ */
+export function findingsSql(findings: readonly Finding[]): string {
+  const seen = new Set<string>();
+  return findings.flatMap((finding) => {
+    const { level, sql } = finding;
+    if (sql === null || seen.has(sql)) return [];
+    seen.add(sql);
+    return [`-- ${findingLine(finding)}\n${level === "info" ? commented(sql) : sql}\n`];
+  }).join("");
+}
+
+/** Returns SQL as comments. A line break in a name ends no comment. */
+export function commented(sql: string): string {
+  return sql.split(/\r\n|[\r\n]/).map((line) => `-- ${line}`).join("\n");
+}
+
+/** Returns `1 error, 2 warnings` without levels that have no finding. */
+export function countText(findings: readonly Finding[]): string {
+  const count = (level: FindingLevel) => findings.filter((each) => each.level === level).length;
+  const counts = [
+    plural(count("error"), "error"),
+    plural(count("warn"), "warning"),
+    plural(count("info"), "note"),
+  ];
+  return counts.filter((text) => text !== null).join(", ") || "nothing found";
+}
+
+function plural(count: number, noun: string): string | null {
+  if (count === 0) return null;
+  return `${count} ${noun}${count === 1 ? "" : "s"}`;
+}
+
+/** Shows control characters, which a name may contain and a terminal would obey. */
+function visible(line: string): string {
+  return line.replace(
+    /[\p{Cc}\p{Zl}\p{Zp}]/gu,
+    (found) => `\\u${found.codePointAt(0)!.toString(16).padStart(4, "0")}`,
+  );
+}

@@ -1,0 +1,66 @@
+/**
+ * The finding that notifications do not arrive, as behind a pooler in transaction mode.
+ *
+ * @module
+ */
+import type { Config } from "../config/options.ts";
+import type { Database, Notify, Subscribe } from "../database/database.ts";
+import { NotificationProbe, randomNonce } from "../database/notifications/notification_probe.ts";
+import { deferred } from "../lib/deferred.ts";
+import { schedule } from "../lib/timers.ts";
+import type { Finding } from "./finding.ts";
+
+/**
+ * Listens, sends a notification over another connection, and returns a finding if it does not arrive
+ * within 5 s. Returns none if the service does not listen, or if listening or sending fails.
+ */
+export async function notificationFindings(
+  { subscribe, notify }: Pick<Database, "subscribe" | "notify">,
+  { dbChannel, dbChannelEnabled }: Pick<Config, "dbChannel" | "dbChannelEnabled">,
+): Promise<readonly Finding[]> {
+  if (!dbChannelEnabled || subscribe === null || notify === undefined) return [];
+  const arrives = await arrivesOn(dbChannel, { subscribe, notify });
+  return arrives ? [] : [lostFinding(dbChannel)];
+}
+
+function lostFinding(channel: string): Finding {
+  return {
+    name: "notify-lost",
+    level: "error",
+    subject: channel,
+    message: `notifications on the channel ${channel} do not arrive: use a db-uri without a pooler`,
+    sql: null,
+  };
+}
+
+async function arrivesOn(
+  channel: string,
+  { subscribe, notify }: { readonly subscribe: Subscribe; readonly notify: Notify },
+): Promise<boolean> {
+  const { promise, resolve } = deferred<boolean>();
+  const probe = new NotificationProbe({
+    // A notification that cannot be sent says nothing about those that can.
+    notify: (name, payload) =>
+      notify(name, payload).catch((error) => {
+        resolve(true);
+        throw error;
+      }),
+    makeNonce: randomNonce,
+    schedule,
+  });
+  try {
+    const subscription = await subscribe(channel, {
+      notified: (payload) => probe.arrived(payload),
+      lost: () => resolve(true),
+    });
+    try {
+      await probe.start(channel, (result) => resolve(result === "arrived"));
+      return await promise;
+    } finally {
+      probe.cancel();
+      await subscription.close();
+    }
+  } catch {
+    return true;
+  }
+}

@@ -1,0 +1,114 @@
+/**
+ * The tables that all checks read: the roles of requests, the schemas, their relations, and the
+ * privileges of each role on each relation.
+ *
+ * A query has four parameters: the exposed schemas and the extra schemas as JSON arrays, the
+ * anonymous role or NULL, and the configured functions as a JSON array of {@linkcode FunctionInput}.
+ *
+ * @module
+ */
+
+/** A function that the configuration names. `schema` is null if the search path resolves the name. */
+export type FunctionInput = readonly [key: string, schema: string | null, name: string];
+
+/** Most roles that one diagnosis checks. */
+export const maxRoles = 50;
+
+/**
+ * Common table expressions.
+ *
+ * - `login`: the role of the connection. `set_option` is the privilege that lets it take a role:
+ *   from PostgreSQL 16 on, a membership may lack the option SET.
+ * - `roles`: the anonymous role and the roles that the login role may take. A superuser may take
+ *   every role, so only roles that were granted to it count.
+ * - `schemas`: the exposed schemas and the extra ones.
+ * - `relations`: tables and views of the exposed schemas, without partitions.
+ * - `privileges`: one row for each role, except superusers, and each relation. `owns` means the
+ *   rights of the owner, which other privileges do not add to.
+ */
+export const inputs = `
+version as (select current_setting('server_version_num')::int as number),
+login as (
+  select r.oid, r.rolname, r.rolsuper, r.rolinherit, quote_ident(r.rolname) as name,
+    case when v.number >= 160000 then 'SET' else 'MEMBER' end as set_option
+  from pg_roles r, version v where r.rolname = current_user
+),
+takeable as (
+  select r.oid from pg_roles r, login l
+  where r.rolname !~ '^pg_' and r.oid <> l.oid and r.rolname is distinct from $3::text
+    and case when l.rolsuper
+      then exists (select from pg_auth_members m where m.member = l.oid and m.roleid = r.oid)
+      else pg_has_role(l.oid, r.oid, l.set_option)
+    end
+),
+roles as materialized (
+  select r.oid, r.rolname, quote_ident(r.rolname) as name, r.rolsuper, r.rolbypassrls, r.rolconfig,
+    r.rolname = $3::text as anonymous, r.oid = l.oid as is_login
+  from pg_roles r, login l
+  where r.rolname = $3::text
+    or r.oid in (
+      select t.oid from takeable t join pg_roles n on n.oid = t.oid
+      order by n.rolname limit ${maxRoles}
+    )
+),
+schemas as materialized (
+  select n.oid, n.nspname, quote_ident(n.nspname) as name, n.nspowner, n.nspacl,
+    bool_or(listed.exposed) as exposed, min(listed.position) as position
+  from (
+    select value, true as exposed, ordinality as position
+    from json_array_elements_text($1::json) with ordinality
+    union all
+    select value, false, 1000 + ordinality
+    from json_array_elements_text($2::json) with ordinality
+  ) listed
+    join pg_namespace n on n.nspname = listed.value
+  group by n.oid, n.nspname, n.nspowner, n.nspacl
+),
+relations as materialized (
+  select c.oid, c.relname, c.relkind, c.relowner, c.relacl, c.relrowsecurity, c.reloptions,
+    format('%I.%I', s.nspname, c.relname) as name, s.nspowner, s.name as schema
+  from pg_class c join schemas s on s.oid = c.relnamespace
+  where s.exposed and c.relkind in ('r', 'p', 'v', 'm', 'f') and not c.relispartition
+),
+column_grants as (
+  select distinct a.attrelid from pg_attribute a join relations c on c.oid = a.attrelid
+  where a.attacl is not null
+),
+ownership as materialized (
+  select r.oid as role, o.owner
+  from roles r cross join (
+    select distinct relowner from relations union select nspowner from schemas
+  ) o (owner)
+  where not r.rolsuper and pg_has_role(r.oid, o.owner, 'USAGE')
+),
+privileges as materialized (
+  select r.oid as role_oid, r.name as role, r.anonymous, r.is_login, c.oid, c.name, c.relkind,
+    o.owner is not null as owns,
+    case when g.attrelid is null then has_table_privilege(r.oid, c.oid, 'SELECT')
+      else has_any_column_privilege(r.oid, c.oid, 'SELECT') end as reads,
+    case when g.attrelid is null then has_table_privilege(r.oid, c.oid, 'INSERT')
+      else has_any_column_privilege(r.oid, c.oid, 'INSERT') end as inserts,
+    has_table_privilege(r.oid, c.oid, 'UPDATE, DELETE')
+      or g.attrelid is not null and has_any_column_privilege(r.oid, c.oid, 'UPDATE') as changes,
+    has_table_privilege(r.oid, c.oid, 'TRUNCATE') as truncates
+  from roles r
+    cross join relations c
+    left join column_grants g on g.attrelid = c.oid
+    left join ownership o on o.role = r.oid and o.owner = c.relowner
+  where not r.rolsuper
+),
+-- A role that may own what a role of requests owns now: the owner of the schema or of the database.
+new_owners as (
+  select r.oid as role, s.oid as schema, quote_ident((
+    select candidate.rolname
+    from pg_roles candidate
+      join pg_database d on d.datname = current_database()
+    where (candidate.oid in (s.nspowner, d.datdba) or candidate.oid = 10)
+      and candidate.rolname !~ '^pg_'
+      and (candidate.oid = 10 or not pg_has_role(r.oid, candidate.oid, 'MEMBER'))
+    order by candidate.oid = s.nspowner desc, candidate.oid = d.datdba desc
+    limit 1
+  )) as name
+  from roles r cross join schemas s
+  where not r.rolsuper
+)`;

@@ -1,0 +1,134 @@
+/**
+ * Checks of relations, sequences, views and functions in the exposed schemas.
+ *
+ * @module
+ */
+
+/**
+ * Common table expressions.
+ *
+ * - `direct_uses`: the relations that a view reads: an exposed view, or one that such a view reads.
+ * - `view_uses`: the same, and the relations that they read through other views.
+ * - `default_sequences`: the sequences that an INSERT calls `nextval` for, by the relation that a
+ *   request names: a table, or a view that PostgreSQL can insert into by itself. Identity columns
+ *   need no privilege.
+ */
+export const relationInputs = `
+direct_uses (view, relation) as (
+  select c.oid, d.refobjid
+  from relations c
+    join pg_rewrite w on w.ev_class = c.oid
+    join pg_depend d on d.classid = 'pg_rewrite'::regclass and d.objid = w.oid
+      and d.refclassid = 'pg_class'::regclass and d.refobjid <> c.oid
+  where c.relkind in ('v', 'm')
+  union
+  select u.relation, d.refobjid
+  from direct_uses u
+    join pg_class c on c.oid = u.relation and c.relkind in ('v', 'm')
+    join pg_rewrite w on w.ev_class = c.oid
+    join pg_depend d on d.classid = 'pg_rewrite'::regclass and d.objid = w.oid
+      and d.refclassid = 'pg_class'::regclass and d.refobjid <> c.oid
+),
+view_uses (view, relation) as (
+  select view, relation from direct_uses
+  union
+  select u.view, d.relation from view_uses u join direct_uses d on d.view = u.relation
+),
+default_sequences as (
+  select c.oid as relation, s.oid as sequence, format('%I.%I', n.nspname, s.relname) as name
+  from (
+    select c.oid, c.oid as stored_in from relations c where c.relkind <> 'v'
+    union all
+    select c.oid, u.relation from relations c join direct_uses u on u.view = c.oid
+    where c.relkind = 'v' and exists (
+        select from privileges p where p.oid = c.oid and p.inserts
+      ) and pg_relation_is_updatable(c.oid, false) & 8 <> 0
+  ) c
+    join pg_attrdef d on d.adrelid = c.stored_in
+    join pg_depend dep on dep.classid = 'pg_attrdef'::regclass and dep.objid = d.oid
+      and dep.refclassid = 'pg_class'::regclass
+    join pg_class s on s.oid = dep.refobjid and s.relkind = 'S'
+    join pg_namespace n on n.oid = s.relnamespace
+)`;
+
+/** Each SELECT returns finding, whether it concerns the anonymous role, subject, roles, objects, SQL. */
+export const relationChecks: readonly string[] = [
+  `select 'nothing-readable', p.anonymous, p.role, '{}'::text[], array_agg(p.name order by p.name),
+    array_agg(format('grant select on %s to %s;', p.name, p.role) order by p.name)
+  from privileges p
+  group by p.role, p.anonymous
+  having not bool_or(p.reads)`,
+
+  // A role that is yet to be created has the privileges of PUBLIC alone.
+  `select 'nothing-readable', true, quote_ident($3::text), '{}', array_agg(c.name order by c.name),
+    array_agg(format('grant select on %s to %I;', c.name, $3::text) order by c.name)
+  from relations c
+  where $3::text is not null and not exists (select from roles r where r.anonymous)
+  having count(*) > 0 and not bool_or(exists (
+    select from aclexplode(c.relacl) a where a.grantee = 0 and a.privilege_type = 'SELECT'
+  ))`,
+
+  `select 'sequence-usage', bool_or(p.anonymous), d.name, array_agg(distinct p.role),
+    array_agg(distinct p.name),
+    array_agg(distinct format('grant usage on sequence %s to %s;', d.name, p.role))
+  from privileges p
+    join default_sequences d on d.relation = p.oid
+  where p.inserts and not has_sequence_privilege(p.role_oid, d.sequence, 'USAGE, UPDATE')
+  group by d.name`,
+
+  // Without the policy for reading, the table would look empty from then on.
+  `select 'write-without-rls', bool_or(p.anonymous), c.name, array_agg(p.role order by p.role), '{}',
+    array[format('alter table %s enable row level security;', c.name)]
+      || case when exists (select from pg_policy y where y.polrelid = c.oid) then '{}'
+        else array[format('create policy %I on %s for select using (true);',
+          left(c.relname, 58) || '_read', c.name)] end
+  from privileges p
+    join relations c on c.oid = p.oid
+  where c.relkind in ('r', 'p') and not c.relrowsecurity and not p.owns and (p.inserts or p.changes)
+  group by c.oid, c.name, c.relname`,
+
+  `select 'rls-without-policy', false, c.name, '{}', '{}',
+    array[format('create policy %I on %s for select%s using (true);', left(c.relname, 58) || '_read',
+      c.name, (select ' to ' || r.name from roles r where r.anonymous))]
+  from relations c
+  where c.relrowsecurity and not exists (select from pg_policy y where y.polrelid = c.oid)`,
+
+  `select 'view-owner-rights', false, format('%I.%I', n.nspname, v.relname), '{}',
+    array_agg(distinct format('%I.%I', tn.nspname, t.relname)),
+    case when (select number from version) < 150000 then '{}' else
+      array[format('alter view %I.%I set (security_invoker = true);', n.nspname, v.relname)] end
+  from pg_class v
+    join pg_namespace n on n.oid = v.relnamespace
+    join view_uses u on u.view = v.oid
+    join pg_class t on t.oid = u.relation and t.relkind in ('r', 'p') and t.relrowsecurity
+    join pg_namespace tn on tn.oid = t.relnamespace
+  where v.relkind = 'v' and not coalesce((
+    select o.option_value::boolean from pg_options_to_table(v.reloptions) o
+    where o.option_name = 'security_invoker'
+  ), false)
+  group by n.nspname, v.relname`,
+
+  `select 'definer-search-path', false,
+    format('%s.%I(%s)', s.name, p.proname, pg_get_function_identity_arguments(p.oid)), '{}', '{}',
+    array[format('alter %s %s.%I(%s) set search_path = %s, pg_temp;',
+      case p.prokind when 'p' then 'procedure' else 'function' end, s.name, p.proname,
+      pg_get_function_identity_arguments(p.oid), s.name)]
+  from pg_proc p
+    join schemas s on s.oid = p.pronamespace
+  where p.prosecdef and p.prokind in ('f', 'p', 'w')
+    and not exists (select from unnest(p.proconfig) c where c ~* '^search_path=')
+    and not exists (
+      select from pg_depend d where d.classid = 'pg_proc'::regclass and d.objid = p.oid
+        and d.deptype = 'e'
+    )`,
+
+  `select 'truncate', p.anonymous, p.role, '{}', array_agg(distinct p.name), array_agg(distinct
+    format('revoke truncate on %s from %s;', p.name,
+      case a.grantee when 0 then 'public' else quote_ident(pg_get_userbyid(a.grantee)) end))
+  from privileges p
+    join relations c on c.oid = p.oid
+    join lateral aclexplode(c.relacl) a on a.privilege_type = 'TRUNCATE' and a.grantee <> c.relowner
+      and case a.grantee when 0 then true else pg_has_role(p.role_oid, a.grantee, 'USAGE') end
+  where p.truncates and not p.owns and p.relkind in ('r', 'p', 'f')
+  group by p.role, p.anonymous`,
+];

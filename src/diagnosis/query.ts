@@ -1,0 +1,141 @@
+/**
+ * The query of the diagnosis, and the shape of its result.
+ *
+ * @module
+ */
+import type { Statement } from "../database/database.ts";
+import type { Config } from "../config/options.ts";
+import { notifyPattern, reloadTriggerQuery } from "../schema_cache/reload_trigger.ts";
+import { type FunctionInput, inputs, maxRoles } from "./queries/inputs.ts";
+import { relationChecks, relationInputs } from "./queries/relation_checks.ts";
+import { roleChecks } from "./queries/role_checks.ts";
+import { schemaChecks } from "./queries/schema_checks.ts";
+
+/** Most roles that one diagnosis checks. */
+export const maxCheckedRoles = maxRoles;
+
+/** A finding in the catalogue, before it has a level and a message. Names are quoted for SQL. */
+export type CatalogueRow = readonly [
+  name: string,
+  /** Whether the finding concerns the anonymous role. */
+  anonymous: boolean,
+  subject: string,
+  roles: readonly string[],
+  objects: readonly (string | null)[],
+  /** Statements that mend it. */
+  statements: readonly string[],
+];
+
+/** The result of the query. */
+export interface CatalogueFacts {
+  readonly rows: readonly CatalogueRow[];
+  /** Number of the version, such as 180004. */
+  readonly version: number;
+  readonly isStandby: boolean;
+  /** The login role. Names in these fields are quoted for SQL. */
+  readonly login: string;
+  /** Roles that may be taken and were not checked, because there are too many. */
+  readonly uncheckedRoles: number;
+  /** User-defined schemas, unquoted. */
+  readonly schemas: readonly string[];
+  /** User-defined schemas that have a relation or a function, at most ten. */
+  readonly filledSchemas: readonly string[];
+  /** Functions without required parameters, at most a thousand, unquoted: `schema.name`. */
+  readonly functions: readonly string[];
+  /** Roles of requests that have no `statement_timeout`; empty if the login role has one. */
+  readonly rolesWithoutTimeout: readonly string[];
+  /** Whether an enabled event trigger sends notifications on `db-channel`. */
+  readonly hasReloadTrigger: boolean;
+}
+
+/** The options that the query depends on. */
+export type DiagnosisConfig = Pick<
+  Config,
+  | "dbSchemas"
+  | "dbExtraSearchPath"
+  | "dbAnonRole"
+  | "dbPreRequest"
+  | "dbRootSpec"
+  | "dbChannel"
+>;
+
+/** Returns the statements of a diagnosis; the result is the single value of the last one. */
+export function diagnosisStatements(config: DiagnosisConfig): readonly Statement[] {
+  const params = [
+    JSON.stringify(config.dbSchemas),
+    JSON.stringify(config.dbExtraSearchPath),
+    config.dbAnonRole,
+    JSON.stringify(functionInputs(config)),
+    notifyPattern(config.dbChannel),
+  ];
+  return [
+    { text: settingsQuery, params: [], use: "none" },
+    { text: diagnosisQuery, params, use: "rows" },
+  ];
+}
+
+/** Parses the result. */
+export function readFacts(result: string): CatalogueFacts {
+  return JSON.parse(result);
+}
+
+function functionInputs({ dbPreRequest, dbRootSpec }: DiagnosisConfig): readonly FunctionInput[] {
+  const inputs = [["db-pre-request", dbPreRequest], ["db-root-spec", dbRootSpec]] as const;
+  return inputs.flatMap(([key, name]): FunctionInput[] =>
+    name === null ? [] : [[key, name.schema, name.name]]
+  );
+}
+
+/** With an empty search path, PostgreSQL qualifies the names of types. */
+const settingsQuery = "select pg_catalog.set_config('search_path', '', true), " +
+  "pg_catalog.set_config('jit', 'off', true)";
+
+const diagnosisQuery = `
+with recursive ${inputs},
+${relationInputs.trim()},
+findings (name, anonymous, subject, roles, objects, statements) as (
+${[...roleChecks, ...schemaChecks, ...relationChecks].join("\nunion all\n")}
+),
+user_schemas as (
+  select n.oid, n.nspname from pg_namespace n
+  where n.nspname !~ '^pg_' and n.nspname <> 'information_schema'
+)
+select json_build_object(
+  'rows', coalesce((
+    select json_agg(json_build_array(name, anonymous, subject, roles, objects, statements)
+      order by name, not anonymous, subject)
+    from findings
+  ), '[]'),
+  'version', (select number from version),
+  'isStandby', pg_is_in_recovery(),
+  'login', (select name from login),
+  'uncheckedRoles', (select greatest(count(*) - ${maxRoles}, 0) from takeable),
+  'schemas', (select coalesce(json_agg(nspname order by nspname), '[]') from user_schemas),
+  'filledSchemas', (
+    select coalesce(json_agg(filled.nspname), '[]') from (
+      select u.nspname from user_schemas u
+      where exists (
+          select from pg_class c
+          where c.relnamespace = u.oid and c.relkind in ('r', 'p', 'v', 'm', 'f')
+        ) or exists (
+          select from pg_proc p where p.pronamespace = u.oid
+            and p.prorettype not in ('trigger'::regtype, 'event_trigger'::regtype)
+        )
+      order by u.nspname limit 10
+    ) filled
+  ),
+  'functions', (
+    select coalesce(json_agg(named.name), '[]') from (
+      select u.nspname || '.' || p.proname as name
+      from pg_proc p join user_schemas u on u.oid = p.pronamespace
+      where p.prokind = 'f' and p.pronargs = p.pronargdefaults and $4::text <> '[]'
+      limit 1000
+    ) named
+  ),
+  'rolesWithoutTimeout', (
+    select coalesce(json_agg(r.name order by r.name), '[]') from roles r
+    where current_setting('statement_timeout') = '0'
+      and not exists (select from unnest(r.rolconfig) c where c ~* '^statement_timeout=')
+  ),
+  'hasReloadTrigger', (${reloadTriggerQuery.replace("$1", "$5::text")})::boolean
+)::text`;

@@ -1,0 +1,130 @@
+/**
+ * The findings in the configuration and in the server's state.
+ *
+ * @module
+ */
+import type { Config } from "../config/options.ts";
+import { isEmbedded } from "../database/open.ts";
+import { reloadTriggerSql } from "../schema_cache/reload_trigger.ts";
+import type { Finding } from "./finding.ts";
+import { type CatalogueFacts, maxCheckedRoles } from "./query.ts";
+
+/** Oldest version of PostgreSQL that the service supports, as `server_version_num`. */
+const minVersion = 140_000;
+
+/** Lists the findings, those that fail requests first. */
+export function settingFindings(catalogue: CatalogueFacts, config: Config): readonly Finding[] {
+  const found = [
+    versionFinding(catalogue),
+    limitsFinding(catalogue, config),
+    adminFinding(config),
+    anonymousFinding(config),
+    tokenFinding(config),
+    triggerFinding(catalogue, config),
+    standbyFinding(catalogue),
+    rolesFinding(catalogue),
+  ];
+  return found.filter((finding) => finding !== null);
+}
+
+function versionFinding({ version }: CatalogueFacts): Finding | null {
+  if (version >= minVersion) return null;
+  const number = `${Math.trunc(version / 10_000)}.${version % 10_000}`;
+  return note("version", "error", {
+    subject: number,
+    message: `PostgreSQL ${number} is older than 14, the oldest version that is supported`,
+  });
+}
+
+function standbyFinding({ isStandby }: CatalogueFacts): Finding | null {
+  if (!isStandby) return null;
+  return note("standby", "info", {
+    subject: "server",
+    message: "the server is a standby: writes fail with 25006",
+  });
+}
+
+function anonymousFinding({ dbAnonRole, dialect }: Config): Finding | null {
+  if (dbAnonRole !== null) return null;
+  return note("no-anon-role", "info", {
+    subject: "db-anon-role",
+    message: `requests without a token fail with ${dialect.errorPrefix}302: set db-anon-role`,
+  });
+}
+
+function tokenFinding({ jwtSecret, dialect }: Config): Finding | null {
+  if (jwtSecret !== null) return null;
+  return note("no-jwt-secret", "info", {
+    subject: "jwt-secret",
+    message: `requests with a token fail with ${dialect.errorPrefix}300: set jwt-secret`,
+  });
+}
+
+/** An embedded database has no other sessions that change its schema. */
+function triggerFinding(
+  { hasReloadTrigger, isStandby }: CatalogueFacts,
+  { dbUri, dbSchemaWatch, dbChannel, dbChannelEnabled }: Config,
+): Finding | null {
+  const isNeeded = dbSchemaWatch === "notify" && dbChannelEnabled && !isEmbedded(dbUri);
+  if (hasReloadTrigger || isStandby || !isNeeded) return null;
+  return {
+    name: "no-reload-trigger",
+    level: "info",
+    subject: dbChannel,
+    message: "changes of the schema cause no reload: create these event triggers, or set " +
+      'db-schema-watch = "auto"',
+    sql: reloadTriggerSql(dbChannel),
+  };
+}
+
+/** A server on a loopback address serves this machine alone. */
+function limitsFinding({ rolesWithoutTimeout }: CatalogueFacts, config: Config): Finding | null {
+  if (config.serverUnixSocket !== null || isLoopback(config.serverHost)) return null;
+  const missing = [
+    ...rolesWithoutTimeout.length === 0 ? [] : [`statement_timeout of ${rolesWithoutTimeout[0]}`],
+    ...config.dbMaxRows === null ? ["db-max-rows"] : [],
+  ];
+  if (missing.length === 0) return null;
+  return {
+    name: "no-limits",
+    level: "warn",
+    subject: "server-host",
+    message: `other machines may send requests, and these limits are not set: ${
+      missing.join(", ")
+    }`,
+    sql: rolesWithoutTimeout.map((role) => `alter role ${role} set statement_timeout = '5s';`)
+      .join("\n") || null,
+  };
+}
+
+function adminFinding(config: Config): Finding | null {
+  const { adminServerHost: host, adminServerPort, adminServerUnixSocket } = config;
+  if (adminServerPort === null || adminServerUnixSocket !== null || isLoopback(host)) return null;
+  return note("admin-open", "warn", {
+    subject: "admin-server-host",
+    message: `other machines may reach the admin server: set admin-server-host = "127.0.0.1"`,
+  });
+}
+
+function rolesFinding({ uncheckedRoles, login }: CatalogueFacts): Finding | null {
+  if (uncheckedRoles === 0) return null;
+  return note("roles-unchecked", "info", {
+    subject: login,
+    message: `${login} may become ${maxCheckedRoles + uncheckedRoles} roles: only the first ` +
+      `${maxCheckedRoles} were checked`,
+  });
+}
+
+/** Makes a finding that SQL cannot mend. */
+function note(
+  name: string,
+  level: Finding["level"],
+  { subject, message }: Pick<Finding, "subject" | "message">,
+): Finding {
+  return { name, level, subject, message, sql: null };
+}
+
+/** Returns whether a host of `server-host` is this machine alone. */
+function isLoopback(host: string): boolean {
+  return host === "localhost" || host === "::1" || /^127\.\d+\.\d+\.\d+$/.test(host);
+}

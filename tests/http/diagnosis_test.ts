@@ -1,0 +1,384 @@
+import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
+import { createHandler } from "../../mod.ts";
+import { reloadTriggerSql } from "../../src/schema_cache/reload_trigger.ts";
+import { findingsSql } from "../../src/diagnosis/finding.ts";
+import { diagnosedDatabase, type FileOptions } from "../support/diagnosis.ts";
+import { isChosen } from "../support/row_filter.ts";
+
+/** One way to set a database up wrongly. `{auth}`, `{anon}` and `{user}` are the roles. */
+interface Row {
+  readonly label: string;
+  /** Run as a superuser after the correct setup. */
+  readonly sql: string;
+  readonly options?: FileOptions;
+  /** `level name subject: message` */
+  readonly finding: string;
+  /** SQL of the finding; null if SQL cannot mend it. */
+  readonly mend: string | null;
+  /** The SQL of all findings mends it together. Default: its own SQL does. */
+  readonly together?: true;
+  /** Request without a token, and its status after the SQL. Default: `/film`, 200. */
+  readonly request?: readonly [target: string, status: number];
+  /** Lowest and highest major version with this row. Default: all. */
+  readonly from?: number;
+  readonly to?: number;
+}
+
+const rows: readonly Row[] = [
+  {
+    label: "anonymous role is missing",
+    sql: "",
+    options: { "db-anon-role": "{anon}_new" },
+    finding: "error role-missing {anon}_new: role {anon}_new, the db-anon-role, does not exist",
+    mend: "create role {anon}_new nologin;\ngrant {anon}_new to {auth};",
+    together: true,
+  },
+  {
+    label: "anonymous role is not granted",
+    sql: "revoke {anon} from {auth}",
+    finding: "error role-not-granted {anon}: {auth} may not become {anon}",
+    mend: "grant {anon} to {auth};",
+  },
+  {
+    label: "anonymous role is granted without the option SET",
+    sql: "revoke {anon} from {auth}; grant {anon} to {auth} with set false",
+    finding: "error role-not-granted {anon}: {auth} may not become {anon}",
+    mend: "grant {anon} to {auth} with inherit false, set true;",
+    from: 16,
+  },
+  {
+    label: "anonymous role is a superuser",
+    sql: "alter role {anon} superuser",
+    finding:
+      "error role-superuser {anon}: {anon} is a superuser: neither privileges nor policies " +
+      "restrict its requests",
+    mend: "alter role {anon} nosuperuser nobypassrls;",
+  },
+  {
+    label: "another role is a superuser",
+    sql: "alter role {user} superuser",
+    finding: "warn role-superuser {user}: {user} is a superuser: neither privileges nor policies " +
+      "restrict its requests",
+    mend: "alter role {user} nosuperuser nobypassrls;",
+  },
+  {
+    label: "anonymous role bypasses policies",
+    sql: "alter role {anon} bypassrls",
+    finding: "error role-bypassrls {anon}: {anon} has BYPASSRLS: policies do not restrict its " +
+      "requests",
+    mend: "alter role {anon} nobypassrls;",
+  },
+  {
+    label: "anonymous role owns a table and a view",
+    sql: "create view api.names as select 1 as id; alter view api.names owner to {anon}; " +
+      "alter table api.film owner to {anon}",
+    finding:
+      "error role-owns {anon}: {anon} owns api.film and api.names: row-level security does " +
+      "not apply to owners",
+    mend: "alter table api.film owner to postgres;\ngrant select on api.film to {anon};\n" +
+      "alter view api.names owner to postgres;\ngrant select on api.names to {anon};",
+    request: ["/names", 200],
+  },
+  {
+    label: "role of tokens owns a table",
+    sql: "alter table api.film owner to {user}",
+    finding: "warn role-owns {user}: {user} owns api.film: row-level security does not apply to " +
+      "owners",
+    mend: "alter table api.film owner to postgres;\n" +
+      "grant select, insert, update, delete on api.film to {user};",
+  },
+  {
+    label: "login role is a superuser",
+    sql: "alter role {auth} superuser",
+    finding: "warn login-superuser {auth}: {auth}, the user of db-uri, is a superuser: svc init " +
+      "makes a login role that is not",
+    mend: null,
+  },
+  {
+    label: "login role inherits",
+    sql: "alter role {auth} inherit",
+    finding: "warn login-inherits {auth}: {auth}, the user of db-uri, always has the privileges " +
+      "of {anon} and {user}",
+    mend: "alter role {auth} noinherit;",
+    to: 15,
+  },
+  {
+    label: "login role inherits",
+    sql: "grant {anon} to {auth} with inherit true",
+    finding: "warn login-inherits {auth}: {auth}, the user of db-uri, always has the privileges " +
+      "of {anon}",
+    mend: "revoke inherit option for {anon} from {auth} granted by postgres;",
+    from: 16,
+  },
+  {
+    label: "schema is missing",
+    sql: "",
+    options: { "db-schemas": "api, apis" },
+    finding: "error schema-missing apis: schema apis does not exist; did you mean api?",
+    mend: "create schema apis;",
+  },
+  {
+    label: "schema is empty",
+    sql: "create schema hollow; grant usage on schema hollow to {anon}, {user}",
+    options: { "db-schemas": "api, hollow" },
+    finding: "warn schema-empty hollow: schema hollow has no relation and no function; schemas " +
+      "that have some: api",
+    mend: null,
+  },
+  {
+    label: "anonymous role has no USAGE",
+    sql: "revoke usage on schema api from {anon}",
+    finding: "error schema-usage api: {anon} has no USAGE on schema api",
+    mend: "grant usage on schema api to {anon};",
+  },
+  {
+    label: "role of tokens has no USAGE",
+    sql: "revoke usage on schema api from {user}",
+    finding: "info schema-usage api: {user} has no USAGE on schema api",
+    mend: "grant usage on schema api to {user};",
+  },
+  {
+    label: "anonymous role may read nothing",
+    sql: 'create table api."two Words" (id int); alter table api."two Words" enable row level ' +
+      'security; create policy p on api."two Words" using (true); ' +
+      "revoke select on api.film from {anon}",
+    finding: 'warn nothing-readable {anon}: {anon} may not read api."two Words" and api.film',
+    mend: 'grant select on api."two Words" to {anon};\ngrant select on api.film to {anon};',
+    request: ["/two%20Words", 200],
+  },
+  {
+    label: "sequence of a table is not granted",
+    sql: "revoke usage on sequence api.film_id_seq from {user}",
+    finding: "warn sequence-usage api.film_id_seq: {user} may insert into api.film, but not use " +
+      "the sequence api.film_id_seq",
+    mend: "grant usage on sequence api.film_id_seq to {user};",
+  },
+  {
+    label: "sequence behind a view is not granted",
+    sql: "create schema private; create table private.t (id serial primary key, a int); " +
+      "create view api.v as select * from private.t; grant insert on api.v to {user}",
+    finding:
+      "warn sequence-usage private.t_id_seq: {user} may insert into api.v, but not use the " +
+      "sequence private.t_id_seq",
+    mend: "grant usage on sequence private.t_id_seq to {user};",
+  },
+  {
+    label: "anonymous role may write without row-level security",
+    sql: "create table api.note (id int); grant select, insert on api.note to {anon}, {user}",
+    finding: "error write-without-rls api.note: {anon} and {user} may write every row of " +
+      "api.note: add policies that name the rows",
+    mend: "alter table api.note enable row level security;\n" +
+      "create policy note_read on api.note for select using (true);",
+    request: ["/note", 200],
+  },
+  {
+    label: "role of tokens may write one column without row-level security",
+    sql: "alter table api.film disable row level security; revoke insert, update, delete on " +
+      "api.film from {user}; grant update (title) on api.film to {user}",
+    finding: "warn write-without-rls api.film: {user} may write every row of api.film: add " +
+      "policies that name the rows",
+    mend: "alter table api.film enable row level security;",
+  },
+  {
+    label: "table has row-level security without a policy",
+    sql: "create table api.note (id int); alter table api.note enable row level security; " +
+      "grant select on api.note to {anon}",
+    finding: "info rls-without-policy api.note: api.note has row-level security and no policy: " +
+      "only its owner sees rows",
+    mend: "create policy note_read on api.note for select to {anon} using (true);",
+    request: ["/note", 200],
+  },
+  {
+    label: "view reads through a view with the rights of its owner",
+    sql: "create schema private; create view private.inner_view with (security_invoker = on) as " +
+      "select * from api.film; create view api.outer_view as select * from private.inner_view; " +
+      "grant usage on schema private to {anon}; " +
+      "grant select on private.inner_view, api.outer_view to {anon}",
+    finding:
+      "warn view-owner-rights api.outer_view: api.outer_view reads api.film with the rights " +
+      "of its owner, so policies do not apply to callers",
+    mend: "alter view api.outer_view set (security_invoker = true);",
+    request: ["/outer_view", 200],
+    from: 15,
+  },
+  {
+    label: "view reads with the rights of its owner",
+    sql: "create view api.titles as select title from api.film",
+    finding:
+      "warn view-owner-rights api.titles: api.titles reads api.film with the rights of its " +
+      "owner, so policies do not apply to callers; PostgreSQL 15 and later have security_invoker",
+    mend: null,
+    to: 14,
+  },
+  {
+    label: "function is SECURITY DEFINER without a search_path",
+    sql: "create type api.kind as enum ('a'); create function api.f(a int, k api.kind) " +
+      "returns int language sql security definer as 'select 1'",
+    finding:
+      "warn definer-search-path api.f(a integer, k api.kind): api.f(a integer, k api.kind) " +
+      "is SECURITY DEFINER without a search_path: callers choose which objects it uses",
+    mend: "alter function api.f(a integer, k api.kind) set search_path = api, pg_temp;",
+    request: ["/rpc/f?a=1&k=a", 200],
+  },
+  {
+    label: "procedure is SECURITY DEFINER without a search_path",
+    sql: "create procedure api.p() language sql security definer as 'select 1'",
+    finding: "warn definer-search-path api.p(): api.p() is SECURITY DEFINER without a " +
+      "search_path: callers choose which objects it uses",
+    mend: "alter procedure api.p() set search_path = api, pg_temp;",
+  },
+  {
+    label: "every role may create in an extra schema",
+    sql: "grant create on schema public to public",
+    finding: "error create-in-schema public: {anon} and {user} may create objects in schema public",
+    mend: "revoke create on schema public from public;",
+  },
+  {
+    label: "role of tokens may create in the exposed schema",
+    sql: "grant create on schema api to {user}",
+    finding: "warn create-in-schema api: {user} may create objects in schema api",
+    mend: "revoke create on schema api from {user};",
+  },
+  {
+    label: "anonymous role owns the exposed schema",
+    sql: "alter schema api owner to {anon}; grant usage on schema api to {user}",
+    finding: "error create-in-schema api: {anon} may create objects in schema api",
+    mend: "alter schema api owner to postgres;\ngrant usage on schema api to {anon};",
+  },
+  {
+    label: "anonymous role may truncate",
+    sql: "grant truncate on api.film to {anon}",
+    finding: "warn truncate {anon}: {anon} may truncate api.film, which policies do not restrict",
+    mend: "revoke truncate on api.film from {anon};",
+  },
+  {
+    label: "pre-request function is missing",
+    sql: "create schema auth; create function auth.check() returns void language sql as ''",
+    options: { "db-pre-request": "auth.chekc" },
+    finding: "error function-missing db-pre-request: auth.chekc, the db-pre-request, does not " +
+      "exist; did you mean auth.check?",
+    mend: null,
+    // PostgreSQL hides whether a function is in a schema without USAGE.
+    request: ["/film", 401],
+  },
+  {
+    label: "pre-request function is not granted",
+    sql: "create schema auth; create function auth.check() returns void language sql as ''; " +
+      "revoke execute on function auth.check() from public; grant usage on schema auth to {user}; " +
+      "grant execute on function auth.check() to {user}",
+    options: { "db-pre-request": "auth.check" },
+    finding: 'error function-missing db-pre-request: {anon} may not call auth."check"(), the ' +
+      "db-pre-request",
+    mend: 'grant execute on function auth."check"() to {anon};\n' +
+      "grant usage on schema auth to {anon};",
+  },
+  {
+    label: "root function is not granted",
+    sql: "create function api.root() returns json language sql as $$ select '{}'::json $$; " +
+      "revoke execute on function api.root() from public; " +
+      "grant execute on function api.root() to {user}",
+    options: { "db-root-spec": "root" },
+    finding:
+      "error function-missing db-root-spec: {anon} may not call api.root(), the db-root-spec",
+    mend: "grant execute on function api.root() to {anon};",
+    request: ["/", 200],
+  },
+  {
+    label: "no event trigger reports changes",
+    sql: "drop event trigger if exists svc_reload_on_ddl",
+    finding:
+      "info no-reload-trigger svc: changes of the schema cause no reload: create these event " +
+      'triggers, or set db-schema-watch = "auto"',
+    mend: reloadTriggerSql("svc"),
+  },
+  {
+    label: "anonymous role is not set",
+    sql: "",
+    options: { "db-anon-role": "" },
+    finding: "info no-anon-role db-anon-role: requests without a token fail with SVC302: set " +
+      "db-anon-role",
+    mend: null,
+    request: ["/film", 401],
+  },
+  {
+    label: "secret is not set",
+    sql: "",
+    options: { "jwt-secret": "" },
+    finding:
+      "info no-jwt-secret jwt-secret: requests with a token fail with SVC300: set jwt-secret",
+    mend: null,
+  },
+  {
+    label: "service for other machines has no limits",
+    sql: "alter role {anon} reset statement_timeout",
+    options: { "server-host": "*4", "db-max-rows": "1000" },
+    finding: "warn no-limits server-host: other machines may send requests, and these limits are " +
+      "not set: statement_timeout of {anon}",
+    mend: "alter role {anon} set statement_timeout = '5s';",
+  },
+  {
+    label: "admin server is open to other machines",
+    sql: "",
+    options: { "admin-server-port": "3001", "admin-server-host": "0.0.0.0" },
+    finding: "warn admin-open admin-server-host: other machines may reach the admin server: set " +
+      'admin-server-host = "127.0.0.1"',
+    mend: null,
+  },
+];
+
+async function serverVersion(): Promise<number> {
+  const { prepared, serverVariable } = await import("../support/environment.ts");
+  const { withClient } = await import("../support/postgres_client.ts");
+  const { rows } = await withClient(
+    prepared(serverVariable),
+    (client) => client.query("select current_setting('server_version_num')::int / 10000 as major"),
+  );
+  return rows[0]!["major"] as number;
+}
+
+Deno.test("diagnose() finds nothing in a database that is set up well", async () => {
+  await using database = await diagnosedDatabase();
+  deepStrictEqual(await database.diagnose({}), []);
+});
+
+Deno.test("diagnose() finds each problem, and its SQL mends it", async (t) => {
+  const major = await serverVersion();
+  for (const row of rows) {
+    const { label, from = 0, to = Infinity } = row;
+    if (major < from || major > to || !isChosen(label)) continue;
+    const fn = () => checkRow(row);
+    await t.step({ name: label, fn, sanitizeOps: false, sanitizeResources: false });
+  }
+});
+
+async function checkRow(row: Row): Promise<void> {
+  const { sql, options = {}, request: [target, status] = ["/film", 200] } = row;
+  await using database = await diagnosedDatabase();
+  await database.run(sql);
+  const before = await database.diagnose(options);
+  const expected = database.fill(row.finding);
+  const found = before.find(({ name, level, subject, message }) =>
+    `${level} ${name} ${subject}: ${message}` === expected
+  );
+  ok(found, JSON.stringify(before, null, 1));
+  strictEqual(found.sql, row.mend === null ? null : database.fill(row.mend));
+  if (found.sql !== null) {
+    await database.run(row.together ? findingsSql(before) : found.sql);
+    const after = await database.diagnose(options);
+    deepStrictEqual(after.filter(({ name }) => name === found.name), []);
+  }
+  const { dbUri, dbSchemas, dbAnonRole, jwtSecret, dbPreRequest, dbRootSpec } = database.config(
+    options,
+  );
+  const handler = createHandler(
+    { dbUri, dbSchemas, dbAnonRole, jwtSecret, dbPreRequest, dbRootSpec } as Parameters<
+      typeof createHandler
+    >[0],
+  );
+  try {
+    const response = await handler(new Request(`http://localhost${target}`));
+    strictEqual(response.status, status, await response.text());
+  } finally {
+    await handler.close();
+  }
+}

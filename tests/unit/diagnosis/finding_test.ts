@@ -1,0 +1,76 @@
+import { deepStrictEqual, strictEqual } from "node:assert/strict";
+import {
+  countText,
+  type Finding,
+  findingsJson,
+  findingsSql,
+  findingsText,
+} from "../../../src/diagnosis/finding.ts";
+
+const missing: Finding = {
+  name: "role-missing",
+  level: "error",
+  subject: "web_anon",
+  message: "role web_anon does not exist",
+  sql: "create role web_anon nologin;\ngrant web_anon to authenticator;",
+};
+
+const superuser: Finding = {
+  name: "login-superuser",
+  level: "warn",
+  subject: "postgres",
+  message: "postgres is a superuser",
+  sql: null,
+};
+
+/** A name that tries to end a comment and to move the cursor of a terminal. */
+const hostile: Finding = {
+  name: "rls-without-policy",
+  level: "info",
+  subject: 'api."a\ndrop table b; --\u001b[2J"',
+  message: 'api."a\ndrop table b; --\u001b[2J" has no policy',
+  sql: 'create policy p on api."a\rb\u001b[2J" for select using (true);',
+};
+
+Deno.test("findingsText() prints one line per finding and its SQL below it", () => {
+  strictEqual(
+    findingsText([missing, superuser]),
+    "error role-missing: role web_anon does not exist\n" +
+      "    create role web_anon nologin;\n" +
+      "    grant web_anon to authenticator;\n" +
+      "warn login-superuser: postgres is a superuser\n",
+  );
+});
+
+Deno.test("findingsText() sends no control character to the terminal", () => {
+  strictEqual(
+    findingsText([hostile]),
+    'info rls-without-policy: api."a drop table b; -- [2J" has no policy\n' +
+      '    create policy p on api."a\\u000db\\u001b[2J" for select using (true);\n',
+  );
+});
+
+Deno.test("findingsSql() prints SQL once, that of notes in comments that no name can leave", () => {
+  strictEqual(
+    findingsSql([missing, superuser, hostile, missing]),
+    "-- error role-missing: role web_anon does not exist\n" +
+      "create role web_anon nologin;\ngrant web_anon to authenticator;\n" +
+      '-- info rls-without-policy: api."a drop table b; -- [2J" has no policy\n' +
+      '-- create policy p on api."a\n-- b\u001b[2J" for select using (true);\n',
+  );
+});
+
+Deno.test("findingsJson() prints the five members of each finding", () => {
+  deepStrictEqual(JSON.parse(findingsJson([missing, superuser])), [missing, superuser]);
+  strictEqual(findingsJson([]), "[]\n");
+});
+
+const counts: readonly (readonly [text: string, findings: readonly Finding[]])[] = [
+  ["nothing found", []],
+  ["1 error", [missing]],
+  ["2 errors, 1 warning, 1 note", [missing, superuser, hostile, missing]],
+];
+
+for (const [text, findings] of counts) {
+  Deno.test(`countText() returns ${text}`, () => strictEqual(countText(findings), text));
+}

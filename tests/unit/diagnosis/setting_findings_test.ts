@@ -1,0 +1,144 @@
+import { deepStrictEqual } from "node:assert/strict";
+import { findingsOf } from "../../../src/diagnosis/diagnose.ts";
+import type { CatalogueFacts } from "../../../src/diagnosis/query.ts";
+import { configOf, type FileOptions } from "../../support/diagnosis.ts";
+
+const wellSetUp: CatalogueFacts = {
+  rows: [],
+  version: 180004,
+  isStandby: false,
+  login: "authenticator",
+  uncheckedRoles: 0,
+  schemas: ["api"],
+  filledSchemas: ["api"],
+  functions: [],
+  rolesWithoutTimeout: [],
+  hasReloadTrigger: true,
+};
+
+const base: FileOptions = { "db-uri": "postgres://authenticator@localhost/x", "db-anon-role": "a" };
+
+interface Row {
+  readonly label: string;
+  readonly facts?: Partial<CatalogueFacts>;
+  readonly options?: FileOptions;
+  /** `level name subject: message`, and the SQL. */
+  readonly findings: readonly (readonly [text: string, sql: string | null])[];
+}
+
+const rows: readonly Row[] = [
+  { label: "nothing", findings: [] },
+  {
+    label: "a version that is too old",
+    facts: { version: 130004 },
+    findings: [[
+      "error version 13.4: PostgreSQL 13.4 is older than 14, the oldest version that is supported",
+      null,
+    ]],
+  },
+  {
+    label: "a standby",
+    facts: { isStandby: true },
+    findings: [["info standby server: the server is a standby: writes fail with 25006", null]],
+  },
+  {
+    label: "more roles than are checked",
+    facts: { uncheckedRoles: 23 },
+    findings: [[
+      "info roles-unchecked authenticator: authenticator may become 73 roles: only the first 50 " +
+      "were checked",
+      null,
+    ]],
+  },
+  {
+    label: "limits that are missing on a Unix socket",
+    facts: { rolesWithoutTimeout: ["a"] },
+    options: { "server-host": "*4", "server-unix-socket": "/run/svc.sock" },
+    findings: [],
+  },
+  {
+    label: "limits that are missing on any address",
+    facts: { rolesWithoutTimeout: ["a", '"B b"'] },
+    options: { "server-host": "*" },
+    findings: [[
+      "warn no-limits server-host: other machines may send requests, and these limits are not " +
+      "set: statement_timeout of a, db-max-rows",
+      "alter role a set statement_timeout = '5s';\n" +
+      "alter role \"B b\" set statement_timeout = '5s';",
+    ]],
+  },
+  {
+    label: "errors before warnings and notes",
+    facts: {
+      isStandby: true,
+      rows: [
+        ["login-superuser", false, "me", [], [], []],
+        ["schema-missing", false, "apy", [], [], ["create schema apy;"]],
+      ],
+    },
+    findings: [
+      [
+        "error schema-missing apy: schema apy does not exist; did you mean api?",
+        "create schema apy;",
+      ],
+      [
+        "warn login-superuser me: me, the user of db-uri, is a superuser: svc init makes a login " +
+        "role that is not",
+        null,
+      ],
+      ["info standby server: the server is a standby: writes fail with 25006", null],
+    ],
+  },
+  {
+    label: "the superuser of an embedded database",
+    facts: { rows: [["login-superuser", false, "postgres", [], [], []]] },
+    options: { "db-uri": "pglite://memory" },
+    findings: [],
+  },
+  {
+    label: "at most three names",
+    facts: { rows: [["truncate", true, "a", [], ["api.a", "api.b", "api.c", "api.d"], ["x;"]]] },
+    findings: [[
+      "warn truncate a: a may truncate api.a, api.b, api.c and 1 more, which policies do not " +
+      "restrict",
+      "x;",
+    ]],
+  },
+  {
+    label: "an anonymous role that is the login role",
+    facts: { rows: [["role-owns", true, "me", [], ["public.t"], []]] },
+    findings: [[
+      "error role-owns me: me owns public.t: row-level security does not apply to owners; svc " +
+      "init makes a role that is safe to use",
+      null,
+    ]],
+  },
+  {
+    label: "codes of the other dialect",
+    options: { "dialect": "pgrst", "db-anon-role": "", "jwt-secret": "" },
+    findings: [
+      [
+        "info no-anon-role db-anon-role: requests without a token fail with PGRST302: set " +
+        "db-anon-role",
+        null,
+      ],
+      [
+        "info no-jwt-secret jwt-secret: requests with a token fail with PGRST300: set jwt-secret",
+        null,
+      ],
+    ],
+  },
+];
+
+for (const { label, facts = {}, options = {}, findings } of rows) {
+  Deno.test(`findingsOf() lists ${label}`, () => {
+    const found = findingsOf({ ...wellSetUp, ...facts }, configOf({ ...base, ...options }));
+    deepStrictEqual(
+      found.map(({ name, level, subject, message, sql }) => [
+        `${level} ${name} ${subject}: ${message}`,
+        sql,
+      ]),
+      findings,
+    );
+  });
+}
