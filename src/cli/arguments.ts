@@ -158,7 +158,7 @@ function callOf(command: Command | null, { flags, others }: Tokens): ParsedCall 
 
 function setOwnFlag(
   flags: Map<string, string>,
-  { name, value: arity, placeholder }: CommandFlag,
+  { name, value: arity, placeholder, repeats }: CommandFlag,
   { value }: FlagToken,
 ): void {
   if (arity === "none" && value !== null) throw new ArgumentError(`${name} takes no value`);
@@ -167,8 +167,9 @@ function setOwnFlag(
       `${name} needs a value: ${name}${arity === "next" ? " " : "="}${placeholder}`,
     );
   }
-  if (flags.has(name)) throw new ArgumentError(`${name} is given twice`);
-  flags.set(name, value ?? "");
+  const previous = flags.get(name);
+  if (previous !== undefined && !repeats) throw new ArgumentError(`${name} is given twice`);
+  flags.set(name, previous === undefined ? value ?? "" : `${previous}\0${value}`);
 }
 
 type OptionFlag = ConfigFlag & { readonly key: OptionKey };

@@ -19,6 +19,8 @@ export interface CommandFlag {
   readonly placeholder?: string;
   /** One phrase for `--help`. */
   readonly doc: string;
+  /** The flag may be given several times; its values are joined by NUL. Default: false. */
+  readonly repeats?: true;
 }
 
 /** The configuration that arguments name: a file, a connection string, options. */

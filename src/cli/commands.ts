@@ -5,5 +5,6 @@
  */
 import { checkCommand } from "./check.ts";
 import type { Command } from "./command.ts";
+import { tokenCommand } from "./token.ts";
 
-export const commands: readonly Command[] = [checkCommand];
+export const commands: readonly Command[] = [checkCommand, tokenCommand];

@@ -1,0 +1,67 @@
+/**
+ * Signs tokens with the service's own secret.
+ *
+ * @module
+ */
+import { importJWK, type JWK, SignJWT } from "jose";
+import type { JsonObject } from "../lib/json_object.ts";
+import { readSecret } from "./keys.ts";
+import { AuthSettingError } from "./setting_error.ts";
+
+/** A key that signs. */
+interface SigningKey {
+  readonly alg: string;
+  readonly kid: string | null;
+  readonly key: CryptoKey | Uint8Array;
+}
+
+/** Algorithms of keys without `alg`, by key type and curve. */
+const defaultAlgorithms: ReadonlyMap<string, string> = new Map([
+  ["oct", "HS256"],
+  ["RSA", "RS256"],
+  ["EC P-256", "ES256"],
+  ["EC P-384", "ES384"],
+  ["EC P-521", "ES512"],
+  ["OKP Ed25519", "EdDSA"],
+]);
+
+/**
+ * Returns a token with the claims: HS256 for a plain secret, else signed by the first symmetric or
+ * private JSON Web Key of the secret. Throws `AuthSettingError` if no key can sign.
+ */
+export async function signToken(
+  claims: Readonly<Record<string, unknown>>,
+  secret: Uint8Array,
+): Promise<string> {
+  const { alg, kid, key } = await signingKey(secret);
+  const header = { alg, typ: "JWT", ...(kid === null ? {} : { kid }) };
+  return await new SignJWT({ ...claims }).setProtectedHeader(header).sign(key);
+}
+
+async function signingKey(secret: Uint8Array): Promise<SigningKey> {
+  const jwks = readSecret(secret);
+  if (jwks === null) return { alg: "HS256", kid: null, key: secret };
+  const jwk = jwks.find(canSign);
+  if (jwk === undefined) {
+    throw new AuthSettingError("The JWT secret has no private key, so it cannot sign tokens.");
+  }
+  const alg = algorithmOf(jwk)!;
+  try {
+    const key = await importJWK(jwk as JWK, alg);
+    return { alg, kid: typeof jwk["kid"] === "string" ? jwk["kid"] : null, key };
+  } catch {
+    // The message omits the cause, which may quote the key.
+    throw new AuthSettingError("The JSON Web Key of the JWT secret cannot sign tokens.");
+  }
+}
+
+function canSign(jwk: JsonObject): boolean {
+  const secretPart = jwk["kty"] === "oct" ? jwk["k"] : jwk["d"];
+  return typeof secretPart === "string" && jwk["use"] !== "enc" && algorithmOf(jwk) !== null;
+}
+
+function algorithmOf({ kty, crv, alg }: JsonObject): string | null {
+  if (typeof alg === "string") return alg;
+  const type = kty === "EC" || kty === "OKP" ? `${kty} ${crv}` : String(kty);
+  return defaultAlgorithms.get(type) ?? null;
+}

@@ -1,0 +1,120 @@
+/**
+ * `svc token`: prints a token that is signed with `jwt-secret`.
+ *
+ * @module
+ */
+import { signToken } from "../auth/sign_token.ts";
+import type { Config } from "../config/options.ts";
+import type { Command, CommandCall } from "./command.ts";
+import { configReader } from "./config_files.ts";
+import { print } from "./output.ts";
+
+/** The command. */
+export const tokenCommand: Command = {
+  name: "token",
+  doc: "Print a token for a role, signed with jwt-secret",
+  flags: [
+    { name: "--role", value: "required", placeholder: "ROLE", doc: "Role of the requests" },
+    {
+      name: "--claim",
+      value: "required",
+      placeholder: "NAME=VALUE",
+      doc: "A further claim, as JSON or text; may be repeated",
+      repeats: true,
+    },
+    {
+      name: "--expires",
+      value: "required",
+      placeholder: "TIME",
+      doc: "Validity, such as 30s, 10m, 1h or 7d; default: 1h",
+    },
+  ],
+  run: token,
+};
+
+async function token({ config: args, flags }: CommandCall): Promise<number> {
+  const { config } = configReader(args);
+  if (config.jwtSecret === null) {
+    throw new Error("jwt-secret is not set, so no token can be signed");
+  }
+  const claims = tokenClaims(
+    {
+      role: flags.get("--role") ?? null,
+      claims: flags.get("--claim")?.split("\0") ?? [],
+      expires: flags.get("--expires") ?? defaultValidity,
+    },
+    config,
+    Date.now(),
+  );
+  print(`${await signToken(claims, config.jwtSecret)}\n`);
+  return 0;
+}
+
+const defaultValidity = "1h";
+
+/** The command's flags. */
+export interface TokenFlags {
+  readonly role: string | null;
+  /** `name=value` each. */
+  readonly claims: readonly string[];
+  readonly expires: string;
+}
+
+/**
+ * Returns the claims of a token: the role where `jwt-role-claim-key` says, `aud` if `jwt-aud` is set,
+ * `iat`, `exp`, and the claims of the flags, which replace the others. `now` is in epoch milliseconds.
+ */
+export function tokenClaims(
+  { role, claims, expires }: TokenFlags,
+  { jwtAud, jwtRoleClaimKey }: Pick<Config, "jwtAud" | "jwtRoleClaimKey">,
+  now: number,
+): Readonly<Record<string, unknown>> {
+  if (role === null || role === "") throw new Error("--role=ROLE is required");
+  const iat = Math.floor(now / 1000);
+  return {
+    ...roleClaim(role, jwtRoleClaimKey),
+    ...(jwtAud === null ? {} : { aud: jwtAud }),
+    iat,
+    exp: iat + secondsOf(expires),
+    ...Object.fromEntries(claims.map(readClaim)),
+  };
+}
+
+/** Nests a role: `$.app.role` gives `{ app: { role } }`. */
+function roleClaim(role: string, path: string): Readonly<Record<string, unknown>> {
+  const names = /^\$?(?:\.[A-Za-z_][A-Za-z0-9_]*)+$/.test(path) ? path.split(".").slice(1) : null;
+  if (names === null) {
+    throw new Error(`jwt-role-claim-key is ${path}: only a plain path such as $.role can be set`);
+  }
+  const nested = names.reduceRight<unknown>((value, name) => ({ [name]: value }), role);
+  return nested as Readonly<Record<string, unknown>>;
+}
+
+function readClaim(text: string): readonly [name: string, value: unknown] {
+  const equals = text.indexOf("=");
+  if (equals < 1) throw new Error("--claim needs a name and a value: --claim=NAME=VALUE");
+  const value = text.slice(equals + 1);
+  try {
+    return [text.slice(0, equals), JSON.parse(value)];
+  } catch {
+    return [text.slice(0, equals), value];
+  }
+}
+
+const unitSeconds: ReadonlyMap<string, number> = new Map([
+  ["", 1],
+  ["s", 1],
+  ["m", 60],
+  ["h", 3600],
+  ["d", 86_400],
+]);
+
+/** Ten years, which keeps `exp` within what every library reads. */
+const maxValiditySeconds = 315_360_000;
+
+function secondsOf(text: string): number {
+  const [, digits = "", unit = ""] = /^(\d{1,10})([smhd]?)$/.exec(text) ?? [];
+  const seconds = Number(digits) * unitSeconds.get(unit)!;
+  if (seconds >= 1 && seconds <= maxValiditySeconds) return seconds;
+  throw new Error(`--expires: expected a time such as 30s, 10m, 1h or 7d, got "${text}"`);
+}
