@@ -20,6 +20,11 @@ export const schedule: Schedule = (run, milliseconds) => {
   return () => clearTimeout(timer);
 };
 
+/** Resolves in the next turn of the event loop, after other pending work has had its turn. */
+export function turn(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 0));
+}
+
 /** PostgREST caps its backoff at the same value. */
 const maxBackoffSeconds = 32;
 

@@ -4,18 +4,25 @@
  * @module
  */
 import { errors } from "../errors/catalogue.ts";
+import { type PieceReader, pieceReader } from "../lib/piece_reader.ts";
+import { turn } from "../lib/timers.ts";
 import type { Payload } from "./api_request.ts";
 import type { BodyDecoder, OnKeys } from "./body_decoder.ts";
 import { contentCoding, decodedPieces } from "./content_coding.ts";
-import { decodePieces, turn } from "./decode_pieces.ts";
+import { decodePieces } from "./decode_pieces.ts";
 
 /**
  * Bodies of up to this many bytes are read before anything is looked up, so that errors of their
  * syntax come first. They are left to the runtime, which is quickest with them.
  */
 const smallLength = 64 * 1024;
-/** The length of the buffer that long bodies arrive through. */
-const pieceLength = 256 * 1024;
+/** Bytes of the buffer that a body of known length is read through. */
+const bufferBytes = 256 * 1024;
+/**
+ * Bytes of the buffer that chunks are read through. Deno may hold back as many bytes for each piece
+ * that it returns, since a piece ends where a chunk ends.
+ */
+const chunkBufferBytes = 64 * 1024;
 /** How much more room than what has come is made at a time: room costs memory only when used. */
 const growth = 1024;
 /** Bytes that are copied in one go: some milliseconds' work. */
@@ -65,9 +72,15 @@ export async function receiveBody(
     return await decodeAtOnce(decoder, bytes, pause);
   }
   const collected = new Collected(decoder.work === "converts" ? Infinity : expected, pause);
-  const received = receivedPieces(request.body);
+  const reader = pieceReader(request.body, expected < Infinity ? bufferBytes : chunkBufferBytes);
+  const received = receivedPieces(reader);
   const pieces = guarded(coding === null ? received : decodedPieces(received, coding), guard);
-  for await (const bytes of decodePieces(pieces, decoder, pause)) await collected.add(bytes);
+  try {
+    for await (const bytes of decodePieces(pieces, decoder, pause)) await collected.add(bytes);
+  } finally {
+    // The server can discard the rest.
+    reader.release();
+  }
   return decoder.payload(collected.bytes());
 }
 
@@ -181,31 +194,14 @@ class Collected {
   }
 }
 
-/** The pieces of a stream, each valid until the next one is asked for. Throws `102` when it breaks off. */
-async function* receivedPieces(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
-  const byteReader = bytesReader(body);
-  if (byteReader === null) {
-    const reader = body.getReader();
-    for (;;) {
-      const { value, done } = await unbroken(() => reader.read());
-      if (done) return;
-      yield value;
-    }
-  }
-  let buffer = new ArrayBuffer(pieceLength);
+/**
+ * Yields the pieces of a body, each valid until the next one is requested. Throws `102` if the body
+ * breaks off.
+ */
+async function* receivedPieces({ next }: PieceReader): AsyncGenerator<Uint8Array> {
   for (;;) {
-    const { value, done } = await unbroken(() => byteReader.read(new Uint8Array(buffer)));
+    const { value, done } = await unbroken(next);
     if (done) return;
     yield value;
-    buffer = value.buffer;
-  }
-}
-
-/** A reader that fills a buffer of ours again and again, where the stream has such a one. */
-function bytesReader(body: ReadableStream<Uint8Array>): ReadableStreamBYOBReader | null {
-  try {
-    return body.getReader({ mode: "byob" });
-  } catch {
-    return null;
   }
 }

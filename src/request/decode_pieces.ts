@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { turn } from "../lib/timers.ts";
 import type { BodyDecoder } from "./body_decoder.ts";
 
 /** Bytes that are decoded in one go, which takes some milliseconds at most. */
@@ -14,11 +15,6 @@ const turnLength: Readonly<Record<BodyDecoder["work"], number>> = {
   reads: 2 * 1024 * 1024,
   converts: 256 * 1024,
 };
-
-/** Lets the event loop go round once. */
-export function turn(): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, 0));
-}
 
 /**
  * Gives what a decoder makes of pieces of any length; each is valid until the next one is asked for.

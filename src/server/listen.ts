@@ -9,6 +9,7 @@ import { chmodSync, lstatSync, renameSync, type Stats } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Observation } from "../observe/observation.ts";
 import { addressesOf, addressText, type ListenAddress } from "./listen_address.ts";
+import { discardBody, mayHaveUnreadBody } from "./discard_body.ts";
 import { Drain } from "./drain.ts";
 import { errorMessage } from "../cli/output.ts";
 import { wait } from "../lib/deadline.ts";
@@ -114,6 +115,7 @@ function drainingHandler(drain: Drain, { serve }: ListenOptions): RequestHandler
   return async function handle(request, client) {
     drain.countRequest();
     const response = withLength(await serve(request, client));
+    if (mayHaveUnreadBody(request, response)) void discardBody(request);
     return drain.isDraining ? await drain.pass(response) : response;
   };
 }

@@ -1,0 +1,91 @@
+/**
+ * Discards the part of a request's body that the handler did not read.
+ *
+ * Some clients send a whole body before they read the response. They would wait forever for a server
+ * that no longer reads, and lose the response of a server that closes the connection. RFC 9112,
+ * section 9.6, therefore asks servers to read on for a while.
+ *
+ * @module
+ */
+import { pieceReader } from "../lib/piece_reader.ts";
+import { type Schedule, schedule as defaultSchedule, turn } from "../lib/timers.ts";
+
+/** The server stops if no byte arrives within this time. Then the client loses its connection. */
+const maxSilenceMs = 5_000;
+/** The server stops after this many times `maxSilenceMs`, although bytes still arrive. */
+const maxPeriods = 6;
+/** The server stops after this many bytes: no body that could be stored is longer. */
+const maxDiscardedBytes = 1024 * 1024 * 1024;
+/** Bytes of the buffer that a body is read through. */
+const bufferBytes = 64 * 1024;
+/**
+ * The server stops after this many pieces of a chunked body that do not fill the buffer. Deno may hold
+ * back `bufferBytes` for each of them, since a piece ends where a chunk ends: 64 MiB in all.
+ */
+const maxShortPieces = 1024;
+
+/** Dependencies of {@linkcode discardBody}. */
+export interface DiscardOptions {
+  /** Default: the runtime's timers. */
+  readonly schedule?: Schedule;
+  /** Lets other requests run between two pieces. Default: one turn of the event loop. */
+  readonly pause?: () => Promise<void>;
+}
+
+/**
+ * Reads the rest of a body and forgets it. Resolves at the end of the body, after 5 seconds without a
+ * byte, after 30 seconds, after 1 GiB, or after 1,024 short pieces of a chunked body. Never rejects.
+ */
+export async function discardBody(
+  { body, headers }: Pick<Request, "body" | "headers">,
+  { schedule = defaultSchedule, pause = turn }: DiscardOptions = {},
+): Promise<void> {
+  // Another reader of the body reads it to its end.
+  if (body === null || body.locked) return;
+  const { next, cancel } = pieceReader(body, bufferBytes);
+  const isChunked = headers.has("transfer-encoding");
+  let bytes = 0;
+  let shortPieces = 0;
+  const stop = () => void cancel().catch(() => {});
+  const cancelTimer = eachPeriod(schedule, () => bytes, stop);
+  try {
+    for (let piece = await next(); !piece.done; piece = await next()) {
+      bytes += piece.value.length;
+      if (isChunked && piece.value.length < bufferBytes) shortPieces++;
+      if (bytes > maxDiscardedBytes || shortPieces > maxShortPieces) return stop();
+      await pause();
+    }
+  } catch {
+    // The client has closed its connection.
+  } finally {
+    cancelTimer();
+  }
+}
+
+/** Stops after a period in which the count did not change, and after the last period. */
+function eachPeriod(schedule: Schedule, count: () => number, stop: () => void): () => void {
+  let seen = 0;
+  let periods = 0;
+  const check = () => {
+    const now = count();
+    if (now === seen || ++periods === maxPeriods) return stop();
+    seen = now;
+    cancelTimer = schedule(check, maxSilenceMs);
+  };
+  let cancelTimer = schedule(check, maxSilenceMs);
+  return () => cancelTimer();
+}
+
+/**
+ * Returns true if the client may still send a body that the handler has not read. The handler reads a
+ * body to its end unless it responds with an error.
+ */
+export function mayHaveUnreadBody(
+  { method, headers, bodyUsed }: Pick<Request, "method" | "headers" | "bodyUsed">,
+  { status }: Pick<Response, "status">,
+): boolean {
+  // The Fetch standard gives these methods no body.
+  if (method === "GET" || method === "HEAD") return false;
+  if (bodyUsed) return status >= 400;
+  return headers.has("content-length") || headers.has("transfer-encoding");
+}
