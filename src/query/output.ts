@@ -25,6 +25,20 @@ export interface Output {
 /** Names of a node's columns: their keys, or positions for the parent of a spread. */
 export type ColumnNaming = "keys" | "positions";
 
+/** Whether JSON is only shown, or also compared: sorted or grouped by. */
+export type JsonUse = "shown" | "compared";
+
+/**
+ * Functions that make JSON of a row, and of all rows. `json` keeps the order of keys and costs half of
+ * `jsonb`, but has no comparison operators.
+ */
+export const jsonFunctions: Readonly<
+  Record<JsonUse, { readonly object: Sql; readonly array: Sql }>
+> = {
+  shown: { object: sql`pg_catalog.row_to_json`, array: sql`pg_catalog.json_agg` },
+  compared: { object: sql`pg_catalog.to_jsonb`, array: sql`pg_catalog.jsonb_agg` },
+};
+
 /** Returns the output column of an entry of the select list. */
 export function itemOutput(item: ReadItem, node: ReadNode, reader: RowReader): Output {
   switch (item.kind) {
@@ -79,10 +93,10 @@ export function selectList(outputs: readonly Output[], naming: ColumnNaming): Sq
  * Renders the select list that aggregates the rows of a spread: one array for each column, in the
  * order of the rows. The column `present` is NULL when there are no rows.
  */
-export function arrayList(outputs: readonly Output[], rows: Sql): Sql {
+export function arrayList(outputs: readonly Output[], rows: Sql, json: JsonUse): Sql {
   const arrays = outputs.map((_, position) => {
     const column = ident(spreadColumn(position));
-    return sql`pg_catalog.jsonb_agg(${rows}.${column}) as ${column}`;
+    return sql`${jsonFunctions[json].array}(${rows}.${column}) as ${column}`;
   });
   return join([...arrays, sql`pg_catalog.bool_and(${rows}.present) as present`]);
 }

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { Embed, PlannedOrder, ReadNode } from "../plan/read_node.ts";
+import { type Embed, isSpread, type PlannedOrder, type ReadNode } from "../plan/read_node.ts";
 import type { ReadPlan } from "../plan/read_plan.ts";
 import { emptySql, ident, join, smallNumber, type Sql, sql } from "../sql/fragment.ts";
 import { orderTerm } from "./condition.ts";
@@ -23,6 +23,8 @@ import {
   type ColumnNaming,
   groupClause,
   itemOutput,
+  jsonFunctions,
+  type JsonUse,
   type Output,
   output,
   selectList,
@@ -36,22 +38,31 @@ import { directReader, fieldKey, pageReader, type RowReader } from "./row_reader
  * rows, under the plan's alias.
  */
 export function renderRows({ root }: ReadPlan, from?: Sql): Sql {
-  return renderNode(root, rootSource(root, from), "keys").query;
+  return renderNode(root, rootSource(root, from), shownRows).query;
 }
+
+/** How a node's columns are used by the query around it. */
+interface NodeUse {
+  readonly naming: ColumnNaming;
+  /** Whether that query sorts or groups by them: `jsonb` can be compared, `json` is made faster. */
+  readonly json: JsonUse;
+}
+
+const shownRows: NodeUse = { naming: "keys", json: "shown" };
 
 interface NodeQuery {
   readonly query: Sql;
   readonly outputs: readonly Output[];
 }
 
-function renderNode(node: ReadNode, source: JoinSource, naming: ColumnNaming): NodeQuery {
-  return node.paged ? renderPaged(node, source, naming) : renderFlat(node, source, naming);
+function renderNode(node: ReadNode, source: JoinSource, use: NodeUse): NodeQuery {
+  return node.paged ? renderPaged(node, source, use) : renderFlat(node, source, use);
 }
 
 /** Renders a node as one SELECT. */
-function renderFlat(node: ReadNode, source: JoinSource, naming: ColumnNaming): NodeQuery {
+function renderFlat(node: ReadNode, source: JoinSource, { naming, json }: NodeUse): NodeQuery {
   const reader = directReader(node);
-  const { outputs, joins } = renderOutputs(node, reader);
+  const { outputs, joins } = renderOutputs(node, reader, json);
   const order = node.order.map((term) => orderTerm(orderValue(term, node, reader, outputs), term));
   const allJoins = sql`${orderJoins(node)}${joins}`;
   const rows = renderFromWhere(node, source, { ranges: true, joined: node.joined }, allJoins);
@@ -66,11 +77,11 @@ function renderFlat(node: ReadNode, source: JoinSource, naming: ColumnNaming): N
  * Renders a node as a subquery that picks the rows, and an outer query that embeds into them. The
  * outer query repeats the order: PostgreSQL skips the sort unless a join changes the order.
  */
-function renderPaged(node: ReadNode, source: JoinSource, naming: ColumnNaming): NodeQuery {
+function renderPaged(node: ReadNode, source: JoinSource, { naming, json }: NodeUse): NodeQuery {
   const alias = ident(node.alias);
   const own = directReader(node);
   const page = pageReader(node, own);
-  const { outputs, joins } = renderOutputs(node, page);
+  const { outputs, joins } = renderOutputs(node, page, json);
   const order = node.order.map((term) => {
     const name = ident(page.column(orderKey(term), () => orderValue(term, node, own, outputs)));
     return { inner: orderTerm(name, term), outer: orderTerm(sql`${alias}.${name}`, term) };
@@ -104,10 +115,15 @@ interface Outputs {
   readonly joins: Sql;
 }
 
-function renderOutputs(node: ReadNode, reader: RowReader): Outputs {
-  const embedded = node.embeds.flatMap((embed, position) =>
-    embed.hasOutput ? [renderEmbed(embed, position, reader, node)] : []
-  );
+function renderOutputs(node: ReadNode, reader: RowReader, json: JsonUse): Outputs {
+  const own = node.grouped ? "compared" : json;
+  const embedded = node.embeds.flatMap((embed, position) => {
+    if (!embed.hasOutput) return [];
+    const source = embedSource(embed, reader.parent);
+    return isSpread(embed)
+      ? [renderSpread(embed, position, source, isOrderedBy(node, position) ? "compared" : own)]
+      : [renderEmbed(embed, source, { joined: node.joined, json: own })];
+  });
   return {
     outputs: [
       ...node.items.map((item) => itemOutput(item, node, reader)),
@@ -117,24 +133,23 @@ function renderOutputs(node: ReadNode, reader: RowReader): Outputs {
   };
 }
 
+/** Whether an order term of a node reads a column of the embed at a position. */
+function isOrderedBy({ order }: ReadNode, position: number): boolean {
+  return order.some((term) => term.kind === "related" && term.embed === position);
+}
+
 function renderEmbed(
   embed: Embed,
-  position: number,
-  reader: RowReader,
-  { joined }: ReadNode,
+  source: JoinSource,
+  { joined, json }: Pick<ReadNode, "joined"> & Pick<NodeUse, "json">,
 ): Outputs {
-  const source = embedSource(embed, reader.parent);
-  if (embed.shape === "spread" || embed.shape === "arrays") {
-    return renderSpread(embed, position, source);
-  }
   const alias = ident(embed.node.alias);
-  const { query } = renderNode(embed.node, source, "keys");
-  const values = {
-    object: sql`pg_catalog.to_jsonb(${alias}.*)`,
-    array: sql`pg_catalog.jsonb_agg(${alias}.*)`,
-  } as const;
+  const { query } = renderNode(embed.node, source, shownRows);
+  const { object, array } = jsonFunctions[json];
   const column = joinedColumn[embed.shape];
-  const value = sql`select ${values[embed.shape]} as ${column} from (${query}) as ${alias}`;
+  const value = sql`select ${
+    embed.shape === "object" ? object : array
+  }(${alias}.*) as ${column} from (${query}) as ${alias}`;
   const single = embed.shape === "object" && !embed.mayRepeat ? sql`${value} limit 1` : value;
   const join = joined || embed.mayRepeat;
   const found = join ? sql`${alias}.${column}` : sql`(${single})`;
@@ -142,10 +157,18 @@ function renderEmbed(
   return { outputs: [output(embed.key, shown)], joins: join ? lateral(single, alias) : emptySql };
 }
 
-function renderSpread(embed: Embed, position: number, source: JoinSource): Outputs {
+function renderSpread(
+  embed: Embed,
+  position: number,
+  source: JoinSource,
+  json: JsonUse,
+): Outputs {
   const alias = ident(embed.node.alias);
-  const { query, outputs } = renderNode(embed.node, source, "positions");
   const arrayAggregated = embed.shape === "arrays";
+  const { query, outputs } = renderNode(embed.node, source, {
+    naming: "positions",
+    json: arrayAggregated ? "shown" : json,
+  });
   return {
     outputs: outputs.map((column, index) => {
       const found = sql`${alias}.${ident(spreadColumn(index))}`;
@@ -154,7 +177,7 @@ function renderSpread(embed: Embed, position: number, source: JoinSource): Outpu
     }),
     joins: lateral(
       arrayAggregated
-        ? sql`select ${arrayList(outputs, alias)} from (${query}) as ${alias}`
+        ? sql`select ${arrayList(outputs, alias, json)} from (${query}) as ${alias}`
         : query,
       alias,
     ),
@@ -169,7 +192,10 @@ function lateral(query: Sql, alias: Sql): Sql {
 function orderJoins(node: ReadNode): Sql {
   const joins = node.orderSources.map((source) => {
     const embed = { ...node.embeds[source.embed]!, node: source.node };
-    const { query } = renderNode(source.node, embedSource(embed, ownRow(node)), "keys");
+    const { query } = renderNode(source.node, embedSource(embed, ownRow(node)), {
+      naming: "keys",
+      json: "compared",
+    });
     return lateral(query, ident(source.alias));
   });
   return join(joins, emptySql);

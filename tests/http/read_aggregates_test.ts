@@ -68,6 +68,11 @@ suite.rows("aggregates", [
     { sum: 129.5, city: "Ulm" },
     { sum: null, city: null },
   ]],
+  // JSON that groups compare.
+  ["GET /manuals?select=count(),...tools(makers(name))", {}, 200, [
+    { count: 2, makers: { name: "Bosk" } },
+  ]],
+  ["GET /makers?select=count(),tools(name)&id=eq.3", {}, 200, [{ count: 1, tools: [] }]],
   ["GET /tools?select=...makers(count(),id.max())", {}, 200, [{ count: 3, max: 2 }]],
   ["GET /tool_sheds?select=shed_id,...tools(...makers(city,ids:id.sum()))&order=shed_id", {}, 200, [
     { shed_id: 1, city: "Ulm", ids: 2 },

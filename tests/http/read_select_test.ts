@@ -63,7 +63,7 @@ suite.test("select= keeps the given order of keys, and keys that are repeated", 
   const response = await api("GET /tools?select=name,id,name,makers(id),m:maker_id&id=eq.1");
   strictEqual(
     await response.text(),
-    '[{"name":"saw","id":1,"name":"saw","m":1,"makers":{"id": 1}}]',
+    '[{"name":"saw","id":1,"name":"saw","m":1,"makers":{"id":1}}]',
   );
 });
 

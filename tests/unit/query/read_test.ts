@@ -81,7 +81,7 @@ const rows: readonly Row[] = [
     "tools",
     { select: [column("name"), makerName] },
     everything,
-    "select tools.name as name, (select pg_catalog.to_jsonb(makers_1.*) as object from (select makers_1.name " +
+    "select tools.name as name, (select pg_catalog.row_to_json(makers_1.*) as object from (select makers_1.name " +
     "as name from makers as makers_1 where makers_1.id = tools.maker_id) as makers_1 limit 1) as " +
     "makers from tools",
   ],
@@ -94,7 +94,7 @@ const rows: readonly Row[] = [
       order: [at("", [by("price", { nulls: "last" }), by("name")])],
     },
     page,
-    "select tools.c2 as name, (select pg_catalog.to_jsonb(makers_1.*) as object from (select makers_1.name as " +
+    "select tools.c2 as name, (select pg_catalog.row_to_json(makers_1.*) as object from (select makers_1.name as " +
     "name from makers as makers_1 where makers_1.id = tools.c1) as makers_1 limit 1) as makers " +
     "from (select tools.maker_id as c1, tools.name as c2, tools.price as c3 from tools where " +
     "tools.price > <1> order by c3 nulls last, c2 limit 10 offset <20>) as tools " +
@@ -106,7 +106,7 @@ const rows: readonly Row[] = [
     { select: [all, embed("tools", [all])] },
     page,
     "select makers.c1 as id, makers.c2 as name, makers.c3 as city, coalesce((select " +
-    "pg_catalog.jsonb_agg(tools_1.*) as array_of_rows from (select tools_1.* from tools as tools_1 where " +
+    "pg_catalog.json_agg(tools_1.*) as array_of_rows from (select tools_1.* from tools as tools_1 where " +
     "tools_1.maker_id = makers.c1) as tools_1), '[]') as tools from (select makers.id as c1, " +
     "makers.name as c2, makers.city as c3 from makers limit 10 offset <20>) as makers",
   ],
@@ -120,7 +120,7 @@ const rows: readonly Row[] = [
       limits: [at("tools", { limit: 3n, offset: 1n })],
     },
     everything,
-    "select makers.name as name, coalesce((select pg_catalog.jsonb_agg(tools_1.*) as array_of_rows from " +
+    "select makers.name as name, coalesce((select pg_catalog.json_agg(tools_1.*) as array_of_rows from " +
     "(select tools_1.name as name from tools as tools_1 where tools_1.maker_id = makers.id " +
     "and tools_1.price > <1> order by tools_1.id limit 3 offset <1>) as tools_1), '[]') as " +
     "tools from makers",
@@ -130,7 +130,7 @@ const rows: readonly Row[] = [
     "tools",
     { select: [embed("sheds", [column("title")])] },
     everything,
-    "select coalesce((select pg_catalog.jsonb_agg(sheds_1.*) as array_of_rows from (select sheds_1.title " +
+    "select coalesce((select pg_catalog.json_agg(sheds_1.*) as array_of_rows from (select sheds_1.title " +
     "as title from sheds as sheds_1 join tool_sheds as tool_sheds_2 on tool_sheds_2.shed_id = " +
     "sheds_1.id where tool_sheds_2.tool_id = tools.id) as sheds_1), '[]') as sheds from tools",
   ],
@@ -141,7 +141,7 @@ const rows: readonly Row[] = [
     { first: 0n, last: 4n },
     "select makers.c2 as name, tools_1.object as latest from (select cast(makers.* as makers) as " +
     "c1, makers.name as c2, makers.id as c3 from makers order by c3 limit 5) as makers left join " +
-    "lateral (select pg_catalog.to_jsonb(tools_1.*) as object from (select tools_1.name as name from latest(" +
+    "lateral (select pg_catalog.row_to_json(tools_1.*) as object from (select tools_1.name as name from latest(" +
     "makers.c1) as tools_1) as tools_1) as tools_1 on true order by makers.c3 limit 5",
   ],
   [
@@ -226,7 +226,7 @@ const rows: readonly Row[] = [
       order: [at("", [by("n", { relation: "makers", direction: "desc" }), by("id")])],
     },
     { first: 0n, last: 4n },
-    "select tools.c2 as name, (select pg_catalog.to_jsonb(makers_1.*) as object from (select makers_1.name as " +
+    "select tools.c2 as name, (select pg_catalog.row_to_json(makers_1.*) as object from (select makers_1.name as " +
     "n, makers_1.city as city from makers as makers_1 where makers_1.id = tools.c1) as makers_1 " +
     "limit 1) as makers from (select tools.maker_id as c1, tools.name as c2, makers_2.n as c3, " +
     "tools.id as c4 from tools left join lateral (select makers_1.name as n from makers as " +
@@ -244,7 +244,7 @@ const rows: readonly Row[] = [
       ])],
     },
     everything,
-    "select tools.c2 as name, (select pg_catalog.to_jsonb(manuals_1.*) as object from (select manuals_1.pages " +
+    "select tools.c2 as name, (select pg_catalog.row_to_json(manuals_1.*) as object from (select manuals_1.pages " +
     "as pages from manuals as manuals_1 where manuals_1.tool_id = tools.c1) as manuals_1 limit 1) " +
     "as manuals from (select tools.id as c1, tools.name as c2, pg_catalog.to_jsonb(manuals_2.pages)-><a> as " +
     "c3, manuals_2.nope as c4 from tools left join lateral (select manuals_1.pages as pages from " +
@@ -262,7 +262,7 @@ const rows: readonly Row[] = [
     "select makers.c2 as name, tools_1.object as latest from (select cast(makers.* as makers) as " +
     "c1, makers.name as c2, tools_2.name as c3 from makers left join lateral (select tools_1.name " +
     "as name from latest(cast(makers.* as makers)) as tools_1 limit 1) as tools_2 on true order " +
-    "by c3) as makers left join lateral (select pg_catalog.to_jsonb(tools_1.*) as object from (select " +
+    "by c3) as makers left join lateral (select pg_catalog.row_to_json(tools_1.*) as object from (select " +
     "tools_1.name as name from latest(makers.c1) as tools_1) as tools_1) as tools_1 on true " +
     "order by makers.c3",
   ],
@@ -343,7 +343,7 @@ const rows: readonly Row[] = [
     "makers",
     { select: [embed("paints", [column("shade", { aggregate: "max" })])] },
     everything,
-    "select coalesce((select pg_catalog.jsonb_agg(paints_1.*) as array_of_rows from (select " +
+    "select coalesce((select pg_catalog.json_agg(paints_1.*) as array_of_rows from (select " +
     "max(paints_1.shade) as max from paints as paints_1 where paints_1.maker_id = makers.id) " +
     "as paints_1), '[]') as paints from makers",
   ],
@@ -418,7 +418,7 @@ Deno.test("renderRows() reads supplied rows under the plan's alias", () => {
   strictEqual(
     shown(compile(renderRows(plan, from))),
     `select makers.*, (${row}).shout as shout, tools_1.object as latest from made(1) as makers ` +
-      "left join lateral (select pg_catalog.to_jsonb(tools_1.*) as object from (select tools_1.name as name " +
+      "left join lateral (select pg_catalog.row_to_json(tools_1.*) as object from (select tools_1.name as name " +
       `from latest(${row}) as tools_1) as tools_1) as tools_1 on true where (${row}).shout = <X>`,
   );
   strictEqual(
@@ -441,9 +441,9 @@ Deno.test("renderRows() aggregates a to-many spread column by column", () => {
     shown(compile(renderRows(plan))),
     "select makers.name as name, coalesce(tools_1.s1, '[]') as name, " +
       "coalesce(tools_1.s2, '[]') as makers from makers left join lateral (" +
-      "select pg_catalog.jsonb_agg(tools_1.s1) as s1, pg_catalog.jsonb_agg(tools_1.s2) as s2, " +
+      "select pg_catalog.json_agg(tools_1.s1) as s1, pg_catalog.json_agg(tools_1.s2) as s2, " +
       "pg_catalog.bool_and(tools_1.present) as present from (select tools_1.c2 as s1, " +
-      "(select pg_catalog.to_jsonb(makers_2.*) as object from (select makers_2.name as name " +
+      "(select pg_catalog.row_to_json(makers_2.*) as object from (select makers_2.name as name " +
       "from makers as makers_2 where makers_2.id = tools_1.c1) as makers_2 limit 1) as s2, " +
       "true as present from (select tools_1.maker_id as c1, tools_1.name as c2, tools_1.id as c3 " +
       "from tools as tools_1 where tools_1.maker_id = makers.id order by c3) as tools_1 " +
