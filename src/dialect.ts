@@ -67,6 +67,8 @@ export interface Dialect {
   readonly serverDetails: "sent" | "logged";
   /** Whether the log has the service's own 500 errors in full, except connection errors. */
   readonly ownFailures: "logged" | "not logged";
+  /** Whether the log has hints for errors that have none. */
+  readonly advice: "logged" | "not logged";
   /** Schema cache loads after which the pool replaces its connections. */
   readonly poolFlush: "every load" | "all but the first";
   /** Value of `Retry-After`: the seconds until the next connection attempt, or always 0. */
@@ -124,6 +126,7 @@ export const svcDialect: Dialect = {
   variants: {},
   serverDetails: "logged",
   ownFailures: "logged",
+  advice: "logged",
   poolFlush: "all but the first",
   retryAfter: "seconds",
   missingTrace: "omitted",
@@ -178,6 +181,7 @@ export const pgrstDialect: Dialect = {
   },
   serverDetails: "sent",
   ownFailures: "not logged",
+  advice: "not logged",
   poolFlush: "every load",
   retryAfter: "zero",
   missingTrace: "empty",

@@ -114,20 +114,26 @@ export const boolean: Codec<boolean> = {
   print: String,
 };
 
-/** Returns the codec of a set of words. `complaint` is the message for any other text. */
+/**
+ * Returns the codec of a set of words. `complaint` is the message for any other text. `extensions` are
+ * words of the set that a dialect rejects if it ignores invalid values.
+ */
 export function oneOf<const Words extends readonly string[]>(
   words: Words,
   complaint: string,
+  extensions: readonly Words[number][] = [],
 ): Codec<Words[number]> {
-  const quoted = words.map((word) => `"${word}"`);
-  const facts = { expected: words.length === 1 ? quoted[0]! : `one of ${quoted.join(", ")}` };
+  const common = words.filter((word) => !extensions.includes(word));
   return {
     type: words.map((word) => `\`${word}\``).join(", "),
     empty: "unset",
-    read: (raw) =>
-      typeof raw === "string" && words.includes(raw)
-        ? accept(raw as Words[number])
-        : reject(raw, facts, complaint),
+    read(raw, { invalidConfig }) {
+      const accepted = invalidConfig === "ignored" ? common : words;
+      if (typeof raw === "string" && accepted.includes(raw)) return accept(raw as Words[number]);
+      const quoted = accepted.map((word) => `"${word}"`);
+      const expected = quoted.length === 1 ? quoted[0]! : `one of ${quoted.join(", ")}`;
+      return reject(raw, { expected }, complaint);
+    },
     print: quote,
   };
 }

@@ -7,8 +7,11 @@ import type { FunctionName } from "./codecs.ts";
 
 /** Options of the configuration, named by their keys in camel case. */
 export interface HandlerConfig {
-  /** Members of error bodies: `minimal` sends only `code` and `message`. Default: `"verbose"`. */
-  readonly clientErrorVerbosity?: "verbose" | "minimal";
+  /**
+   * Members of error bodies: `minimal` sends only `code` and `message`; `advise` also fills missing
+   * hints with what to do. Default: `"verbose"`.
+   */
+  readonly clientErrorVerbosity?: "verbose" | "minimal" | "advise";
   /** Allows aggregate functions in `select`. Default: `false`. */
   readonly dbAggregatesEnabled?: boolean;
   /** Role of requests without a token; if it is not set, they fail with SVC302. Default: none. */

@@ -159,13 +159,16 @@ export const options = {
   }),
   "client-error-verbosity": option({
     codec: oneOf(
-      ["verbose", "minimal"],
+      ["verbose", "minimal", "advise"],
       "Invalid client-error-verbosity. Check your configuration.",
+      ["advise"],
     ),
     default: "verbose",
     reloadable: true,
     inDatabase: true,
-    doc: "Members of error bodies: `minimal` sends only `code` and `message`.",
+    doc:
+      "Members of error bodies: `minimal` sends only `code` and `message`; `advise` also fills " +
+      "missing hints with what to do.",
     example: '"minimal"',
   }),
   "db-aggregates-enabled": option({

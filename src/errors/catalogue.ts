@@ -21,7 +21,7 @@ function defineError<Args extends readonly unknown[]>(
   when: string,
   texts: (
     ...args: Args
-  ) => ErrorTexts & Pick<ErrorFacts, "describesServer" | "headers" | "variant">,
+  ) => ErrorTexts & Pick<ErrorFacts, "advice" | "describesServer" | "headers" | "variant">,
 ): ErrorDefinition<Args> {
   const make = (...args: Args) => new ServiceError({ code, own: true, status, ...texts(...args) });
   return Object.assign(make, { code, status, when });
@@ -56,6 +56,22 @@ export interface EmbeddingCandidate {
   readonly relationship: string;
   /** Text of the hint: `places!orders_from_fkey`. */
   readonly suggestion: string;
+}
+
+/** Where a body stops being JSON. Positions count from 1: characters in short bodies, else bytes. */
+export type MalformedPlace =
+  | { readonly kind: "character" | "byte"; readonly position: number }
+  | { readonly kind: "end" | "empty" };
+
+function malformedAdvice(place: MalformedPlace): string {
+  switch (place.kind) {
+    case "empty":
+      return "The body is empty";
+    case "end":
+      return "The body ends before its JSON does";
+    default:
+      return `The JSON is wrong at ${place.kind} ${place.position}`;
+  }
 }
 
 /** The catalogue. Each row creates a {@linkcode ServiceError}. */
@@ -125,6 +141,15 @@ export const errors = {
     400,
     "the body is empty, malformed or not uniform",
     (message: string, details: string | null = null) => ({ message, details }),
+  ),
+  malformedJson: defineError(
+    "102",
+    400,
+    "the body is not JSON although its media type is",
+    (place: MalformedPlace) => ({
+      message: "Empty or invalid json",
+      advice: malformedAdvice(place),
+    }),
   ),
   invalidRange: defineError(
     "103",

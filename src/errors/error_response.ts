@@ -10,8 +10,8 @@ import { hasBody, sendableStatus } from "./http_text.ts";
 import { DatabaseError, type ErrorFacts, ServiceError } from "./service_error.ts";
 import { databaseFailureToError, type FailureContext } from "./sqlstate.ts";
 
-/** `verbose` sends all four keys, `minimal` only `code` and `message`. */
-export type ErrorVerbosity = "verbose" | "minimal";
+/** `verbose` and `advise` send all four keys, `minimal` only `code` and `message`. */
+export type ErrorVerbosity = "verbose" | "minimal" | "advise";
 
 export interface ErrorResponseOptions {
   readonly dialect: Pick<

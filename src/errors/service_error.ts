@@ -22,6 +22,8 @@ export interface ErrorFacts extends ErrorTexts {
   readonly own: boolean;
   /** HTTP status. */
   readonly status: number;
+  /** Hint with `client-error-verbosity = advise`, if the error has no other. Default: by its code. */
+  readonly advice?: string;
   /**
    * The details describe a database server, for example its address. The default dialect logs them
    * only; `pgrst` also sends them to clients.

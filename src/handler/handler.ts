@@ -175,7 +175,7 @@ function report(
     readonly info: RequestInfo;
   },
 ): void {
-  const { reply, thrown, error, targetNameUses } = result;
+  const { reply, thrown, error, advice, targetNameUses } = result;
   if (error !== null) service.handleFailure(thrown);
   if (targetNameUses.length > 0) {
     const target = targetOf(request.url);
@@ -188,6 +188,10 @@ function report(
     service.observe({ kind, error: errorFacts(error, service.dialect) });
   } else if (error?.facts.code === "X00" && !request.signal.aborted) {
     service.observe({ kind: "unexpected-error", error: thrown });
+  }
+  if (error !== null && advice !== null && service.dialect.advice === "logged") {
+    const { code, message } = errorFacts(error, service.dialect);
+    service.observe({ kind: "error-advised", code, message, advice });
   }
   service.observe(new LazyFinishedRequest(request, result, { info, time }));
 }

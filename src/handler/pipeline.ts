@@ -24,6 +24,7 @@ import { type QueryShape, readQueryShape } from "../plan_cache/query_shape.ts";
 import type { ApiRequest, Payload } from "../request/api_request.ts";
 import { parseHead, receivePayload, type RequestHead } from "../request/parse_request.ts";
 import type { RequestPieces } from "../request/raw_request.ts";
+import { adviceFor } from "../response/advice.ts";
 import type { Reply } from "../response/reply.ts";
 import {
   respondToCall,
@@ -75,6 +76,8 @@ export interface PipelineResult {
   readonly thrown: unknown;
   /** The error that the client receives. */
   readonly error: ServiceError | null;
+  /** A hint for the error, which has none; null without one. */
+  readonly advice: string | null;
   /** Aliased embeds that the request addressed by their targets' names, which is deprecated. */
   readonly targetNameUses: readonly TargetNameUse[];
 }
@@ -116,24 +119,36 @@ export async function runPipeline(
     const reply = await respond(exchange, identity);
     stopwatch.lap("response");
     const { role } = identity;
-    return { reply: timed(reply, stopwatch), role, thrown: null, error: null, targetNameUses };
+    return {
+      reply: timed(reply, stopwatch),
+      role,
+      thrown: null,
+      error: null,
+      advice: null,
+      targetNameUses,
+    };
   } catch (thrown) {
-    return { ...failedResult(thrown, identity, context), targetNameUses };
+    return { ...failedResult(thrown, identity, exchange), targetNameUses };
   }
 }
 
 function failedResult(
   thrown: unknown,
   identity: Identity | null,
-  { dialect, snapshot, retryAfter }: PipelineContext,
+  { pieces, context: { dialect, snapshot, retryAfter } }: Exchange,
 ): Omit<PipelineResult, "targetNameUses"> {
   const error = toServiceError(thrown, {
     authenticated: identity?.authenticated ?? false,
     dialect,
   });
-  const { status, statusText, headers, body } = errorResponse(error, {
+  const { config } = snapshot;
+  const role = identity?.role ?? null;
+  const advice = adviceFor(error.facts, { pieces, role, config });
+  const isAdvised = advice !== null && config.clientErrorVerbosity === "advise";
+  const sent = isAdvised ? new ServiceError({ ...error.facts, hint: advice }) : error;
+  const { status, statusText, headers, body } = errorResponse(sent, {
     dialect,
-    verbosity: snapshot.config.clientErrorVerbosity,
+    verbosity: config.clientErrorVerbosity,
     retryAfter: retryAfter(),
   });
   const reply: Reply = {
@@ -143,7 +158,7 @@ function failedResult(
     content: body,
     length: body?.length ?? null,
   };
-  return { reply, role: identity?.role ?? null, thrown, error };
+  return { reply, role, thrown, error, advice };
 }
 
 function authenticateRequest(

@@ -106,6 +106,8 @@ const texts: {
     `\`${redact(`${method} ${target}`)}\``,
   ],
   "request-failed": ({ error }) => toJson(error),
+  "error-advised": ({ code, message, advice }) =>
+    `${code} ${redact(message)}. Hint: ${redact(advice)}`,
   "unexpected-error": ({ error }) => `Unexpected error: ${redact(stackOf(error))}`,
   "terminating": ({ signal }) => `Received termination unix signal ${signal}`,
 };

@@ -178,6 +178,13 @@ export type Observation =
   }
   /** A request failed with a status ≥ 500, and the dialect logs that failure. */
   | { readonly kind: "request-failed"; readonly error: ReportedError }
+  /** A hint for the error of a request, whose own hint is null. */
+  | {
+    readonly kind: "error-advised";
+    readonly code: string;
+    readonly message: string;
+    readonly advice: string;
+  }
   /** A bug. `error` is the thrown value. */
   | { readonly kind: "unexpected-error"; readonly error: unknown }
   | { readonly kind: "terminating"; readonly signal: "SIGTERM" | "SIGINT" };
@@ -233,6 +240,7 @@ export const severities: Readonly<Record<Diagnostic["kind"], LogLevel>> = {
   "embedded-ready": "crit",
   "target-names-used": "crit",
   "request-failed": "error",
+  "error-advised": "warn",
   "unexpected-error": "error",
   "terminating": "crit",
 };

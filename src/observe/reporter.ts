@@ -47,6 +47,7 @@ export function createReporter(options: ReporterOptions): Report {
     const prefix = timeText(now());
     for (const text of texts) diagnostics.add(`${prefix}: ${oneLine(text)}`);
   };
+  const isNew = oncePerMinute(now);
   const timedOut = throttled(diagnose, options.schedule ?? schedule);
   return function report(event) {
     if (event.kind === "request-finished") {
@@ -56,7 +57,26 @@ export function createReporter(options: ReporterOptions): Report {
     }
     if (event.kind === "request-queried") logQueries(event);
     else if (event.kind === "pool-timeout") timedOut(event);
+    else if (event.kind === "error-advised" && !isNew(event.advice)) return;
     else diagnose(event);
+  };
+}
+
+/** Texts that are remembered at a time. More of them within a minute are not logged. */
+const maxRememberedTexts = 1000;
+
+/** Returns a function that returns true for each text once per minute. */
+function oncePerMinute(now: () => number): (text: string) => boolean {
+  const loggedAt = new Map<string, number>();
+  return function isNew(text) {
+    const time = now();
+    for (const [oldest, at] of loggedAt) {
+      if (time - at < 60_000) break;
+      loggedAt.delete(oldest);
+    }
+    if (loggedAt.has(text) || loggedAt.size >= maxRememberedTexts) return false;
+    loggedAt.set(text, time);
+    return true;
   };
 }
 

@@ -4,7 +4,6 @@
  * @module
  */
 import { errors } from "../errors/catalogue.ts";
-import type { ServiceError } from "../errors/service_error.ts";
 import type { Payload } from "./api_request.ts";
 import { type BodyDecoder, noBytes, type OnKeys, type PayloadUse } from "./body_decoder.ts";
 import { CsvToJson } from "./csv.ts";
@@ -34,7 +33,7 @@ export class JsonDecoder implements BodyDecoder {
   write(piece: Uint8Array): Uint8Array {
     const text = this.#mark.skip(piece);
     this.#length += text.length;
-    if (!this.#scan.push(text)) throw malformedJson();
+    if (!this.#scan.push(text)) throw errors.malformedJson(this.#scan.malformedPlace);
     if (!this.#areKeysKnown && this.#scan.areKeysKnown) {
       this.#areKeysKnown = true;
       const rows = this.#scan.rows();
@@ -46,7 +45,7 @@ export class JsonDecoder implements BodyDecoder {
   end(): Uint8Array {
     if (this.#isEmptyCall) return noBytes;
     const { kind } = this.#scan.end();
-    if (kind === "malformed") throw malformedJson();
+    if (kind === "malformed") throw errors.malformedJson(this.#scan.malformedPlace);
     if (kind === "mixed") throw errors.invalidBody("All object keys must match");
     return noBytes;
   }
@@ -70,10 +69,6 @@ const emptyArray: Rows = { kind: "rows", shape: "array", keys: [], moreKeys: 0 }
 
 function rowsPayload({ shape, keys, moreKeys }: Rows, text: Uint8Array): Payload {
   return { kind: "json", source: "json", shape, keys, moreKeys, text };
-}
-
-function malformedJson(): ServiceError {
-  return errors.invalidBody("Empty or invalid json");
 }
 
 /** JSON whose columns are named in the query string: PostgreSQL reads it as it is. */

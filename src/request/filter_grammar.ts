@@ -36,6 +36,9 @@ const operators: ReadonlyMap<string, OperatorKind> = new Map<string, OperatorKin
   ["isdistinct", { kind: "isdistinct" }],
 ]);
 
+/** All operators. */
+export const operatorWords: readonly string[] = [...operators.keys()];
+
 const longestOperator = Math.max(...[...operators.keys()].map((word) => word.length));
 
 /** A comparison without its column. */

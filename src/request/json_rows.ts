@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { MalformedPlace } from "../errors/catalogue.ts";
 import { maxNameBytes, maxNames, nameText } from "./body_names.ts";
 import { JsonScanner, type RowEvents } from "./json_scanner.ts";
 
@@ -51,6 +52,11 @@ export class JsonRowsScan {
   /** Whether the rows have different keys, or an element is not an object. */
   get isMixed(): boolean {
     return this.#keys.isMixed;
+  }
+
+  /** Where a malformed text is malformed. */
+  get malformedPlace(): MalformedPlace {
+    return this.#scanner.malformedPlace;
   }
 
   /** What the text is so far. */

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import type { MalformedPlace } from "../errors/catalogue.ts";
 import { NameBuffer } from "./body_names.ts";
 import {
   ended,
@@ -62,6 +63,9 @@ export class JsonScanner {
   /** The place inside of a string, a number or a word. */
   #place = 0;
   #letters = "";
+  /** Length of the pieces before the last. */
+  #consumed = 0;
+  #malformed: MalformedPlace | null = null;
   /** How many containers are open inside of a row; 0 before the first value. */
   #rowDepth = 0;
 
@@ -82,8 +86,20 @@ export class JsonScanner {
   /** Takes the next piece. False when the text is malformed. */
   push(bytes: Uint8Array): boolean {
     let at = 0;
-    while (at < bytes.length) at = this.#step(bytes, at);
-    return this.#expects !== expects.nothing;
+    while (at < bytes.length && this.#expects !== expects.nothing) at = this.#step(bytes, at);
+    if (this.#expects === expects.nothing) this.#malformed ??= this.#placeOf(bytes, at - 1);
+    this.#consumed += bytes.length;
+    return this.#malformed === null;
+  }
+
+  /** Where a malformed text is malformed. */
+  get malformedPlace(): MalformedPlace {
+    return this.#malformed ?? { kind: this.#consumed === 0 ? "empty" : "end" };
+  }
+
+  #placeOf(bytes: Uint8Array, at: number): MalformedPlace {
+    if (this.#consumed > 0) return { kind: "byte", position: this.#consumed + at + 1 };
+    return { kind: "character", position: countCharacters(bytes, at) + 1 };
   }
 
   /** Takes the end. False when the text is malformed. */
@@ -258,6 +274,7 @@ export class JsonScanner {
     this.#place = place;
     if (place >= 0) return at;
     this.#expects = place === ended ? expects.delimiter : expects.nothing;
+    if (place !== ended) return at;
     // The character that ended the number is still to be looked at.
     return at - 1;
   }
@@ -273,6 +290,13 @@ export class JsonScanner {
     if (this.#place === this.#letters.length) this.#expects = expects.delimiter;
     return at;
   }
+}
+
+/** Counts the UTF-8 characters that begin before a position. */
+function countCharacters(bytes: Uint8Array, end: number): number {
+  let count = 0;
+  for (let at = 0; at < end; at++) if ((bytes[at]! & 0xc0) !== 0x80) count++;
+  return count;
 }
 
 function skipDigits(bytes: Uint8Array, start: number): number {

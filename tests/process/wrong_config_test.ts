@@ -34,7 +34,7 @@ const wrong: Readonly<Record<OptionKey, readonly [value: string, problem: string
   "admin-server-unix-socket-mode": mode("admin-server-unix-socket-mode"),
   "client-error-verbosity": word(
     "Invalid client-error-verbosity. Check your configuration.",
-    '"verbose", "minimal"',
+    '"verbose", "minimal", "advise"',
   ),
   "db-aggregates-enabled": bool,
   "db-anon-role": name("a role's name"),

@@ -91,6 +91,10 @@ const fatal: readonly (readonly [binding: string, message: RegExp])[] = [
   ['db-tx-end = "never"', /Invalid transaction termination\. Check your configuration\./],
   ['log-level = "loud"', /Invalid logging level\. Check your configuration\./],
   ['openapi-mode = "x"', /Invalid openapi-mode\. Check your configuration\./],
+  [
+    'client-error-verbosity = "advise"',
+    /Invalid client-error-verbosity\. Check your configuration\. \(expected one of "verbose", "minimal", got "advise"\)/,
+  ],
   ['client-error-verbosity = "x"', /Invalid client-error-verbosity\. Check your configuration\./],
   [
     'openapi-server-proxy-uri = "htp:/@@localhorst.invalid"',

@@ -221,6 +221,7 @@ const cases: Readonly<Record<OptionKey, Cases>> = {
     "Invalid client-error-verbosity. Check your configuration.",
     "verbose",
     "minimal",
+    "advise",
   ),
   "db-aggregates-enabled": booleans,
   "db-anon-role": names("a role's name"),

@@ -272,6 +272,16 @@ const events: {
     "Embedded PostgreSQL ready after 812 milliseconds",
   ],
   "request-failed": [{ kind: "request-failed", error }, "error", json],
+  "error-advised": [
+    {
+      kind: "error-advised",
+      code: "42501",
+      message: "permission denied for table a\nb",
+      advice: "grant select on api.a to r;",
+    },
+    "warn",
+    "42501 permission denied for table a b. Hint: grant select on api.a to r;",
+  ],
   "unexpected-error": [
     { kind: "unexpected-error", error: bug },
     "error",

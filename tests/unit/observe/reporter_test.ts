@@ -1,4 +1,4 @@
-import { deepStrictEqual } from "node:assert/strict";
+import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import type { LogLevel, Observation } from "../../../src/observe/observation.ts";
 import { createReporter } from "../../../src/observe/reporter.ts";
 import { fakeClock } from "../../support/fake_clock.ts";
@@ -111,4 +111,34 @@ Deno.test("createReporter() writes each statement of the level's requests on one
     "01/Jan/1970:00:00:00 +0000: select 'postgres://a:b@c', $2",
   ]);
   deepStrictEqual(access, []);
+});
+
+Deno.test("createReporter() writes each hint once per minute, and at most 1000 of them", () => {
+  let time = 0;
+  const diagnostics: string[] = [];
+  const report = createReporter({
+    level: () => "warn",
+    now: () => time,
+    offsetMinutes: () => 0,
+    access: { add: () => {} },
+    diagnostics: { add: (line) => diagnostics.push(line) },
+  });
+  const advise = (advice: string) =>
+    report({ kind: "error-advised", code: "42501", message: "no", advice });
+  for (
+    const [at, advice, lines] of [[0, "a", 1], [59_999, "a", 0], [59_999, "b", 1], [
+      60_000,
+      "a",
+      1,
+    ]] as const
+  ) {
+    time = at;
+    advise(advice);
+    strictEqual(diagnostics.splice(0).length, lines, `${advice} at ${at}`);
+  }
+  for (let number = 0; number < 2000; number++) advise(`${number}`);
+  strictEqual(diagnostics.splice(0).length, 998);
+  time = 120_000;
+  advise("a");
+  strictEqual(diagnostics.length, 1);
 });

@@ -1,0 +1,251 @@
+/** Hints with `client-error-verbosity = advise`, and that no other value sends them. */
+import { deepStrictEqual, strictEqual } from "node:assert/strict";
+import { type ApiConfig, apiSuite } from "../support/api.ts";
+import type { Engine } from "../support/engines.ts";
+import type { RequestParts } from "../support/request.ts";
+import { signToken } from "../support/token.ts";
+
+/** A request, the code of its error, and the hint of `advise`. */
+type Row = readonly [line: string, parts: RequestParts, code: string, hint: string | null];
+
+/** Sends each request with every verbosity. Only `advise` sends the hint. */
+function adviceSuite(
+  title: string,
+  config: Partial<ApiConfig>,
+  rows: readonly Row[],
+  engines: readonly Engine[] = ["pg"],
+): void {
+  for (const clientErrorVerbosity of ["advise", "verbose"] as const) {
+    const full = { dbSchemas: ["api"], dbAnonRole: "anon", clientErrorVerbosity, ...config };
+    const options = { title: `${title} with ${clientErrorVerbosity}`, engines };
+    const suite = apiSuite("advice", full, options);
+    for (const [line, parts, code, hint] of rows) {
+      suite.test(`${line} ${JSON.stringify(parts).slice(0, 80)}`, async (api) => {
+        const { message, details, ...sent } = await (await api(line, parts)).json();
+        strictEqual(typeof message, "string");
+        strictEqual(details === undefined, false);
+        deepStrictEqual(sent, { code, hint: clientErrorVerbosity === "advise" ? hint : null });
+      });
+    }
+  }
+}
+
+const both: readonly Engine[] = ["pg", "pglite"];
+const prefer = (...preferences: readonly string[]) => ({ headers: { Prefer: preferences.join() } });
+const form = { "Content-Type": "application/x-www-form-urlencoded" };
+const json = { "Content-Type": "application/json" };
+const used = "that views, functions or triggers of the request use";
+
+adviceSuite("privileges", {}, [
+  ["GET /film", {}, "42501", "grant select on api.film to anon;"],
+  ["GET /film?id=eq.1&select=title", {}, "42501", "grant select on api.film to anon;"],
+  ["GET /titles", {}, "42501", "grant select on api.titles to anon;"],
+  ["GET /Two%20words", {}, "42501", 'grant select on api."Two words" to anon;'],
+  ["GET /film", { as: "writer" }, "42501", "grant usage on schema api to writer;"],
+  ["POST /film", { body: { id: 1 } }, "42501", "grant insert on api.film to anon;"],
+  [
+    "POST /film",
+    { body: { id: 1 }, ...prefer("return=representation") },
+    "42501",
+    "grant insert, select on api.film to anon;",
+  ],
+  [
+    "POST /film",
+    { body: { id: 1 }, ...prefer("resolution=merge-duplicates") },
+    "42501",
+    "grant insert, update, select on api.film to anon;",
+  ],
+  [
+    "PUT /film?id=eq.1",
+    { body: { id: 1, title: "x" } },
+    "42501",
+    "grant insert, update, select on api.film to anon;",
+  ],
+  ["PATCH /film", { body: { title: "x" } }, "42501", "grant update on api.film to anon;"],
+  [
+    "PATCH /film?id=eq.1",
+    { body: { title: "x" } },
+    "42501",
+    "grant update, select on api.film to anon;",
+  ],
+  ["DELETE /film", {}, "42501", "grant delete on api.film to anon;"],
+  ["DELETE /film?id=eq.1", {}, "42501", "grant delete, select on api.film to anon;"],
+  ["GET /reel?select=id,film(*)", {}, "42501", "grant select on api.film to anon;"],
+  [
+    "POST /numbered",
+    { body: { title: "x" } },
+    "42501",
+    "grant usage on sequence api.numbered_id_seq to anon;",
+  ],
+  ["POST /rpc/closed", {}, "42501", "grant execute on function api.closed to anon;"],
+  ["POST /rpc/reads_hidden", {}, "42501", "grant usage on schema hidden to anon;"],
+  ["POST /rpc/reads_film", {}, "42501", `Grant anon the privileges on film ${used}`],
+  ["POST /rpc/refuses", {}, "42501", null],
+  [
+    "POST /secured",
+    { body: { id: 1 } },
+    "42501",
+    'A policy on "secured" with check (…) must allow the row; a representation needs a select ' +
+    "policy, too.",
+  ],
+  [
+    "GET /film",
+    { as: "no such role" },
+    "22023",
+    'create role "no such role" nologin; grant "no such role" to authenticator;',
+  ],
+  ["GET /rpc/writes", {}, "25006", "The function writes: call it with POST."],
+  ["POST /rpc/calls_writes", {}, "25006", "The function writes: declare it volatile."],
+  ["POST /rpc/writes_stable", {}, "0A000", "The function writes: declare it volatile."],
+], both);
+
+adviceSuite("a role that is not granted", {}, [
+  ["GET /film", { as: "advice_stranger" }, "42501", "grant advice_stranger to authenticator;"],
+]);
+
+adviceSuite("requests", {}, [
+  ["GET /reel?id=5", {}, "SVC100", "Write id=eq.5"],
+  ["GET /reel?id=", {}, "SVC100", "Write id=eq."],
+  ["GET /reel?film.id=7.5&select=id,film(*)", {}, "SVC100", "Write film.id=eq.7.5"],
+  ["GET /reel?id=in.1,2", {}, "SVC100", "Write id=in.(1,2)"],
+  ["GET /reel?id=not.in.1,2", {}, "SVC100", "Write id=not.in.(1,2)"],
+  ["GET /reel?id=equals.5", {}, "SVC100", "Write id=eq.5"],
+  ["GET /reel?my%20title=ilkie.a*", {}, "SVC100", "Write my title=ilike.a*"],
+  ["GET /reel?id=EQ.5", {}, "SVC100", "Write id=eq.EQ.5"],
+  ["GET /reel?id=is.nul", {}, "SVC100", "Write id=is.null"],
+  ["GET /reel?select=(", {}, "SVC100", null],
+  [
+    "POST /reel",
+    { body: '{"id": 1,}', headers: json },
+    "SVC102",
+    "The JSON is wrong at character 10",
+  ],
+  [
+    "POST /reel",
+    { body: '{"ü": 1x}', headers: json },
+    "SVC102",
+    "The JSON is wrong at character 8",
+  ],
+  [
+    "POST /reel",
+    { body: "[{}, tru]", headers: json },
+    "SVC102",
+    "The JSON is wrong at character 9",
+  ],
+  [
+    "POST /reel",
+    { body: '{"id": 01}', headers: json },
+    "SVC102",
+    "The JSON is wrong at character 9",
+  ],
+  [
+    "POST /reel",
+    { body: '{"id": 1.}', headers: json },
+    "SVC102",
+    "The JSON is wrong at character 10",
+  ],
+  [
+    "POST /reel",
+    { body: '{"id": "\\x"}', headers: json },
+    "SVC102",
+    "The JSON is wrong at character 10",
+  ],
+  ["POST /reel", { body: "{id: 1}", headers: json }, "SVC102", "The JSON is wrong at character 2"],
+  [
+    "POST /reel",
+    { body: '{"id": 1', headers: json },
+    "SVC102",
+    "The body ends before its JSON does",
+  ],
+  ["POST /reel", { body: "", headers: json }, "SVC102", "The body is empty"],
+  [
+    "POST /reel",
+    { body: " ".repeat(70_000) + "x", headers: json },
+    "SVC102",
+    "The JSON is wrong at byte 70001",
+  ],
+  [
+    "POST /reel",
+    { body: '{"id": 1}', headers: form },
+    "SVC204",
+    "The body was read as a form: send Content-Type: application/json",
+  ],
+  ["POST /reel", { body: "nope=1", headers: form }, "SVC204", null],
+  ["GET /reel?select=id.sum()", {}, "SVC123", "Set db-aggregates-enabled = true"],
+  [
+    "GET /reel",
+    { headers: { Accept: "application/vnd.svc.plan+json" } },
+    "SVC107",
+    "Set db-plan-enabled = true",
+  ],
+  ["GET /reel", { headers: { Accept: "image/png" } }, "SVC107", null],
+  ["GET /nothing", {}, "SVC205", null],
+], both);
+
+const noKey = signToken({ role: "anon" }, "anothersecretanothersecretanothersecret");
+const header = btoa('{"alg":"HS256","kid":"other"}').replaceAll("=", "");
+const rsa = btoa('{"alg":"RS256"}').replaceAll("=", "");
+const bearer = (token: string): RequestParts => ({ headers: { Authorization: `Bearer ${token}` } });
+const keys = JSON.stringify({
+  keys: [{ kty: "oct", kid: "one", alg: "HS256", k: btoa("reallyreallyreallyreallyverysafe") }],
+});
+
+adviceSuite("tokens", {}, [
+  ["GET /reel", bearer(await noKey), "SVC301", "The signature does not fit jwt-secret"],
+  ["GET /reel", bearer(`"${await noKey}"`), "SVC301", "Send the token without quotes"],
+  ["GET /reel", bearer(`${rsa}.e30.e30`), "SVC301", "No key for that alg"],
+  ["GET /reel", bearer("x"), "SVC301", null],
+]);
+
+adviceSuite("keys", { jwtSecret: keys.replaceAll("=", "") }, [
+  ["GET /reel", bearer(`${header}.e30.e30`), "SVC301", "No key with that kid"],
+]);
+
+adviceSuite("no keys", { jwtSecret: null, dbAnonRole: null, openapiMode: "disabled" }, [
+  ["GET /reel", bearer("x.y.z"), "SVC300", "jwt-secret is not set"],
+  ["GET /reel", {}, "SVC302", "Send a token, or set db-anon-role"],
+]);
+
+adviceSuite("no description", { openapiMode: "disabled" }, [
+  ["GET /", {}, "SVC126", 'Set openapi-mode = "follow-privileges"'],
+]);
+
+const made = "If it was made just now, ask again";
+
+adviceSuite("a polled schema", { dbSchemaWatch: "poll" }, [
+  ["GET /nothing", {}, "SVC205", made],
+  ["GET /rpc/nothing", {}, "SVC202", made],
+  ["GET /reel?select=zzz(*)", {}, "SVC200", made],
+  ["POST /reel", { body: { nothing: 1 } }, "SVC204", made],
+  ["GET /reel?nothing=eq.1", {}, "42703", made],
+]);
+
+adviceSuite("an embedded database", { dbSchemaWatch: "auto" }, [
+  ["GET /nothing", {}, "SVC205", null],
+], ["pglite"]);
+
+for (const clientErrorVerbosity of ["advise", "verbose"] as const) {
+  const suite = apiSuite("advice", {
+    dbSchemas: ["api"],
+    dbAnonRole: "anon",
+    clientErrorVerbosity,
+  }, { title: `hints of others with ${clientErrorVerbosity}`, engines: ["pg"] });
+  suite.test("advise replaces no hint", async (api) => {
+    const raised = await (await api("POST /rpc/raises", { body: { hint: "my hint" } })).json();
+    strictEqual(raised.hint, "my hint");
+    const near = await (await api("GET /fil")).json();
+    strictEqual(near.hint, "Perhaps you meant the table 'api.film'");
+  });
+}
+
+const minimal = apiSuite("advice", {
+  dbSchemas: ["api"],
+  dbAnonRole: "anon",
+  clientErrorVerbosity: "minimal",
+}, { title: "no hints with minimal", engines: ["pg"] });
+minimal.rows("minimal", [
+  ["GET /reel?id=5", {}, 400, {
+    code: "SVC100",
+    message: '"failed to parse filter (5)" (line 1, column 1)',
+  }],
+]);

@@ -1,0 +1,80 @@
+import { strictEqual } from "node:assert/strict";
+import type { ErrorFacts } from "../../../src/errors/service_error.ts";
+import { type AdviceContext, adviceFor } from "../../../src/response/advice.ts";
+import { nameText } from "../../../src/sql/name_text.ts";
+
+const config: AdviceContext["config"] = {
+  dbSchemas: ["api"],
+  dbSchemaWatch: "notify",
+  dbUri: "postgres://localhost/shop",
+  dbPlanEnabled: false,
+};
+
+function advice(
+  line: string,
+  facts: Partial<ErrorFacts>,
+  context: Partial<AdviceContext> = {},
+): string | null {
+  const [method = "", target = ""] = line.split(" ");
+  const [path = "", query = ""] = target.split("?");
+  return adviceFor({ code: "42501", own: false, status: 400, message: "", ...facts }, {
+    pieces: { method, path, query, headers: {}, cookies: {} },
+    role: "anon",
+    config,
+    ...context,
+  });
+}
+
+const readOnly = "cannot execute INSERT in a read-only transaction";
+const recovery = "cannot set transaction read-write mode during recovery";
+
+const rows: readonly (readonly [line: string, facts: Partial<ErrorFacts>, hint: string | null])[] =
+  [
+    ["POST /film", { code: "25006", message: readOnly }, "The server is a standby."],
+    ["POST /film", { code: "0A000", message: recovery }, "The server is a standby."],
+    ["POST /film", { code: "0A000", message: "no" }, null],
+    ["POST /film", { code: "25006", message: "no" }, null],
+    [
+      "GET /film",
+      { message: "permission denied for table user" },
+      'Grant anon the privileges on "user" that views, functions or triggers of the request use',
+    ],
+    ["GET /film", { message: "permission denied for table film", hint: "x" }, null],
+    ["GET /film", { message: "permission denied for table film", hint: "" }, null],
+    ["GET /film", { message: "permission denied for database shop" }, null],
+    ["GET /film", { code: "22023", message: 'invalid value for parameter "TimeZone"' }, null],
+    ["GET /film", { code: "301", own: true, message: "x" }, null],
+    ["GET /film", { code: "123", message: "raised by a function" }, null],
+  ];
+
+for (const [line, facts, hint] of rows) {
+  Deno.test(`adviceFor() is ${hint} for ${line} ${JSON.stringify(facts)}`, () => {
+    strictEqual(advice(line, facts), hint);
+  });
+}
+
+Deno.test("adviceFor() names no role before authentication", () => {
+  const facts = { message: "permission denied for table film" };
+  strictEqual(advice("GET /film", facts, { role: null }), null);
+});
+
+Deno.test("adviceFor() cuts what a client sent", () => {
+  const message = `"failed to parse filter (${"x".repeat(2000)})" (line 1, column 1)`;
+  const hint = advice(`GET /film?id=${"x".repeat(2000)}`, { code: "100", own: true, message });
+  strictEqual(hint?.length, 1001);
+});
+
+const names: readonly (readonly [names: readonly string[], text: string])[] = [
+  [["film"], "film"],
+  [["api", "film"], "api.film"],
+  [["user"], '"user"'],
+  [["Film"], '"Film"'],
+  [['a"b; drop', "t"], '"a""b; drop".t'],
+  [["é"], '"é"'],
+  [["1a"], '"1a"'],
+  [[""], '""'],
+];
+
+for (const [parts, text] of names) {
+  Deno.test(`nameText(${parts.join()}) is ${text}`, () => strictEqual(nameText(...parts), text));
+}
