@@ -71,6 +71,11 @@ export interface HandlerConfig {
    */
   readonly dbPreparedStatements?: boolean;
   /**
+   * Makes every transaction read-only; PostgreSQL refuses writes with 25006 (405). Default:
+   * `false`.
+   */
+  readonly dbReadOnly?: boolean;
+  /**
    * Function that returns the response to `/`, instead of the generated OpenAPI document. Default:
    * none.
    */
@@ -82,6 +87,11 @@ export interface HandlerConfig {
   readonly dbSchemaWatch?: "notify" | "auto" | "poll";
   /** Seconds between two looks at the schema while the service polls. Default: `2`. */
   readonly dbSchemaWatchInterval?: number;
+  /**
+   * `statement_timeout` of requests, unless the role, the login role or the function sets one; 0
+   * sets none. Default: none.
+   */
+  readonly dbStatementTimeout?: number | null;
   /** How transactions end, and whether `Prefer: tx=` may choose. Default: `"commit"`. */
   readonly dbTxEnd?: "commit" | "commit-allow-override" | "rollback" | "rollback-allow-override";
   /** Audience that the `aud` claim of tokens must name. Default: none. */
@@ -115,6 +125,10 @@ export interface HandlerConfig {
   readonly openapiVersion?: "2.0" | "3.1";
   /** Origins that CORS allows; if it is not set, CORS allows any. Default: none. */
   readonly serverCorsAllowedOrigins?: readonly string[] | null;
+  /**
+   * Largest request body in bytes; a longer one fails with SVC130. 0 sets no limit. Default: `0`.
+   */
+  readonly serverMaxBodySize?: number;
   /** Sends the `Server-Timing` header. Default: `false`. */
   readonly serverTimingEnabled?: boolean;
   /** Request header to copy to the response. Default: none. */

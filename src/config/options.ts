@@ -31,6 +31,7 @@ import {
 } from "./codecs.ts";
 import type { CamelCase } from "./names.ts";
 import { connectionString, tokenSecret } from "./secret.ts";
+import { size, time } from "./units.ts";
 
 /** The default of a required option. */
 const required = { required: true } as const;
@@ -343,6 +344,15 @@ export const options = {
     example: "true",
     isUncommented: true,
   }),
+  "db-read-only": option({
+    codec: boolean,
+    default: false,
+    reloadable: true,
+    inDatabase: true,
+    doc: "Makes every transaction read-only; PostgreSQL refuses writes with 25006 (405).",
+    example: "true",
+    extension: true,
+  }),
   "db-root-spec": option({
     aliases: ["root-spec"],
     codec: functionName,
@@ -388,6 +398,17 @@ export const options = {
     doc: "Exposed schemas; the first is the default.",
     example: '"public"',
     isUncommented: true,
+  }),
+  "db-statement-timeout": option({
+    codec: time(),
+    default: null,
+    reloadable: true,
+    inDatabase: true,
+    doc:
+      "`statement_timeout` of requests, unless the role, the login role or the function sets one; " +
+      "0 sets none.",
+    example: '"10s"',
+    extension: true,
   }),
   "db-tx-end": option({
     codec: oneOf(
@@ -569,6 +590,15 @@ export const options = {
       "`!4`/`!6` (IPv4/IPv6 only).",
     example: '"*4"',
     isUncommented: true,
+  }),
+  "server-max-body-size": option({
+    codec: size(),
+    default: 0,
+    reloadable: true,
+    inDatabase: true,
+    doc: "Largest request body in bytes; a longer one fails with SVC130. 0 sets no limit.",
+    example: '"10m"',
+    extension: true,
   }),
   "server-port": option({
     codec: port,

@@ -21,7 +21,9 @@ function defineError<Args extends readonly unknown[]>(
   when: string,
   texts: (
     ...args: Args
-  ) => ErrorTexts & Pick<ErrorFacts, "advice" | "describesServer" | "headers" | "variant">,
+  ) =>
+    & ErrorTexts
+    & Pick<ErrorFacts, "advice" | "closesConnection" | "describesServer" | "headers" | "variant">,
 ): ErrorDefinition<Args> {
   const make = (...args: Args) => new ServiceError({ code, own: true, status, ...texts(...args) });
   return Object.assign(make, { code, status, when });
@@ -369,10 +371,13 @@ export const errors = {
   bodyTooLarge: defineError(
     "130",
     413,
-    "PostgreSQL would receive the body as 1,023 MiB or more",
-    (allowed: number) => ({
+    "the body exceeds `server-max-body-size`, or 1,023 MiB in PostgreSQL",
+    (allowed: number, length: number | null) => ({
       message: "Request body too large",
-      details: `At most ${allowed} bytes are accepted`,
+      details: length === null
+        ? `At most ${allowed} bytes are accepted`
+        : `The body has ${length} bytes; at most ${allowed} are accepted`,
+      closesConnection: true,
     }),
   ),
   bodyExpandsTooMuch: defineError(

@@ -67,8 +67,8 @@ function numbered(error: ServiceError, variants: Dialect["variants"]): ServiceEr
 
 /**
  * Returns the response of an error: compact JSON in the key order code, details, hint, message;
- * `Content-Type`, `Content-Length`, `Proxy-Status` (RFC 9209), `Retry-After` on 503 and the headers
- * of the error. Headers of the error replace the others, except those that frame the message.
+ * `Content-Type`, `Content-Length`, `Proxy-Status` (RFC 9209), `Retry-After` on 503, the headers of
+ * the error, and `Connection: close` if the request is not read to its end. Headers of the error replace the others, except those that frame the message.
  */
 export function errorResponse(error: ServiceError, options: ErrorResponseOptions): ErrorResponse {
   const facts = shownFacts(error, options);
@@ -84,7 +84,11 @@ export function errorResponse(error: ServiceError, options: ErrorResponseOptions
   return {
     status,
     ...(facts.statusText === undefined ? {} : { statusText: facts.statusText }),
-    headers: [...length, ...replaceHeaders(ownHeaders, facts.headers ?? [])],
+    headers: [
+      ...length,
+      ...replaceHeaders(ownHeaders, facts.headers ?? []),
+      ...(facts.closesConnection === true ? [["Connection", "close"] as const] : []),
+    ],
     body,
   };
 }

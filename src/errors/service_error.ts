@@ -33,6 +33,8 @@ export interface ErrorFacts extends ErrorTexts {
   readonly variant?: ErrorVariant;
   /** Response headers of the error. Default: none. */
   readonly headers?: HeaderList;
+  /** The service does not read the rest of the request, so the connection ends. Default: false. */
+  readonly closesConnection?: true;
   /** Reason phrase, for servers that can send one. Default: the standard one. */
   readonly statusText?: string;
 }

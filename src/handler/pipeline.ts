@@ -201,13 +201,14 @@ const notCached: CacheLookup = { planned: undefined, payload: null };
 
 /** Looks a shape up. Receives the body first if the shape may be cached. */
 function lookupPlan(
-  { request, pieces, context: { planCache } }: Exchange,
+  { request, pieces, context: { planCache, snapshot } }: Exchange,
   shape: QueryShape,
 ): CacheLookup | Promise<CacheLookup> {
   const reader = planCache.bodyReader(shape);
   if (reader === undefined) return notCached;
   if (reader === null) return { planned: planCache.lookup(shape, pieces, null), payload: null };
-  return receivePayload(request, reader).then((payload) => ({
+  const maxBytes = snapshot.config.serverMaxBodySize;
+  return receivePayload(request, reader, { maxBytes }).then((payload) => ({
     planned: planCache.lookup(shape, pieces, payload),
     payload,
   }));
@@ -264,7 +265,7 @@ function receiveBody(
     head: () => checkWithoutBody(parsed, reader.format, cache, config),
     keys: (payload: Payload) => void plan({ ...parsed, payload }, cache, config),
   };
-  return receivePayload(request, reader, { checks });
+  return receivePayload(request, reader, { checks, maxBytes: config.serverMaxBodySize });
 }
 
 /** Responds to the root with a description of the API as the role may use it. */

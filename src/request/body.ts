@@ -39,6 +39,8 @@ export interface LongBodyChecks {
 export interface ReceivingOptions {
   /** None unless given. */
   readonly checks?: LongBodyChecks;
+  /** The most bytes that a body may have; 0 sets no limit. Default: 0. */
+  readonly maxBytes?: number;
   /** Lets the event loop go round once. */
   readonly pause?: () => Promise<void>;
 }
@@ -56,19 +58,22 @@ const noChecks: LongBodyChecks = { head: () => {}, keys: () => {} };
 export async function receiveBody(
   request: Request,
   begin: (onKeys: OnKeys) => BodyDecoder,
-  { checks = noChecks, pause = turn }: ReceivingOptions = {},
+  { checks = noChecks, maxBytes = 0, pause = turn }: ReceivingOptions = {},
 ): Promise<Payload> {
   const coding = request.headers.has("content-encoding")
     ? await contentCoding(request.headers)
     : null;
-  const expected = coding === null ? expectedLength(request.headers) : Infinity;
-  const guard = new LongBodyGuard(checks);
+  const allowed = maxBytes === 0 ? maxPayloadBytes : Math.min(maxBytes, maxPayloadBytes);
+  const declared = expectedLength(request.headers);
+  const expected = coding === null ? declared : Infinity;
+  const guard = new LongBodyGuard(checks, maxBytes);
   if (expected > smallLength) guard.open();
-  if (expected > maxPayloadBytes && expected < Infinity) throw errors.bodyTooLarge(maxPayloadBytes);
+  if (declared > allowed && declared < Infinity) throw errors.bodyTooLarge(allowed, declared);
   const decoder = begin((payload) => guard.check(payload));
   // Asking for the stream makes one, which small bodies do without.
   if (expected <= smallLength || request.body === null) {
     const bytes = await unbroken(async () => new Uint8Array(await request.arrayBuffer()));
+    guard.count(bytes.length);
     return await decodeAtOnce(decoder, bytes, pause);
   }
   const collected = new Collected(decoder.work === "converts" ? Infinity : expected, pause);
@@ -114,14 +119,26 @@ async function decodeAtOnce(
   return decoder.payload(collected.bytes());
 }
 
-/** Runs the checks once the body has proved to be long. */
+/** Counts a body's bytes against the limit, and runs the checks once the body has proved to be long. */
 class LongBodyGuard {
   readonly #checks: LongBodyChecks;
+  readonly #maxBytes: number;
   #isOpen = false;
   #keys: Payload | null = null;
+  #length = 0;
 
-  constructor(checks: LongBodyChecks) {
+  constructor(checks: LongBodyChecks, maxBytes: number) {
     this.#checks = checks;
+    this.#maxBytes = maxBytes;
+  }
+
+  /** Bytes have come. */
+  count(bytes: number): void {
+    this.#length += bytes;
+    if (this.#length > smallLength) this.open();
+    if (this.#maxBytes > 0 && this.#length > this.#maxBytes) {
+      throw errors.bodyTooLarge(this.#maxBytes, null);
+    }
   }
 
   /** The body is long. */
@@ -139,15 +156,13 @@ class LongBodyGuard {
   }
 }
 
-/** The same pieces; the guard is told when they are more than a short body has. */
+/** Yields the same pieces; the guard counts them. */
 async function* guarded(
   pieces: AsyncIterable<Uint8Array>,
   guard: LongBodyGuard,
 ): AsyncGenerator<Uint8Array> {
-  let length = 0;
   for await (const piece of pieces) {
-    length += piece.length;
-    if (length > smallLength) guard.open();
+    guard.count(piece.length);
     yield piece;
   }
 }
@@ -168,7 +183,7 @@ class Collected {
 
   async add(piece: Uint8Array): Promise<void> {
     const needed = this.#length + piece.length;
-    if (needed > maxPayloadBytes) throw errors.bodyTooLarge(maxPayloadBytes);
+    if (needed > maxPayloadBytes) throw errors.bodyTooLarge(maxPayloadBytes, null);
     if (needed > this.#buffer.length) {
       const room = this.#expected === Infinity
         ? needed * 2

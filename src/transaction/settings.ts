@@ -26,6 +26,11 @@ export interface TransactionSettings {
   readonly role: string;
   /** Settings of the role, applied before the role is set. */
   readonly roleSettings: readonly Setting[];
+  /**
+   * `statement_timeout` in ms for a connection that has none by the login role, the database or the
+   * server; null leaves it as it is.
+   */
+  readonly timeoutMs: number | null;
   /** JSON text. */
   readonly claims: string;
   readonly method: string;
@@ -66,17 +71,23 @@ export function settingsStatement(
   if (isPlain(settings)) {
     return { text: plainTexts[form], params: plainParams(settings), use: "none", isShared: true };
   }
-  const { roleSettings, timezone, overrides } = settings;
+  const { roleSettings, timeoutMs, timezone, overrides } = settings;
   const all = columns(form, plainParams(settings), {
-    // A function may have left another role on the connection.
-    beforeRole: roleSettings.length === 0 ? [] : [loginRole, ...named(roleSettings)],
+    beforeRole: [
+      ...(timeoutMs === null ? [] : defaultTimeout(timeoutMs)),
+      // A function may have left another role on the connection.
+      ...(roleSettings.length === 0 ? [] : [loginRole, ...named(roleSettings)]),
+    ],
     after: [...named(timezone === null ? [] : [["timezone", timezone]]), ...named(overrides)],
   });
   return { ...compile(sql`select ${join(all)}`), use: "none", isShared: true };
 }
 
-function isPlain({ roleSettings, timezone, overrides }: TransactionSettings): boolean {
-  return roleSettings.length === 0 && overrides.length === 0 && timezone === null;
+function isPlain(
+  { roleSettings, timeoutMs, timezone, overrides }: TransactionSettings,
+): boolean {
+  return roleSettings.length === 0 && timeoutMs === null && overrides.length === 0 &&
+    timezone === null;
 }
 
 /**
@@ -95,6 +106,15 @@ const setConfig = sql`pg_catalog.set_config`;
 
 function setting(name: string, value: Sql): Sql {
   return sql`${setConfig}(${literal(name)}, ${value}, true)`;
+}
+
+const connectionTimeout = sql`pg_catalog.current_setting('statement_timeout')`;
+
+/** Restores the timeout of the connection, and sets another one if that is 0, which means no limit. */
+function defaultTimeout(timeoutMs: number): readonly Sql[] {
+  const value = sql`case ${connectionTimeout} when '0' then ${param(String(timeoutMs))}
+else ${connectionTimeout} end`;
+  return [setting("statement_timeout", sql`null`), setting("statement_timeout", value)];
 }
 
 const loginRole = setting("role", sql`'none'`);

@@ -41,6 +41,8 @@ export type TransactionConfig = Pick<
   | "dbPipelining"
   | "dbPreparedStatements"
   | "dbPreRequest"
+  | "dbReadOnly"
+  | "dbStatementTimeout"
   | "dbTxEnd"
   | "jwtClaimSettings"
 >;
@@ -86,7 +88,7 @@ export function buildTransaction(
   owner: TransactionOwner,
   config: TransactionConfig,
 ): RequestTransaction {
-  const access = accessOf(plan);
+  const access = config.dbReadOnly ? "read only" : accessOf(plan);
   const explained = isExplained(plan);
   const checks = explained ? [] : resultChecks(request, plan);
   const bounds = access === "read write" ? checks.map((check) => check.bounds) : [];
@@ -224,6 +226,7 @@ function settingsOf(
     searchPath: searchPathOf(request.schema, config.dbExtraSearchPath),
     role,
     roleSettings: defaults?.settings ?? [],
+    timeoutMs: timeoutMsOf(defaults, config),
     claims,
     method,
     path,
@@ -232,6 +235,18 @@ function settingsOf(
     timezone: request.preferences.timezone,
     overrides: [...ofFunction, ...config.appSettings],
   };
+}
+
+const timeoutSetting = "statement_timeout";
+
+/** Returns the timeout that applies if the connection has none; null if the role sets its own. */
+function timeoutMsOf(
+  defaults: RoleDefaults | undefined,
+  { dbStatementTimeout }: TransactionConfig,
+): number | null {
+  if (dbStatementTimeout === null || dbStatementTimeout === 0) return null;
+  const ofRole = defaults?.settings.some(([name]) => name.toLowerCase() === timeoutSetting);
+  return ofRole ? null : Math.round(dbStatementTimeout * 1000);
 }
 
 /** Returns the statements before those of the query. */

@@ -55,6 +55,7 @@ const wrong: Readonly<Record<OptionKey, readonly [value: string, problem: string
   "db-pre-request": routine,
   "db-pipelining": bool,
   "db-prepared-statements": bool,
+  "db-read-only": bool,
   "db-root-spec": routine,
   "db-schema-watch": word(
     "Invalid db-schema-watch. Check your configuration.",
@@ -65,6 +66,10 @@ const wrong: Readonly<Record<OptionKey, readonly [value: string, problem: string
     '"api, pg_catalog"',
     "db-schemas does not allow schema: 'pg_catalog' (expected schemas in quotes, separated by " +
     'commas, got "api, pg_catalog")',
+  ],
+  "db-statement-timeout": [
+    '"soon"',
+    'expected seconds, or a text such as "500ms", "10s", "2m", got "soon"',
   ],
   "db-tx-end": word(
     "Invalid transaction termination. Check your configuration.",
@@ -115,6 +120,10 @@ const wrong: Readonly<Record<OptionKey, readonly [value: string, problem: string
     'expected origins in quotes, separated by commas, such as "https://example.com", got "*"',
   ],
   "server-host": host,
+  "server-max-body-size": [
+    '"big"',
+    'expected bytes, or a text such as "64k", "10m", "1g", got "big"',
+  ],
   "server-port": whole("from 0 to 65535"),
   "server-reuseport": bool,
   "server-timing-enabled": bool,

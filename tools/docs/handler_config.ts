@@ -17,6 +17,8 @@ const described: ReadonlySet<string> = new Set(["db-uri", "db-schemas", "dialect
 
 const typesByName: ReadonlyMap<string, string> = new Map([
   ["integer", "number"],
+  ["size", "number"],
+  ["time", "number"],
   ["boolean", "boolean"],
   ["list", "readonly string[]"],
   ["function", "FunctionName"],

@@ -197,6 +197,8 @@ const schemas = "expected schemas in quotes, separated by commas";
 const settings = "names of settings in quotes, separated by commas";
 const origins = 'origins in quotes, separated by commas, such as "https://example.com"';
 const hostNames = "host names in quotes, separated by commas";
+const timeText = 'seconds, or a text such as "500ms", "10s", "2m"';
+const sizeText = 'bytes, or a text such as "64k", "10m", "1g"';
 const secret32 = "reallyreallyreallyreallyverysafe";
 
 const cases: Readonly<Record<OptionKey, Cases>> = {
@@ -258,6 +260,7 @@ const cases: Readonly<Record<OptionKey, Cases>> = {
   "db-pre-request": functions,
   "db-pipelining": booleans,
   "db-prepared-statements": booleans,
+  "db-read-only": booleans,
   "db-root-spec": functions,
   "db-schema-watch": words(
     "Invalid db-schema-watch. Check your configuration.",
@@ -284,6 +287,29 @@ const cases: Readonly<Record<OptionKey, Cases>> = {
         `(${schemas}, got "information_schema")`,
       ],
       ['" "', `has an empty item (${schemas}, got " ")`],
+    ],
+  },
+  "db-statement-timeout": {
+    accepted: [
+      ["0", 0],
+      ["10", 10],
+      [{ toml: "10" }, 10],
+      [{ toml: "0.5" }, 0.5],
+      ["500ms", 0.5],
+      [" 5S ", 5],
+      ["0.29", 0.29],
+      ["2m", 120],
+      ["1.5h", 5400],
+      ["2147483647ms", 2147483.647],
+    ],
+    rejected: [
+      ["-1", `expected ${timeText}, got -1`],
+      ['"5 s"', `expected ${timeText}, got "5 s"`],
+      ['"2d"', `expected ${timeText}, got "2d"`],
+      ['"0.5ms"', `expected ${timeText}, got "0.5ms"`],
+      ['"1.2345"', `expected ${timeText}, got "1.2345"`],
+      ['"2147483648ms"', `expected ${timeText}, got "2147483648ms"`],
+      ["true", `expected ${timeText}, got true`],
     ],
   },
   "db-tx-end": words(
@@ -435,6 +461,23 @@ const cases: Readonly<Record<OptionKey, Cases>> = {
     ],
   },
   "server-host": hosts,
+  "server-max-body-size": {
+    accepted: [
+      ["0", 0],
+      [{ toml: "10485760" }, 10_485_760],
+      ["64k", 65_536],
+      ["10m", 10_485_760],
+      ["1.5K", 1536],
+      ["2g", 2_147_483_648],
+    ],
+    rejected: [
+      ["-1", `expected ${sizeText}, got -1`],
+      ["1.5", `expected ${sizeText}, got 1.5`],
+      ['"10mb"', `expected ${sizeText}, got "10mb"`],
+      ['"9007199254740993"', `expected ${sizeText}, got "9007199254740993"`],
+      ["true", `expected ${sizeText}, got true`],
+    ],
+  },
   "server-port": bounded(0, 65535),
   "server-reuseport": booleans,
   "server-timing-enabled": booleans,

@@ -183,8 +183,11 @@ const rows: readonly Row[] = [
   [errors.undecodableBody("br"), "139", 400, "Request body cannot be decoded", {
     details: "The body is not complete data of the coding br",
   }],
-  [errors.bodyTooLarge(1000), "130", 413, "Request body too large", {
+  [errors.bodyTooLarge(1000, null), "130", 413, "Request body too large", {
     details: "At most 1000 bytes are accepted",
+  }],
+  [errors.bodyTooLarge(1000, 2000), "130", 413, "Request body too large", {
+    details: "The body has 2000 bytes; at most 1000 are accepted",
   }],
   [
     errors.noRelationship(missing),

@@ -95,7 +95,7 @@ Deno.test("receiveBody() refuses a body that PostgreSQL cannot take, unread", as
     code: "130",
     status: 413,
     message: "Request body too large",
-    details: "At most 1072693248 bytes are accepted",
+    details: "The body has 1073741824 bytes; at most 1072693248 are accepted",
   });
   strictEqual(pulls, 0);
 });

@@ -10,6 +10,7 @@ const plain: TransactionSettings = {
   searchPath: searchPathOf("api", ['we"ird']),
   role: "web_anon",
   roleSettings: [],
+  timeoutMs: null,
   claims: '{"role":"web_anon"}',
   method: "GET",
   path: "/items",
@@ -108,4 +109,17 @@ Deno.test("settingsStatement sets role settings before the role and later ones a
     "app.settings.a",
     "b",
   ]);
+});
+
+Deno.test("settingsStatement sets a timeout where the connection has none", () => {
+  const { text: written, params } = settingsStatement({ ...plain, timeoutMs: 1500 }, "block");
+  const current = "pg_catalog.current_setting('statement_timeout')";
+  const added = ", pg_catalog.set_config('statement_timeout', null, true), " +
+    `pg_catalog.set_config('statement_timeout', case ${current} when '0' then $2\n` +
+    `else ${current} end, true)`;
+  strictEqual(
+    written.includes(`'jit', 'off', true)${added}, pg_catalog.set_config('role', $3`),
+    true,
+  );
+  deepStrictEqual(params, [values[0], "1500", ...values.slice(1)]);
 });
