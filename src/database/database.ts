@@ -16,12 +16,26 @@ export type ResultUse =
   /** One row; all columns but the last are kept as text, the last is the body. */
   | "result";
 
+/**
+ * How further rows of a statement with `use: "result"` continue its body. The last column of the first row
+ * is a whole body of its own: it is empty or ends with `closing`. Each further row puts `separator` and
+ * its own last column before `closing`; its other columns are ignored. ASCII texts, of few characters.
+ */
+export interface BodyFraming {
+  /** Between two rows; not before the first that follows an empty body. */
+  readonly separator: string;
+  /** End of the body. */
+  readonly closing: string;
+}
+
 /** One statement of a batch. */
 export interface Statement {
   /** SQL with `$1` …; the text is also the key under which it is prepared. */
   readonly text: string;
   readonly params: readonly ParamValue[];
   readonly use: ResultUse;
+  /** Present if its result may have further rows that continue the body. */
+  readonly framing?: BodyFraming;
   /**
    * Whether the statement can run user-defined code: the statements behind it in its transaction are
    * never retried. Default: false.
@@ -172,10 +186,12 @@ export type ResultColumns = readonly (string | null)[];
 
 /** The last column of the result row. */
 export interface ResultBody {
-  /** Exact number of bytes; `null` for SQL NULL or no row at all. */
+  /** Exact number of bytes; `null` for SQL NULL, for no row at all, and while it is unknown. */
   readonly length: number | null;
   /** The bytes if all have arrived; otherwise a stream with back-pressure. */
   readonly content: Uint8Array | ReadableStream<Uint8Array>;
+  /** Resolves with the error that ends the stream before its end; absent for bytes. */
+  readonly failure?: Promise<unknown> | undefined;
 }
 
 /**

@@ -194,6 +194,15 @@ function report(
     service.observe({ kind: "error-advised", code, message, advice });
   }
   service.observe(new LazyFinishedRequest(request, result, { info, time }));
+  reply.failure?.then((cause) => reportAborted(service, request, cause));
+}
+
+/** Reports a body that ended early, unless that follows from the client's disconnect. */
+function reportAborted(service: Service, request: Request, cause: unknown): void {
+  if (request.signal.aborted) return;
+  const error = errorFacts(cause, service.dialect);
+  const { method, url } = request;
+  service.observe({ kind: "response-aborted", method, target: targetOf(url), error });
 }
 
 /** Reports the statements of a request. The estimate of a count, the only one with rows, is last. */

@@ -108,6 +108,8 @@ const texts: {
   "request-failed": ({ error }) => toJson(error),
   "error-advised": ({ code, message, advice }) =>
     `${code} ${redact(message)}. Hint: ${redact(advice)}`,
+  "response-aborted": ({ method, target, error }) =>
+    `Aborted the response to ${redact(`${method} ${target}`)}: ${toJson(error)}`,
   "unexpected-error": ({ error }) => `Unexpected error: ${redact(stackOf(error))}`,
   "terminating": ({ signal }) => `Received termination unix signal ${signal}`,
 };

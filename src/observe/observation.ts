@@ -185,6 +185,14 @@ export type Observation =
     readonly message: string;
     readonly advice: string;
   }
+  /** The body of a response that had begun ends early: the client receives an incomplete body. */
+  | {
+    readonly kind: "response-aborted";
+    readonly method: string;
+    /** Path and query string. */
+    readonly target: string;
+    readonly error: ReportedError;
+  }
   /** A bug. `error` is the thrown value. */
   | { readonly kind: "unexpected-error"; readonly error: unknown }
   | { readonly kind: "terminating"; readonly signal: "SIGTERM" | "SIGINT" };
@@ -241,6 +249,7 @@ export const severities: Readonly<Record<Diagnostic["kind"], LogLevel>> = {
   "target-names-used": "crit",
   "request-failed": "error",
   "error-advised": "warn",
+  "response-aborted": "error",
   "unexpected-error": "error",
   "terminating": "crit",
 };

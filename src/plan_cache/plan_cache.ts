@@ -239,12 +239,11 @@ function boundQuery({ main, estimate }: QueryTemplate, bindings: Bindings): Quer
 }
 
 function boundStatement({ statement, sources }: StatementTemplate, bindings: Bindings): Statement {
-  const { text, use, runsUserCode } = statement;
   const params = statement.params.map((value, index) => {
     const source = sources[index]!;
     if (source >= 0) return bindings.values[source]!;
     if (source === constantSource) return value;
     return bindings.text;
   });
-  return { text, params, use, runsUserCode: runsUserCode ?? false };
+  return { ...statement, params };
 }

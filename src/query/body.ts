@@ -32,7 +32,7 @@ export function bodyExpression(format: BodyFormat, rows: BodyRows): Sql {
       // One row of a set is an object, even when the database gives its only column no name.
       return stripped(first(rows.single ? element : sql`${rowsAlias}.*`), format.stripped);
     case "csv":
-      return csv;
+      return csvBody;
     case "geojson":
       return geojson;
     case "aggregate":
@@ -69,7 +69,7 @@ function stripped(json: Sql, strip: boolean): Sql {
  * Header and lines of CSV. Each row carries its number, so the header comes from the first row
  * without collecting all rows.
  */
-const csv: Sql =
+export const csvBody: Sql =
   sql`coalesce((select string_agg(svc_key, ',') from json_object_keys((pg_catalog.json_agg(${rowsAlias}.svc_row) filter (where ${rowsAlias}.svc_number = 1))->0) as svc_key), '') || E'\n' || coalesce(string_agg(substring(${rowsAlias}.svc_row::text, 2, length(${rowsAlias}.svc_row::text) - 2), E'\n' order by ${rowsAlias}.svc_number), '')`;
 
 /**

@@ -17,6 +17,7 @@ import { renderCount } from "./count.ts";
 import { renderExplain } from "./explain.ts";
 import { renderMutation, updatedRowsSetting } from "./mutate.ts";
 import { renderRows } from "./read.ts";
+import { framingOf, renderRowsResult, rowFormatOf, type RowsResult } from "./rows_form.ts";
 
 /** Positions of the metadata columns in the result row. */
 export const resultColumn = {
@@ -57,10 +58,17 @@ const source = ident("svc_source");
 /** Renders the query that reads a relation. */
 export function readQuery(plan: ReadPlan, count: CountPlan, options: ResultOptions): Query {
   const { format } = options;
-  const main = sql`select ${renderMetadataColumns(totalOf(plan, count))}, ${
-    bodyOf(format, tableRows)
-  } from ${sourceOf(format, renderRows(plan))}`;
   const estimate = options.explain === null ? estimateOf(plan, count) : null;
+  const total = totalOf(plan, count);
+  const rowFormat = rowFormatOf(format, plan.root);
+  if (rowFormat !== null) {
+    const rows = renderRows(plan);
+    const result = { rows, common: emptySql, total, format: rowFormat, element: tableRows };
+    return { main: rowsStatement(result, options), estimate };
+  }
+  const main = sql`select ${renderMetadataColumns(total)}, ${bodyOf(format, tableRows)} from ${
+    sourceOf(format, renderRows(plan))
+  }`;
   return { main: toStatement(main, options), estimate };
 }
 
@@ -86,7 +94,7 @@ export function callQuery(plan: CallPlan, count: CountPlan, options: ResultOptio
   const isJson = format?.kind === "array" || format?.kind === "object";
   if (isJson && scalarColumn !== null && isOneValue(plan, count)) {
     // OFFSET 0 makes PostgreSQL run the function before it reads the response settings.
-    const main = sql`select '1'::text, ${nullText}, ${responseSettings}, ${
+    const main = sql`select '1'::text, ${nullText}, ${responseHeaders}, ${responseStatus}, ${
       valueExpression(format, scalarColumn)
     } from (${renderRows(read, call)} offset 0) as ${rowsAlias}`;
     return { main: toStatement(main, options), estimate: null };
@@ -99,11 +107,25 @@ export function callQuery(plan: CallPlan, count: CountPlan, options: ResultOptio
   const materialized = count.kind === "exact";
   const from = materialized ? sql`${source} as ${ident(alias)}` : call;
   const common = materialized
-    ? sql`with ${source} as materialized (select ${ident(alias)}.* from ${call}) `
-    : emptySql;
+    ? sql`${source} as materialized (select ${ident(alias)}.* from ${call})`
+    : null;
   const total = materialized ? totalOf(read, count, from) : nullText;
+  const rowFormat = plan.access === "read only" && routine.returns.set
+    ? rowFormatOf(format, read.root)
+    : null;
+  if (rowFormat !== null) {
+    const result = {
+      rows: renderRows(read, from),
+      common: common === null ? emptySql : sql`${common}, `,
+      total,
+      format: rowFormat,
+      element: rows,
+    };
+    return { main: rowsStatement(result, options), estimate: null };
+  }
   const body = format === null ? calledOnly(rows) : bodyExpression(format, rows);
-  const main = sql`${common}select ${renderMetadataColumns(total)}, ${body} from ${
+  const before = common === null ? emptySql : sql`with ${common} `;
+  const main = sql`${before}select ${renderMetadataColumns(total)}, ${body} from ${
     sourceOf(format, renderRows(read, from))
   }`;
   return { main: toStatement(main, options), estimate: null };
@@ -126,11 +148,11 @@ function isOneValue({ routine, arguments: given, read: { root } }: CallPlan, cou
 const nullText = sql`null::text`;
 
 /** The settings that user-defined code can use to change the response. */
-const responseSettings =
-  sql`current_setting('response.headers', true), current_setting('response.status', true)`;
+const responseHeaders = sql`current_setting('response.headers', true)`;
+const responseStatus = sql`current_setting('response.status', true)`;
 
 function renderMetadataColumns(total: Sql): Sql {
-  return sql`count(*)::text, ${total}, ${responseSettings}`;
+  return sql`count(*)::text, ${total}, ${responseHeaders}, ${responseStatus}`;
 }
 
 function totalOf(plan: ReadPlan, count: CountPlan, from?: Sql): Sql {
@@ -204,6 +226,17 @@ function keyOf({ relation, returning, read, kind }: MutatePlan): Sql {
     : sql`case when count(*) = 1 then min(pg_catalog.json_build_object(${
       join(members)
     })::text) end`;
+}
+
+/** Makes the statement of a result that is sent row by row. */
+function rowsStatement(
+  result: Omit<RowsResult, "metadata"> & { readonly total: Sql },
+  options: ResultOptions,
+): Statement {
+  const metadata = [result.total, responseHeaders, responseStatus];
+  const statement = toStatement(renderRowsResult({ ...result, metadata }), options);
+  if (options.explain !== null) return statement;
+  return { ...statement, framing: framingOf(result.format, result.element) };
 }
 
 function toStatement(fragment: Sql, { explain }: ResultOptions): Statement {

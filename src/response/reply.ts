@@ -21,6 +21,8 @@ export interface Reply {
   readonly content: Uint8Array | ReadableStream<Uint8Array> | null;
   /** Length of the body in bytes, for the log; null if unknown. */
   readonly length: number | null;
+  /** Resolves with the error that ends a stream before its end; absent for other content. */
+  readonly failure?: Promise<unknown> | undefined;
 }
 
 /** The metadata columns of a result row. */
@@ -77,9 +79,12 @@ export function successReply(
   own.push(vary);
   const headers = mergeHeaders(own, overrides);
   if (!sendsBody) return { status, headers, content: null, length: null };
-  const { content, length } = success.body!;
+  const { content, length, failure } = success.body!;
+  if (content instanceof ReadableStream && length === null) {
+    return { status, headers, content, length: null, failure };
+  }
   headers.push(["Content-Length", String(length ?? 0)]);
-  return { status, headers, content, length: length ?? 0 };
+  return { status, headers, content, length: length ?? 0, failure };
 }
 
 function addBodyHeaders(

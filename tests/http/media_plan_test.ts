@@ -52,7 +52,7 @@ suite.test("plans are sent as what they were asked for", async (api) => {
     strictEqual(Number(response.headers.get("Content-Length")), text.length);
     strictEqual(text.endsWith("\n"), true);
     if (sent.includes("+json; for")) ok(JSON.parse(text)[0].Plan, text);
-    else match(text, /^Aggregate .*\n/);
+    else match(text, /^(Aggregate|Append) .*\n/);
   }
 });
 

@@ -1,10 +1,12 @@
 /**
- * Receives the last column of the result row: collects it, or streams it while it arrives.
+ * Receives the last column of the result row, and of the rows that continue it: collects it, or streams
+ * it while it arrives.
  *
  * @module
  */
 import { BodyStream } from "./body_stream.ts";
-import type { ResultBody } from "../database.ts";
+import type { BodyFraming, ResultBody } from "../database.ts";
+import type { RowRun } from "../protocol/decoder.ts";
 import type { Transport } from "../transport.ts";
 
 /** An abandoned body with at most this much to come is read to its end; others cost the connection. */
@@ -18,6 +20,8 @@ export const maxHeldBytes = 128 * 1024;
 
 const noBytes = new Uint8Array(0);
 
+const utf8 = new TextEncoder();
+
 /** Dependencies and settings of a {@linkcode BodyReceiver}. */
 export interface BodyReceiverOptions {
   readonly transport: Transport;
@@ -30,16 +34,18 @@ export interface BodyReceiverOptions {
 }
 
 /** One body. It collects the bytes before {@linkcode take} and streams later ones. */
-export class BodyReceiver {
-  readonly #transport: Transport;
-  readonly #mayStream: boolean;
-  readonly #now: () => number;
-  #length: number | null = null;
-  #received = 0;
-  #first: Uint8Array | null = null;
-  /** All bytes, if they arrived in several chunks and are held. */
-  #held: Uint8Array | null = null;
-  readonly #releases: boolean;
+export class BodyReceiver implements RowRun {
+  readonly #options: BodyReceiverOptions;
+  #framing: BodyFraming | null = null;
+  /** Length of the first row's value; null for SQL NULL. */
+  #valueLength: number | null = null;
+  #receivedBytes = 0;
+  /** Bytes of the stream that arrived after its reader left. */
+  #drainedBytes = 0;
+  #held: HeldBytes | null = null;
+  #hasEnded = false;
+  /** Whether further rows have continued the body: its closing has not arrived yet. */
+  #isContinued = false;
   /** The stream that was handed out; null before, and when all bytes have arrived. */
   #stream: BodyStream | null = null;
   /** Since when the connection is paused for its reader; null while it is not. */
@@ -48,19 +54,18 @@ export class BodyReceiver {
   #pausedMs = 0;
   #abandoned = false;
 
-  /** Whether the length of the body is known. */
+  /** Whether the first row has begun. */
   started = false;
+  hasValues = false;
+  separator = noBytes;
 
-  constructor({ transport, mayStream, releases, now }: BodyReceiverOptions) {
-    this.#releases = releases;
-    this.#transport = transport;
-    this.#mayStream = mayStream;
-    this.#now = now;
+  constructor(options: BodyReceiverOptions) {
+    this.#options = options;
   }
 
   /** Milliseconds for which the reader has left bytes unread. */
   stalledFor(): number {
-    return this.#pausedAt === null ? 0 : this.#now() - this.#pausedAt;
+    return this.#pausedAt === null ? 0 : this.#options.now() - this.#pausedAt;
   }
 
   /** Milliseconds that the connection has waited for the reader in all. */
@@ -75,34 +80,61 @@ export class BodyReceiver {
 
   /** Length of the whole body in bytes; null for SQL NULL, and before it is known. */
   get length(): number | null {
-    return this.#length;
+    return this.#framing === null || this.#hasEnded ? this.#wholeLength : null;
   }
 
-  start(length: number | null): void {
+  /** Whether the body is too large to wait for its end. */
+  get isLarge(): boolean {
+    return Math.max(this.#valueLength ?? 0, this.#receivedBytes) > maxHeldBytes;
+  }
+
+  get #wholeLength(): number | null {
+    return this.#framing === null ? this.#valueLength : this.#receivedBytes;
+  }
+
+  /** Begins the first row, whose value has this length. */
+  start(length: number | null, framing: BodyFraming | null): void {
     this.started = true;
-    this.#length = length;
+    this.#valueLength = length;
+    this.#framing = framing;
+  }
+
+  /** Begins the further rows, unless they have begun. They put their values before the closing. */
+  openRun(): RowRun {
+    if (this.#isContinued) return this;
+    const { separator, closing } = this.#framing!;
+    this.#isContinued = true;
+    this.separator = utf8.encode(separator);
+    this.hasValues = (this.#valueLength ?? 0) > 0;
+    if (this.#held !== null && !this.#isValueStreamed) {
+      this.#receivedBytes -= closing.length;
+      this.#held.length -= closing.length;
+    }
+    return this;
   }
 
   /** Takes the next bytes, which may change afterwards. */
-  push(bytes: Uint8Array): void {
-    const at = this.#received;
-    this.#received += bytes.length;
-    if (this.#abandoned) return;
+  push(received: Uint8Array): void {
+    const bytes = this.#withoutClosing(received);
+    this.#receivedBytes += bytes.length;
+    if (this.#abandoned) return this.#drain(bytes.length);
     if (this.#stream !== null) return this.#stream.add(bytes.slice());
-    if (at === 0 && (bytes.length === this.#length || this.#isStreamed)) {
-      this.#first = bytes.slice();
-      return;
-    }
-    this.#held ??= this.#allocate();
-    this.#held.set(bytes, at);
+    const isWhole = bytes.length === this.#valueLength || this.#isValueStreamed;
+    if (this.#held === null) {
+      this.#held = new HeldBytes(isWhole ? bytes.slice() : new Uint8Array(this.#valueLength ?? 0));
+      if (isWhole) this.#held.length = bytes.length;
+      else this.#held.append(bytes);
+    } else this.#held.append(bytes);
   }
 
-  /** Whether most of the body will be streamed. */
-  get #isStreamed(): boolean {
-    return this.#mayStream && (this.#length ?? 0) > maxHeldBytes;
-  }
-
+  /** The last row has ended. */
   end(): void {
+    const isOpen = this.#isContinued ? this.hasValues : this.#isValueStreamed;
+    if (this.#framing !== null && isOpen) {
+      this.#isContinued = true;
+      this.push(utf8.encode(this.#framing.closing));
+    }
+    this.#hasEnded = true;
     const stream = this.#stream;
     this.#stream = null;
     stream?.end();
@@ -118,52 +150,91 @@ export class BodyReceiver {
 
   /** Returns the body: bytes if all have arrived, otherwise a stream of these and the rest. */
   take(): ResultBody {
-    const length = this.#length;
-    if (length === null || length === 0) return { length, content: noBytes };
-    if (this.#received === length) return { length, content: this.#held ?? this.#first! };
-    return { length, content: this.#startStream() };
+    const length = this.#wholeLength;
+    if (this.#hasEnded) {
+      if (length === null || length === 0) return { length, content: noBytes };
+      return { length, content: this.#held!.bytes };
+    }
+    if (!this.started) return { length: null, content: noBytes };
+    const { stream, failure } = this.#startStream();
+    return { length: this.length, content: stream, failure };
   }
 
-  /** Allocates a buffer for the whole body, with the bytes that have arrived. */
-  #allocate(): Uint8Array {
-    const held = new Uint8Array(this.#length ?? 0);
-    if (this.#first !== null) held.set(this.#first);
-    this.#first = null;
-    return held;
+  /** Whether most of the first row's value will be streamed. */
+  get #isValueStreamed(): boolean {
+    return this.#options.mayStream && (this.#valueLength ?? 0) > maxHeldBytes;
   }
 
-  #startStream(): ReadableStream<Uint8Array> {
-    const first = this.#first ?? this.#held?.subarray(0, this.#received);
-    this.#first = null;
+  /** Holds back the closing of a value that may have been sent when further rows arrive. */
+  #withoutClosing(bytes: Uint8Array): Uint8Array {
+    if (this.#framing === null || this.#isContinued || !this.#isValueStreamed) return bytes;
+    const left = this.#valueLength! - this.#framing.closing.length - this.#receivedBytes;
+    return bytes.length > left ? bytes.subarray(0, left) : bytes;
+  }
+
+  #startStream(): BodyStream {
+    const first = this.#held?.bytes;
     this.#held = null;
     const stream = new BodyStream({
-      releases: this.#releases,
+      releases: this.#options.releases,
       onFull: () => this.#pause(),
       onRoom: () => this.#resume(),
       onCancelled: () => this.#abandon(),
     });
     this.#stream = stream;
     if (first !== undefined && first.length > 0) stream.add(first);
-    return stream.stream;
+    return stream;
   }
 
   #pause(): void {
     if (this.#pausedAt !== null || this.#stream === null) return;
-    this.#pausedAt = this.#now();
-    this.#transport.pause();
+    this.#pausedAt = this.#options.now();
+    this.#options.transport.pause();
   }
 
   #resume(): void {
     if (this.#pausedAt === null) return;
-    this.#pausedMs += this.#now() - this.#pausedAt;
+    this.#pausedMs += this.#options.now() - this.#pausedAt;
     this.#pausedAt = null;
-    this.#transport.resume();
+    this.#options.transport.resume();
   }
 
   #abandon(): void {
     this.#stream = null;
     this.#abandoned = true;
-    if ((this.#length ?? 0) - this.#received > maxDrainedBytes) return this.#transport.destroy();
+    const left = this.#framing === null ? (this.#valueLength ?? 0) - this.#receivedBytes : 0;
+    if (left > maxDrainedBytes) return this.#options.transport.destroy();
     this.#resume();
+  }
+
+  /** Counts the bytes that no reader takes: a body of unknown length may have too many to come. */
+  #drain(bytes: number): void {
+    this.#drainedBytes += bytes;
+    if (this.#drainedBytes > maxDrainedBytes) this.#options.transport.destroy();
+  }
+}
+
+/** Bytes in one buffer that grows. */
+class HeldBytes {
+  #buffer: Uint8Array<ArrayBuffer>;
+  length = 0;
+
+  constructor(buffer: Uint8Array<ArrayBuffer>) {
+    this.#buffer = buffer;
+  }
+
+  get bytes(): Uint8Array {
+    return this.#buffer.subarray(0, this.length);
+  }
+
+  append(bytes: Uint8Array): void {
+    const length = this.length + bytes.length;
+    if (length > this.#buffer.length) {
+      const larger = new Uint8Array(Math.max(length, 2 * this.#buffer.length));
+      larger.set(this.bytes);
+      this.#buffer = larger;
+    }
+    this.#buffer.set(bytes, this.length);
+    this.length = length;
   }
 }

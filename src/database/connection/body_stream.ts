@@ -24,6 +24,9 @@ export interface BodyStreamOptions {
 /** A stream that enqueues a chunk for each pull. */
 export class BodyStream {
   readonly stream: ReadableStream<Uint8Array>;
+  /** Resolves with the error that ends the stream; never where it ends without one. */
+  readonly failure: Promise<unknown>;
+  #failed!: (error: unknown) => void;
   readonly #options: BodyStreamOptions;
   #controller!: ReadableStreamDefaultController<Uint8Array>;
   readonly #chunks: Uint8Array[] = [];
@@ -36,6 +39,7 @@ export class BodyStream {
 
   constructor(options: BodyStreamOptions) {
     this.#options = options;
+    this.failure = new Promise((resolve) => this.#failed = resolve);
     this.stream = new ReadableStream<Uint8Array>(
       {
         start: (controller) => void (this.#controller = controller),
@@ -64,6 +68,7 @@ export class BodyStream {
   fail(error: unknown): void {
     this.#chunks.length = 0;
     this.#controller.error(error);
+    this.#failed(error);
     this.#resolvePull();
   }
 

@@ -18,7 +18,7 @@ import {
   type ServerError,
   unknownStatement,
 } from "./execution.ts";
-import { type BodyReceiverOptions, maxHeldBytes } from "./body_receiver.ts";
+import type { BodyReceiverOptions } from "./body_receiver.ts";
 import { ParamFeed } from "./param_feed.ts";
 import { type PreparingOptions, StatementWriter } from "./statement_writer.ts";
 
@@ -199,8 +199,8 @@ export class Connection {
   /** Whether a body has begun to arrive that is too large to wait for its end. */
   #isStreamable(execution: BatchExecution): boolean {
     const { batch, body, phase, failure, isSettled, isEndSent } = execution;
-    return !isSettled && failure === null && phase === "statements" && isEndSent && body.started &&
-      batch.access === "read only" && batch.body === "stream" && (body.length ?? 0) > maxHeldBytes;
+    return !isSettled && failure === null && phase === "statements" && isEndSent && body.isLarge &&
+      batch.access === "read only" && batch.body === "stream";
   }
 
   #frameSink(): FrameSink {
@@ -208,6 +208,7 @@ export class Connection {
       event: (type) => this.#event(type),
       message: (type, payload) => this.#message(type, payload),
       wantsRow: () => !this.#isSettingUp && (this.#current?.wantsRow() ?? false),
+      rowRun: () => this.#current!.rowRun(),
       rowStart: (head, length) => this.#current?.rowStart(head, length),
       rowBytes: (bytes) => this.#current?.rowBytes(bytes),
       rowEnd: () => this.#current?.rowEnd(),

@@ -7,6 +7,7 @@ import { DatabaseError, type DatabaseFailure } from "../../errors/service_error.
 import type {
   Batch,
   BatchResult,
+  BodyFraming,
   ColumnBounds,
   ParamStream,
   ResultColumns,
@@ -15,6 +16,7 @@ import type {
   TransactionEnd,
   TransactionForm,
 } from "../database.ts";
+import type { RowRun } from "../protocol/decoder.ts";
 import { joinText, readFields } from "../protocol/messages.ts";
 import { BodyReceiver, type BodyReceiverOptions } from "./body_receiver.ts";
 
@@ -29,6 +31,7 @@ export interface PendingBatch {
 export interface StatementInFlight {
   readonly text: string;
   readonly use: ResultUse;
+  readonly framing?: BodyFraming | undefined;
   readonly runsUserCode: boolean;
   /** `planContext` for which the statement is prepared; null for all. */
   readonly context: string | null;
@@ -218,6 +221,7 @@ export class BatchExecution {
   /** CommandComplete, or EmptyQueryResponse. */
   completed(): void {
     this.#hasRunUserCode ||= this.statement?.runsUserCode ?? false;
+    if (this.statement?.framing !== undefined) this.body.end();
     this.#position++;
     this.#isBound = false;
   }
@@ -295,13 +299,21 @@ export class BatchExecution {
   }
 
   wantsRow(): boolean {
-    return !this.isSettled && this.failure === null && (this.statement?.use ?? "none") !== "none";
+    if (this.failure !== null || this.statement === undefined) return false;
+    if (this.#settlement === "resolved") return this.statement.framing !== undefined;
+    return this.#settlement === "pending" && this.statement.use !== "none";
+  }
+
+  /** The rows that continue the body; null where the next row is of another kind. */
+  rowRun(): RowRun | null {
+    const isFurther = this.statement!.framing !== undefined && this.body.started;
+    return isFurther ? this.body.openRun() : null;
   }
 
   rowStart(head: readonly (string | null)[], length: number | null): void {
     if (this.statement?.use === "result") {
       this.#head = this.phase === "values" ? this.#summed(head) : head;
-      this.body.start(length);
+      this.body.start(length, this.statement.framing ?? null);
       return;
     }
     this.#row = [...head];
@@ -324,7 +336,10 @@ export class BatchExecution {
   }
 
   rowEnd(): void {
-    if (this.#row === null) return this.body.end();
+    if (this.#row === null) {
+      if (this.statement?.framing === undefined) this.body.end();
+      return;
+    }
     this.#row.push(this.#lastColumn === null ? null : joinText(this.#lastColumn));
     const position = this.#batchPosition;
     if (this.#rows[position] === noRows) this.#rows[position] = [];

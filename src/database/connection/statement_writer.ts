@@ -164,7 +164,8 @@ export class StatementWriter {
     if (name !== "") evidence.oldest = Math.min(evidence.oldest, this.#prepared.numberOf(name));
     evidence.hasUserCode ||= runsUserCode;
     this.#encode(statement, { name, isParsed: usable === undefined });
-    return { text, use, runsUserCode, context, preparing: isPreparing ? name : null };
+    const { framing } = statement;
+    return { text, use, framing, runsUserCode, context, preparing: isPreparing ? name : null };
   }
 
   #encode(statement: Statement, options: EncodingOptions): void {

@@ -41,6 +41,17 @@ const eventTypes = typeTable([
   backend.parameterDescription,
 ]);
 
+/** Rows whose last columns are joined to one run of bytes. The decoder writes it without a copy of each. */
+export interface RowRun {
+  /** Written between two values: at most {@linkcode maxSeparatorBytes} bytes. */
+  readonly separator: Uint8Array;
+  /** Whether something precedes the next value. The decoder sets it with each row. */
+  hasValues: boolean;
+}
+
+/** A row's message has at least this many bytes before the value of its last column. */
+export const maxSeparatorBytes = 11;
+
 /** Receives the messages of a {@linkcode FrameDecoder} in the order of arrival. */
 export interface FrameSink {
   /** A message whose payload is ignored. */
@@ -49,6 +60,11 @@ export interface FrameSink {
   message(type: number, payload: Uint8Array): void;
   /** Whether to hand on the row that begins; otherwise it is skipped. */
   wantsRow(): boolean;
+  /**
+   * The run that the next rows of the statement belong to; null where the row that begins is handed on by
+   * itself. Rows of a run have {@linkcode rowBytes} alone, each call for several rows.
+   */
+  rowRun(): RowRun | null;
   /**
    * A row: its columns but the last as text, and the length of the last (null for SQL NULL or a row
    * without columns), whose bytes follow by {@linkcode rowBytes}.
@@ -75,6 +91,8 @@ export class FrameDecoder {
   #bodyLeft = 0;
   /** Whether these bytes are skipped. */
   #skipping = false;
+  /** The run that these bytes belong to; null where they belong to none. */
+  #run: RowRun | null = null;
   /** The beginning of a long error whose rest is skipped. */
   #error: Uint8Array | null = null;
 
@@ -83,12 +101,14 @@ export class FrameDecoder {
   }
 
   /**
-   * Decodes the next bytes, which may change afterwards: the sink's arguments are valid during the call
-   * only. Throws {@linkcode ProtocolError}.
+   * Decodes the next bytes, which the decoder may change and which may change afterwards: the sink's
+   * arguments are valid during the call only. Throws {@linkcode ProtocolError}.
    */
   push(chunk: Uint8Array): void {
     let bytes = chunk;
-    if (this.#bodyLeft > 0) {
+    if (this.#run !== null) {
+      bytes = this.#continueRun(this.#run, bytes);
+    } else if (this.#bodyLeft > 0) {
       bytes = this.#body(bytes);
       if (this.#bodyLeft > 0) return;
     }
@@ -121,6 +141,13 @@ export class FrameDecoder {
           return;
         }
       } else if (type === backend.dataRow) {
+        const run = this.#sink.rowRun();
+        if (run !== null) {
+          const next = this.#joinRows(run, bytes, { start: at, at });
+          if (next === at) return this.#collect(bytes.subarray(at), end - at);
+          at = next;
+          continue;
+        }
         const bodyAt = this.#row(bytes, view, at + 5, end);
         if (bodyAt === null) return this.#collect(bytes.subarray(at), end - at);
         if (bodyAt < end && bodyAt < bytes.length) this.#sink.rowBytes(bytes.subarray(bodyAt, end));
@@ -145,6 +172,49 @@ export class FrameDecoder {
       at = end;
     }
     if (at < bytes.length) this.#collect(bytes.subarray(at), 5);
+  }
+
+  /** Takes the rest of a value of a run, and the rows behind it. Returns the bytes that follow. */
+  #continueRun(run: RowRun, bytes: Uint8Array): Uint8Array {
+    const rest = Math.min(bytes.length, this.#bodyLeft);
+    this.#bodyLeft -= rest;
+    if (this.#bodyLeft === 0) this.#run = null;
+    return bytes.subarray(this.#joinRows(run, bytes, { start: 0, at: rest }));
+  }
+
+  /**
+   * Joins the values of rows in place, from `start` on: a value with its separator takes less room than its
+   * row. The rows begin at `at`; the bytes before are part of the run. Returns the position of the first
+   * other message, or of a row whose value has not begun.
+   */
+  #joinRows(
+    run: RowRun,
+    bytes: Uint8Array,
+    { start, at: rowsAt }: { readonly start: number; readonly at: number },
+  ): number {
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    const { separator } = run;
+    let at = rowsAt;
+    let writtenTo = rowsAt;
+    while (bytes.length - at >= 5 && bytes[at] === backend.dataRow) {
+      const length = view.getInt32(at + 1);
+      checkFrame(backend.dataRow, length);
+      const end = at + 1 + length;
+      const valueAt = lastColumnAt(bytes, view, { start: at + 5, end });
+      if (valueAt < 0) break;
+      if (run.hasValues) { for (const byte of separator) bytes[writtenTo++] = byte; }
+      run.hasValues = true;
+      const valueEnd = Math.min(end, bytes.length);
+      bytes.copyWithin(writtenTo, valueAt, valueEnd);
+      writtenTo += valueEnd - valueAt;
+      at = valueEnd;
+      if (end === valueEnd) continue;
+      this.#bodyLeft = end - valueEnd;
+      this.#run = run;
+      break;
+    }
+    if (writtenTo > start) this.#sink.rowBytes(bytes.subarray(start, writtenTo));
+    return at;
   }
 
   /**
@@ -197,6 +267,25 @@ export class FrameDecoder {
     }
     return bytes.subarray(part.length);
   }
+}
+
+/** Returns the start of a row's last column; -1 if bytes before it are missing. */
+function lastColumnAt(
+  bytes: Uint8Array,
+  view: DataView,
+  { start, end }: { readonly start: number; readonly end: number },
+): number {
+  let at = start + 2;
+  if (at > bytes.length) return -1;
+  for (let left = view.getInt16(start); left > 0; left--) {
+    if (at + 4 > bytes.length) return -1;
+    const length = Math.max(view.getInt32(at), 0);
+    at += 4;
+    if (at + length > end) throw new ProtocolError("a column exceeds its row");
+    if (left > 1) at += length;
+    else if (at + length !== end) throw new ProtocolError("a row has bytes left over");
+  }
+  return at > bytes.length ? -1 : at;
 }
 
 function checkFrame(type: number, length: number): void {

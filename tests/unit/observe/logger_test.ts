@@ -282,6 +282,11 @@ const events: {
     "warn",
     "42501 permission denied for table a b. Hint: grant select on api.a to r;",
   ],
+  "response-aborted": [
+    { kind: "response-aborted", method: "GET", target: "/films?title=eq.a%0A", error },
+    "error",
+    `Aborted the response to GET /films?title=eq.a%0A: ${json}`,
+  ],
   "unexpected-error": [
     { kind: "unexpected-error", error: bug },
     "error",

@@ -88,6 +88,7 @@ function recorder(wanted = () => true) {
     event: (type) => events.push([String.fromCharCode(type)]),
     message: (type, payload) => events.push([String.fromCharCode(type), text.decode(payload)]),
     wantsRow: () => wanted(),
+    rowRun: () => null,
     rowStart: (head, length) => {
       body = "";
       events.push(["row", head, length]);
@@ -194,6 +195,7 @@ Deno.test("FrameDecoder.push() keeps the beginning of a long error", () => {
         told.push(type === backend.error ? `${C} ${M.length}` : String(type));
       },
       wantsRow: () => true,
+      rowRun: () => null,
       rowStart: () => {},
       rowBytes: () => {},
       rowEnd: () => {},
