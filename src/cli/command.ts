@@ -5,6 +5,7 @@
  * @module
  */
 import type { ConfigFlags } from "../config/load.ts";
+import type { Config } from "../config/options.ts";
 
 /** A flag that only one command has. */
 export interface CommandFlag {
@@ -44,7 +45,13 @@ export interface CommandCall {
 /** Parts of the program that commands use and that stand above them. */
 export interface CommandContext {
   /** Serves until a signal ends the process. Resolves with the exit code. */
-  readonly serve: (config: ConfigArguments) => Promise<number>;
+  readonly serve: (config: ConfigArguments, events?: ServeEvents) => Promise<number>;
+}
+
+/** Events of a service. */
+export interface ServeEvents {
+  /** The API accepts connections. The configuration is the one that the service started with. */
+  readonly onListening?: (config: Config) => void;
 }
 
 /** A command. */

@@ -5,6 +5,7 @@
  */
 import { checkCommand } from "./check.ts";
 import type { Command } from "./command.ts";
+import { demoCommand } from "./demo.ts";
 import { tokenCommand } from "./token.ts";
 
-export const commands: readonly Command[] = [checkCommand, tokenCommand];
+export const commands: readonly Command[] = [demoCommand, checkCommand, tokenCommand];

@@ -4,7 +4,7 @@
  * @module
  */
 import { parseArguments, type ParsedCall } from "../cli/arguments.ts";
-import type { ConfigArguments } from "../cli/command.ts";
+import type { ConfigArguments, ServeEvents } from "../cli/command.ts";
 import { commands } from "../cli/commands.ts";
 import { configReader } from "../cli/config_files.ts";
 import { helpText, usage, versionText } from "../cli/help.ts";
@@ -17,6 +17,7 @@ import type { Config } from "../config/options.ts";
 import { dumpConfig, exampleFile } from "../config/print.ts";
 import { svcDialect } from "../dialect.ts";
 import { dumpSchemaCache } from "../schema_cache/dump.ts";
+import type { Observation } from "../observe/observation.ts";
 import type { Service } from "../service/service.ts";
 import { serve } from "./serve.ts";
 import { ReloadSignals } from "./signals.ts";
@@ -116,13 +117,20 @@ function verdict({ ready, message }: ReturnType<typeof readyVerdict>): number {
   return ready ? 0 : 1;
 }
 
-async function serveConfig(args: ConfigArguments): Promise<number> {
+async function serveConfig(
+  args: ConfigArguments,
+  { onListening }: ServeEvents = {},
+): Promise<number> {
   // Listeners are added first, so that no signal after the read of the configuration is lost.
   const reloads = new ReloadSignals();
   const reader = configReader(args);
   const log = openLog(reader.config.logLevel);
   try {
-    return await serve({ reader, log, reloads });
+    const observe = (event: Observation) => {
+      log.observe(event);
+      if (event.kind === "listening" && event.what === "api") onListening?.(reader.config);
+    };
+    return await serve({ reader, log: { ...log, observe }, reloads });
   } finally {
     await log.flush();
   }

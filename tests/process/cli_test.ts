@@ -1,8 +1,8 @@
 import { deepStrictEqual, match, strictEqual } from "node:assert/strict";
 import { freePort } from "../support/free_port.ts";
+import { programCommand } from "../support/program_command.ts";
 
 const root = new URL("../../", import.meta.url).pathname;
-const main = `${root}main.ts`;
 
 interface Ended {
   readonly code: number;
@@ -22,8 +22,9 @@ async function svc(
     for (const [name, text] of Object.entries(files)) {
       await Deno.writeTextFile(`${folder}/${name}`, text);
     }
-    const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-      args: ["run", "-A", `--config=${root}deno.json`, main, ...args],
+    const [command, ...words] = programCommand(args);
+    const { code, stdout, stderr } = await new Deno.Command(command, {
+      args: words,
       cwd: folder,
       env: { ...env },
     }).output();

@@ -1,4 +1,5 @@
 import { deepStrictEqual, match, ok, strictEqual } from "node:assert/strict";
+import { dirname, join } from "node:path";
 import { noValues } from "../../src/config/load.ts";
 import { configSource } from "../../src/config/source.ts";
 import { adminListenAddress, apiListenAddress } from "../../src/server/listen_address.ts";
@@ -68,8 +69,10 @@ Deno.test("the image's build gets what it needs, and no configuration", async ()
   const folder = await Deno.makeTempDir({ prefix: "svc_context_" });
   try {
     for (const line of kept) {
-      match(line, /^![\w.]+$/);
-      await run("cp", ["-r", `${root}${line.slice(1)}`, folder]);
+      match(line, /^![\w./]+$/);
+      const path = line.slice(1);
+      await Deno.mkdir(join(folder, dirname(path)), { recursive: true });
+      await run("cp", ["-r", `${root}${path}`, join(folder, path)]);
     }
     const args = ["run", "-A", "--frozen", `${folder}/main.ts`, "--version"];
     const { success, stderr } = await new Deno.Command(Deno.execPath(), { args, cwd: folder })
@@ -101,7 +104,9 @@ Deno.test("the unit starts, reloads and limits the service as it should", () => 
     "Unit.StartLimitIntervalSec": ["0"],
     "Service.User": ["svc"],
     "Service.Group": ["svc"],
-    "Service.ExecStart": ["/usr/bin/env --ignore-signal=USR1,USR2,HUP /bin/svc /etc/svc/config"],
+    "Service.ExecStart": [
+      "/usr/bin/env --ignore-signal=USR1,USR2,HUP /usr/bin/svc /etc/svc/svc.conf",
+    ],
     "Service.ExecReload": ["/bin/kill -SIGUSR1 $MAINPID"],
     "Service.Restart": ["on-failure"],
     "Service.RestartSec": ["5"],

@@ -1,11 +1,10 @@
 import { deepStrictEqual, match, ok, strictEqual } from "node:assert/strict";
 import { engines } from "../support/engines.ts";
 import { freePort } from "../support/free_port.ts";
+import { programCommand } from "../support/program_command.ts";
 import { startClients } from "../support/keep_alive_clients.ts";
 import { collectLines } from "../support/lines.ts";
 import { configText, startService } from "../support/process.ts";
-
-const main = new URL("../../main.ts", import.meta.url).pathname;
 
 const fixture = { name: "serving", roles: ["web_anon"] };
 
@@ -107,7 +106,7 @@ Deno.test("the log's lines about a request stand before its access line where bo
     }),
   );
   const child = new Deno.Command("sh", {
-    args: ["-c", `exec ${Deno.execPath()} run -A ${main} ${configPath} 2>&1`],
+    args: ["-c", `exec ${programCommand([configPath]).join(" ")} 2>&1`],
     stdin: "null",
     stdout: "piped",
   }).spawn();

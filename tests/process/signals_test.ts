@@ -4,7 +4,14 @@ import { attackDebugger, listeningPorts, processTree } from "../support/debugger
 import { engines } from "../support/engines.ts";
 import { eventually } from "../support/eventually.ts";
 import { freePort } from "../support/free_port.ts";
-import { configText, type DenoProcess, startDeno, startService } from "../support/process.ts";
+import {
+  configText,
+  type DenoProcess,
+  startCommand,
+  startDeno,
+  startService,
+} from "../support/process.ts";
+import { programCommand } from "../support/program_command.ts";
 
 const fixture = { name: "serving", roles: ["web_anon"] };
 const onLinux = { ignore: Deno.build.os !== "linux" };
@@ -161,7 +168,7 @@ Deno.test({
     try {
       const config = join(folder, "pipe");
       await new Deno.Command("mkfifo", { args: [config] }).output();
-      await using process = startDeno(["run", "-A", `${root}main.ts`, config]);
+      await using process = startCommand(programCommand([config]));
       // Opens when the service opens its end, which then waits for the text.
       const pipe = await Deno.open(config, { write: true });
       for (const signal of ["SIGUSR1", "SIGUSR2", "SIGHUP"] as const) process.signal(signal);

@@ -1,6 +1,7 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import { type OptionKey, rows } from "../../src/config/options.ts";
 import { startService } from "../support/process.ts";
+import { programCommand } from "../support/program_command.ts";
 
 const bool = ["13", "expected true or false, got 13"] as const;
 const list = (of: string) => ['","', `has an empty item (expected ${of}, got ",")`] as const;
@@ -150,8 +151,9 @@ Deno.test("each option refuses a value in one line and ends the process with 1",
     for (const key of keys) {
       const [line, text] = fileWith(key, lines);
       await Deno.writeTextFile(`${folder}/a.conf`, text);
-      const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-        args: ["run", "-A", `--config=${root}deno.json`, `${root}main.ts`, "a.conf"],
+      const [command, ...args] = programCommand(["a.conf"]);
+      const { code, stdout, stderr } = await new Deno.Command(command, {
+        args,
         cwd: folder,
       }).output();
       const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes);

@@ -13,6 +13,7 @@
 import { join } from "node:path";
 import { freePort } from "./free_port.ts";
 import { collectLines, type Lines } from "./lines.ts";
+import { programCommand } from "./program_command.ts";
 import { buffered, buildRequest, type RequestParts } from "./request.ts";
 
 /** Configuration by the names of the configuration file. */
@@ -55,9 +56,6 @@ export interface ServiceProcess extends AsyncDisposable {
   stop(signal?: Deno.Signal): Promise<Deno.CommandStatus>;
 }
 
-/** The file with the program. */
-const main = new URL("../../main.ts", import.meta.url).pathname;
-
 /** Starts the service on free ports unless the configuration says which. */
 export async function startService(
   config: FileConfig,
@@ -98,17 +96,24 @@ function spawn(
   configPath: string,
   options: ServiceOptions,
 ): DenoProcess {
-  const { args = [], permissions = ["-A"] } = options;
-  return startDeno(["run", ...permissions, main, ...args, configPath], options);
+  const { args = [], permissions } = options;
+  return startCommand(programCommand([...args, configPath], permissions), options);
 }
 
+type StartOptions = Pick<ServiceOptions, "env" | "stdin" | "cwd">;
+
 /** Starts Deno. Disposing of it kills it. */
-export function startDeno(
-  args: readonly string[],
-  { env = {}, stdin, cwd }: Pick<ServiceOptions, "env" | "stdin" | "cwd"> = {},
+export function startDeno(args: readonly string[], options?: StartOptions): DenoProcess {
+  return startCommand([Deno.execPath(), ...args], options);
+}
+
+/** Starts a command. Disposing of it kills it. */
+export function startCommand(
+  [command, ...args]: readonly [command: string, ...args: string[]],
+  { env = {}, stdin, cwd }: StartOptions = {},
 ): DenoProcess {
-  const child = new Deno.Command(Deno.execPath(), {
-    args: [...args],
+  const child = new Deno.Command(command, {
+    args,
     env: { ...env },
     cwd,
     stdin: stdin === undefined ? "null" : "piped",

@@ -4,7 +4,7 @@
  * @module
  */
 
-const root = new URL("../../", import.meta.url).pathname;
+import { programCommand } from "./program_command.ts";
 
 /** How a run ended. */
 export interface EndedProgram {
@@ -39,8 +39,9 @@ async function runIn(
   args: readonly string[],
   env: Readonly<Record<string, string>>,
 ): Promise<EndedProgram> {
-  const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-    args: ["run", "-A", `--config=${root}deno.json`, `${root}main.ts`, ...args],
+  const [command, ...words] = programCommand(args);
+  const { code, stdout, stderr } = await new Deno.Command(command, {
+    args: words,
     cwd,
     env: { ...env },
     stdin: "null",

@@ -12,6 +12,8 @@ import { importedPath, projectPath } from "./project_path.ts";
  */
 const ranks: readonly (readonly string[])[] = [
   ["src/lib", "src/version.ts"],
+  // Texts of examples, which the command line serves.
+  ["examples/todos", "examples/weather"],
   ["src/errors", "src/sql", "src/observe", "src/dialect.ts"],
   ["src/http"],
   ["src/database"],

@@ -170,7 +170,7 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
   "no-console": [
     ["src/observe/logger.ts", `console.error("a");`],
     ["main.ts", `console.log("a");`],
-    ["examples/todos/start.ts", `console.log("a");`],
+    ["examples/deno_app/program.ts", `console.log("a");`],
     ["src/plan/a.ts", `const a = { console: 1 }; a.console;`],
     ["src/plan/a.ts", `console.log("a");`, "only src/observe and main.ts may print"],
     ["mod.ts", `const { log } = console;`, "only src/observe and main.ts may print"],

@@ -1,0 +1,73 @@
+/**
+ * The command `demo`: serves an example on an embedded database and prints requests to try.
+ *
+ * @module
+ */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { SignJWT } from "jose";
+import type { Config } from "../config/options.ts";
+import type { Command, CommandCall, CommandContext } from "./command.ts";
+import { type DemoExample, examples, type TryRequest } from "./examples.ts";
+import { print } from "./output.ts";
+
+/** Serves an example: `svc demo`, `svc demo weather`. */
+export const demoCommand: Command = {
+  name: "demo",
+  doc: `Serve an example on an embedded database: ${Array.from(examples.keys()).join(" or ")}`,
+  flags: [],
+  run,
+};
+
+const [defaultExample] = examples.keys();
+
+async function run({ config }: CommandCall, { serve }: CommandContext): Promise<number> {
+  const name = config.file ?? defaultExample!;
+  const example = examples.get(name);
+  if (config.flags.has("db-uri")) {
+    throw new Error("demo: serves a database of its own: leave out db-uri");
+  }
+  if (example === undefined) {
+    const names = Array.from(examples.keys()).join(" or ");
+    throw new Error(`demo: unknown example ${JSON.stringify(name)}: expected ${names}`);
+  }
+  // The files of the example are texts of the program, which need not have a folder of its own.
+  const folder = mkdtempSync(join(tmpdir(), "svc-demo-"));
+  try {
+    writeFileSync(join(folder, "svc.conf"), example.config);
+    writeFileSync(join(folder, example.sql.name), example.sql.text);
+    return await serve({ file: join(folder, "svc.conf"), flags: config.flags }, {
+      onListening: async (effective) => print(await requestsText(example, effective)),
+    });
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Returns the text that shows the requests to try. */
+export async function requestsText(
+  { claims, requests }: DemoExample,
+  { serverPort, jwtSecret }: Pick<Config, "serverPort" | "jwtSecret">,
+): Promise<string> {
+  const token = await new SignJWT(claims)
+    .setProtectedHeader({ alg: "HS256" })
+    .sign(jwtSecret ?? new Uint8Array());
+  const base = `http://localhost:${serverPort}`;
+  const steps = requests.map((request) =>
+    `${request.title}:\n\n${command(request, { base, token })}`
+  );
+  return `\n${steps.join("\n\n")}\n\nStop with Ctrl-C.\n`;
+}
+
+function command(
+  { path, body }: TryRequest,
+  { base, token }: { readonly base: string; readonly token: string },
+): string {
+  const lines = body === undefined ? [`curl '${base}${path}'`] : [
+    `curl '${base}${path}' -H 'Content-Type: application/json'`,
+    `  -H 'Prefer: return=representation' -d '${body}'`,
+    `  -H 'Authorization: Bearer ${token}'`,
+  ];
+  return lines.map((line) => `  ${line}`).join(" \\\n");
+}

@@ -1,0 +1,63 @@
+import { deepStrictEqual, match, ok, strictEqual } from "node:assert/strict";
+import { examples } from "../../src/cli/examples.ts";
+import { readCurl } from "../support/docs/curl.ts";
+import { freePort } from "../support/free_port.ts";
+import { type DenoProcess, startCommand } from "../support/process.ts";
+import { programCommand } from "../support/program_command.ts";
+
+/** Starts `demo` in a temporary folder of its own, so that what it leaves behind can be seen. */
+async function startDemo(
+  args: readonly string[],
+): Promise<DenoProcess & { readonly left: () => readonly string[] }> {
+  const folder = await Deno.makeTempDir({ prefix: "svc_demo_" });
+  const process = startCommand(programCommand(["demo", ...args]), { env: { TMPDIR: folder } });
+  return {
+    ...process,
+    left: () => Array.from(Deno.readDirSync(folder), ({ name }) => name),
+    [Symbol.asyncDispose]: async () => {
+      await process[Symbol.asyncDispose]();
+      await Deno.remove(folder, { recursive: true });
+    },
+  };
+}
+
+/** The commands in the printed text: each begins with `curl` and ends with an empty line. */
+function commandsIn(lines: readonly string[]): readonly string[] {
+  const paragraphs = lines.join("\n").split("\n\n").map((paragraph) => paragraph.trim());
+  return paragraphs.filter((paragraph) => paragraph.startsWith("curl "));
+}
+
+for (const [name, { requests }] of examples) {
+  Deno.test(`demo ${name} prints requests that succeed, and leaves no file`, async () => {
+    const ports = [`--port=${freePort()}`, `--admin-server-port=${freePort()}`];
+    await using process = await startDemo([name, ...ports]);
+    await process.stdout.waitFor(/^Stop with Ctrl-C\.$/);
+    const commands = commandsIn(process.stdout.all);
+    strictEqual(commands.length, requests.length);
+    for (const command of commands) {
+      const response = await fetch(readCurl(command).request);
+      const body = await response.json();
+      ok(response.ok, `${command}: ${JSON.stringify(body)}`);
+      ok(!Array.isArray(body) || body.length > 0, `${command} shows nothing`);
+    }
+    strictEqual((await process.stop("SIGINT")).code, 0);
+    deepStrictEqual(process.left(), []);
+  });
+}
+
+const mistakes: readonly (readonly [args: readonly string[], line: RegExp])[] = [
+  [["shop"], /^svc: demo: unknown example "shop": expected todos or weather$/],
+  [["postgres://localhost/shop"], /^svc: demo: serves a database of its own: leave out db-uri$/],
+  [["--db-uri=pglite://x"], /^svc: demo: serves a database of its own: leave out db-uri$/],
+];
+
+for (const [args, line] of mistakes) {
+  Deno.test(`demo ${args.join(" ")} ends with 1 and one line`, async () => {
+    await using process = await startDemo(args);
+    strictEqual((await process.status).code, 1);
+    await process.stderr.ended;
+    strictEqual(process.stderr.all.length, 1);
+    match(process.stderr.all[0]!, line);
+    deepStrictEqual(process.left(), []);
+  });
+}
