@@ -11,6 +11,8 @@ import { type ConfigFlags, noValues } from "../config/load.ts";
 import { type ConfigSource, configSource } from "../config/source.ts";
 import type { Database } from "../database/database.ts";
 import { isEmbedded, openDatabase } from "../database/open.ts";
+import { requireEmbeddedPostgres } from "./embedded_package.ts";
+import { errorCode } from "./error_code.ts";
 import type { ConfigArguments } from "./command.ts";
 
 /** Reads the configuration of one process. */
@@ -109,7 +111,7 @@ const fileErrorReasons: ReadonlyMap<unknown, string> = new Map([
 ]);
 
 function fileErrorReason(error: unknown): string {
-  const code = error instanceof Error && "code" in error ? error.code : null;
+  const code = errorCode(error);
   return fileErrorReasons.get(code) ?? `cannot be read (${code ?? error})`;
 }
 
@@ -129,8 +131,12 @@ function decode(file: string, readFile: ReadBytes): string {
 }
 
 /** Opens the database that the configuration names. */
-export function openConfiguredDatabase(config: Config, file: string | null): Promise<Database> {
-  return openDatabase(config, {
+export async function openConfiguredDatabase(
+  config: Config,
+  file: string | null,
+): Promise<Database> {
+  if (isEmbedded(config.dbUri)) await requireEmbeddedPostgres();
+  return await openDatabase(config, {
     embeddedInit: readInit(config, file),
     applicationName: config.dialect.displayName,
     // Deno's server has sent a chunk before it pulls the next; Node's may still hold it.

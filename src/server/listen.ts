@@ -11,10 +11,10 @@ import type { Observation } from "../observe/observation.ts";
 import { addressesOf, addressText, type ListenAddress } from "./listen_address.ts";
 import { discardBody, mayHaveUnreadBody } from "./discard_body.ts";
 import { Drain } from "./drain.ts";
+import { errorCode } from "../cli/error_code.ts";
 import { errorMessage } from "../cli/output.ts";
 import { wait } from "../lib/deadline.ts";
-import { start as startServer } from "./serve_deno.ts";
-import type { HttpServer, HttpServerOptions, RequestHandler } from "./http_server.ts";
+import type { HttpServer, HttpServerOptions, RequestHandler, StartServer } from "./http_server.ts";
 
 /** Options of {@linkcode listen} apart from the address. */
 export interface ListenOptions {
@@ -134,6 +134,13 @@ function errorResponder({ observe, server }: ListenOptions) {
   };
 }
 
+/** Starts the runtime's server. Only that server's module is loaded. */
+const startServer: StartServer = async (options) => {
+  const { start } =
+    await ("Deno" in globalThis ? import("./serve_deno.ts") : import("./serve_node.ts"));
+  return await start(options);
+};
+
 /** Listens on the first address that can be bound. Fails at once if the port is in use. */
 async function bindTcp(
   { host, port, reusePort }: Extract<ListenAddress, { kind: "tcp" }>,
@@ -163,8 +170,19 @@ async function resolve(name: string): Promise<readonly string[]> {
 function throwListenError(host: string, port: number): (cause: unknown) => never {
   return (cause) => {
     const address = addressText({ hostname: host, port });
-    throw new Error(`cannot listen on ${address}: ${errorMessage(cause)}`, { cause });
+    throw new Error(`cannot listen on ${address}: ${listenProblem(cause)}`, { cause });
   };
+}
+
+/** Reasons by the system's code, since each runtime words them differently. */
+const listenProblems: ReadonlyMap<unknown, string> = new Map([
+  ["EADDRINUSE", "address already in use"],
+  ["EADDRNOTAVAIL", "the machine does not have this address"],
+  ["EACCES", "permission denied"],
+]);
+
+function listenProblem(cause: unknown): string {
+  return listenProblems.get(errorCode(cause)) ?? errorMessage(cause);
 }
 
 /**
@@ -191,7 +209,7 @@ async function bindUnix(
     const server = await start();
     return { address: path, server, restart: start, isReachable: () => inodeOf(path) === own };
   } catch (cause) {
-    throw new Error(`cannot listen on ${path}: ${errorMessage(cause)}`, { cause });
+    throw new Error(`cannot listen on ${path}: ${listenProblem(cause)}`, { cause });
   }
 }
 
@@ -207,8 +225,4 @@ function inodeOf(path: string): number | null {
 
 function statOf(path: string): Stats | null {
   return lstatSync(path, { throwIfNoEntry: false }) ?? null;
-}
-
-function errorCode(error: unknown): unknown {
-  return error instanceof Error && "code" in error ? error.code : null;
 }

@@ -13,8 +13,12 @@ const root = new URL("../../", import.meta.url);
 /** Where the bundle is written. */
 const bundleFile: string = fileURLToPath(new URL("dist/svc.js", root));
 
-/** What stays outside; the latter exists in Cloudflare's runtime alone. */
-const external = ["@electric-sql/pglite", "cloudflare:sockets"];
+/** What stays outside; the last exists in Cloudflare's runtime alone. */
+const external = [
+  "@electric-sql/pglite",
+  "@electric-sql/pglite-prepopulatedfs",
+  "cloudflare:sockets",
+];
 
 /**
  * Packages written for Node ask for its modules by `require`, here when they are needed, so that the

@@ -1,0 +1,19 @@
+/**
+ * Loads PGlite, which the npm package of svc leaves to its users to install.
+ *
+ * @module
+ */
+import { errorCode } from "./error_code.ts";
+
+/** Rejects with an `Error` that says how to install PGlite if it is missing. */
+export async function requireEmbeddedPostgres(): Promise<void> {
+  try {
+    await import("@electric-sql/pglite");
+  } catch (error) {
+    if (errorCode(error) !== "ERR_MODULE_NOT_FOUND") throw error;
+    throw new Error(
+      "pglite:// needs a package: npx -p svc-api -p @electric-sql/pglite svc-api …",
+      { cause: error },
+    );
+  }
+}

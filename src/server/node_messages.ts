@@ -1,0 +1,67 @@
+/**
+ * `Request` and `Response` of Node's server.
+ *
+ * @module
+ */
+import { type IncomingMessage, STATUS_CODES } from "node:http";
+import { FastResponse, NodeRequest } from "srvx/node";
+
+/** Bodies of up to this many bytes are read without a stream. */
+const maxCollectedBytes = 64 * 1024;
+
+/** A request that reads a short body directly: a web stream costs more than all else of a write. */
+export class NodeServerRequest extends NodeRequest {
+  readonly #incoming: IncomingMessage;
+  #isCollected = false;
+
+  constructor(context: ConstructorParameters<typeof NodeRequest>[0]) {
+    super(context);
+    this.#incoming = context.req as IncomingMessage;
+  }
+
+  /** The target as received: the base class would normalise it. */
+  override get url(): string {
+    const { url = "/", headers } = this.#incoming;
+    return url.startsWith("/") ? `http://${headers.host ?? "localhost"}${url}` : url;
+  }
+
+  override get bodyUsed(): boolean {
+    return this.#isCollected || super.bodyUsed;
+  }
+
+  override arrayBuffer(): Promise<ArrayBuffer> {
+    const length = Number(this.#incoming.headers["content-length"] ?? NaN);
+    if (!(length <= maxCollectedBytes) || this.bodyUsed) return super.arrayBuffer();
+    this.#isCollected = true;
+    return collect(this.#incoming);
+  }
+}
+
+/** A response that is sent with the reason phrase of its status, unless it has one of its own. */
+export class NodeServerResponse extends FastResponse {
+  override get statusText(): string {
+    return super.statusText || (STATUS_CODES[this.status] ?? "");
+  }
+}
+
+/** Resolves with the body. Rejects if the client closes the connection before its end. */
+function collect(incoming: IncomingMessage): Promise<ArrayBuffer> {
+  return new Promise((resolve, reject) => {
+    if (incoming.destroyed) return reject(new Error("the client has closed the connection"));
+    const pieces: Uint8Array[] = [];
+    incoming.on("data", (piece: Uint8Array) => void pieces.push(piece));
+    incoming.once("end", () => resolve(joined(pieces)));
+    incoming.once("error", reject);
+    incoming.once("close", () => reject(new Error("the body ended early")));
+  });
+}
+
+function joined(pieces: readonly Uint8Array[]): ArrayBuffer {
+  const bytes = new Uint8Array(pieces.reduce((length, piece) => length + piece.length, 0));
+  let at = 0;
+  for (const piece of pieces) {
+    bytes.set(piece, at);
+    at += piece.length;
+  }
+  return bytes.buffer;
+}

@@ -1,0 +1,96 @@
+/**
+ * Serves HTTP with Node's server. The package srvx converts between its messages and `Request` and
+ * `Response`. Node's own classes for these would take most of the time of a short request.
+ *
+ * @module
+ */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { sendNodeResponse } from "srvx/node";
+import { deferred } from "../lib/deferred.ts";
+import type { HttpServer, HttpServerOptions, RequestHandler } from "./http_server.ts";
+import { NodeServerRequest, NodeServerResponse } from "./node_messages.ts";
+
+/** Starts a server. Rejects with Node's error if it cannot bind the address. */
+export async function start(options: HttpServerOptions): Promise<HttpServer> {
+  // The handler creates responses of this class, since Node's own is slow.
+  globalThis.Response = NodeServerResponse as unknown as typeof Response;
+  const server = createServer(serverSettings, listener(options));
+  await bind(server, options.address);
+  // Node continues to accept connections after a failure, for instance without a free descriptor.
+  server.on("error", (error) => void options.onError(error));
+  const finished = deferred<void>();
+  server.on("close", finished.resolve);
+  const address = server.address();
+  return {
+    port: address === null || typeof address === "string" ? null : address.port,
+    finished: finished.promise,
+    shutdown: () => {
+      server.close();
+      return finished.promise;
+    },
+  };
+}
+
+/** Settings with which Node's server behaves as Deno's does. */
+const serverSettings = {
+  // An idle connection stays open: a proxy may just be about to use it.
+  keepAliveTimeout: 0,
+  // Uploads may take long. The time for the head of a request keeps Node's limit of 60 s.
+  requestTimeout: 0,
+  // Filters may be long. Deno's server takes as many bytes.
+  maxHeaderSize: 400 * 1024,
+};
+
+/** Longest request target. Deno's server refuses longer ones in the same way. */
+const maxTargetLength = 65_534;
+
+function bind(server: Server, address: HttpServerOptions["address"]): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.once("listening", () => {
+      server.off("error", reject);
+      resolve();
+    });
+    if (address.kind === "unix") server.listen({ path: address.path });
+    else server.listen(tcpOptions(address));
+  });
+}
+
+function tcpOptions(
+  { hostname: host, port, reusePort }: Extract<HttpServerOptions["address"], { kind: "tcp" }>,
+) {
+  if (!reusePort) return { host, port };
+  if (!canReusePort()) throw new Error("server-reuseport needs Node 22.12 or later");
+  return { host, port, reusePort, exclusive: true };
+}
+
+/** Node has the option from 22.12 and 23.1 on, and ignores it before. */
+function canReusePort(): boolean {
+  const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
+  return major > 23 || major === 22 && minor >= 12 || major === 23 && minor >= 1;
+}
+
+function listener({ handler, onError }: HttpServerOptions) {
+  return (incoming: IncomingMessage, outgoing: ServerResponse): void => {
+    if ((incoming.url ?? "").length > maxTargetLength) {
+      outgoing.writeHead(400, { Connection: "close" }).end();
+      return;
+    }
+    void respond(handler, incoming, outgoing).catch((error) => {
+      const response = onError(error);
+      // A response that has begun cannot change: the client notices that it ends early.
+      if (outgoing.headersSent) outgoing.destroy();
+      else void sendNodeResponse(outgoing, response).catch(() => outgoing.destroy());
+    });
+  };
+}
+
+async function respond(
+  handler: RequestHandler,
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+): Promise<void> {
+  const client = incoming.socket.remoteAddress ?? null;
+  const request = new NodeServerRequest({ req: incoming, res: outgoing });
+  await sendNodeResponse(outgoing, await handler(request, { client, setsContentLength: true }));
+}

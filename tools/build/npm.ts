@@ -1,0 +1,106 @@
+/**
+ * Makes the folder of the npm package: `deno task build:npm` writes `dist/npm`, and `npm pack
+ * ./dist/npm` makes the archive of it.
+ *
+ * @module
+ */
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { locateFolder } from "../../src/admin/page_assets.ts";
+import { version } from "../../src/version.ts";
+import { bundle } from "./build.ts";
+import { writeDeclarations } from "./declarations.ts";
+import { thirdPartyLicences } from "./licences.ts";
+
+const root = fileURLToPath(new URL("../../", import.meta.url));
+const sources = fileURLToPath(new URL("npm/", import.meta.url));
+const defaultFolder = join(root, "dist", "npm");
+
+/** Modules and the bundles that they become. */
+const bundles: ReadonlyMap<string, string> = new Map([
+  ["mod.ts", "svc.js"],
+  ["src/server/program.ts", "program.js"],
+  ["src/server/main_thread.ts", "main_thread.js"],
+  ["src/server/worker_thread.ts", "worker_thread.js"],
+]);
+
+/** Files of the package's own, and their places in it. */
+const copies: ReadonlyMap<string, string> = new Map([
+  [join(sources, "svc.mjs"), "bin/svc.mjs"],
+  [join(sources, "main.node.js"), "dist/main.node.js"],
+  [join(sources, "main.deno.js"), "dist/main.deno.js"],
+  [join(sources, "README.md"), "README.md"],
+  [join(root, "LICENSE"), "LICENSE"],
+]);
+
+/** Returns the manifest of the package. */
+export function manifest(pgliteVersion: string): Readonly<Record<string, unknown>> {
+  const types = "./dist/types/mod.d.ts";
+  return {
+    name: "svc-api",
+    version,
+    description: "A REST API over a PostgreSQL database, compatible with PostgREST",
+    keywords: ["postgresql", "postgrest", "rest", "api", "openapi"],
+    license: "MIT",
+    type: "module",
+    engines: { node: ">=20.16" },
+    bin: { "svc-api": "bin/svc.mjs", svc: "bin/svc.mjs" },
+    exports: {
+      ".": { types, deno: "./dist/svc.js", default: "./dist/svc.js" },
+      "./run_in_worker": { deno: "./dist/main_thread.js" },
+      "./package.json": "./package.json",
+    },
+    types,
+    peerDependencies: { [pglite]: pgliteVersion, [prebuiltPglite]: "*" },
+    peerDependenciesMeta: { [pglite]: { optional: true }, [prebuiltPglite]: { optional: true } },
+  };
+}
+
+const pglite = "@electric-sql/pglite";
+/** A data directory of PGlite, which spares it `initdb`. */
+const prebuiltPglite = "@electric-sql/pglite-prepopulatedfs";
+
+/** Makes the folder anew. */
+export async function buildNpmPackage(folder: string): Promise<void> {
+  await Deno.remove(folder, { recursive: true }).catch(() => {});
+  for (const name of ["bin", "dist/swagger-ui"]) {
+    await Deno.mkdir(join(folder, name), { recursive: true });
+  }
+  for (const [entry, name] of bundles) await bundle(entry, join(folder, "dist", name));
+  await nameBundledWorker(join(folder, "dist", "main_thread.js"));
+  for (const [from, to] of copies) await Deno.copyFile(from, join(folder, to));
+  await copyPageAssets(join(folder, "dist", "swagger-ui"));
+  await writeDeclarations(join(root, "mod.ts"), { root, folder: join(folder, "dist", "types") });
+  await Deno.writeTextFile(
+    join(folder, "THIRD_PARTY.md"),
+    await thirdPartyLicences(bundles.keys()),
+  );
+  const text = JSON.stringify(manifest(await pgliteVersion()), null, 2);
+  await Deno.writeTextFile(join(folder, "package.json"), `${text}\n`);
+  await Deno.chmod(join(folder, "bin", "svc.mjs"), 0o755);
+}
+
+/** The bundler leaves the path of the worker as it is in the source. */
+async function nameBundledWorker(file: string): Promise<void> {
+  const text = await Deno.readTextFile(file);
+  const [source, bundled] = ["./worker_thread.ts", "./worker_thread.js"];
+  if (text.split(source).length !== 2) throw new Error(`${file}: names ${source} not once`);
+  await Deno.writeTextFile(file, text.replace(source, bundled));
+}
+
+async function copyPageAssets(to: string): Promise<void> {
+  const from = await locateFolder();
+  for (const name of ["swagger-ui.css", "swagger-ui-bundle.js", "LICENSE", "NOTICE"]) {
+    await Deno.copyFile(join(from, name), join(to, name));
+  }
+}
+
+async function pgliteVersion(): Promise<string> {
+  const { imports } = JSON.parse(await Deno.readTextFile(join(root, "deno.json")));
+  return `^${imports[pglite].split("@").at(-1)}`;
+}
+
+if (import.meta.main) {
+  await buildNpmPackage(defaultFolder);
+  console.log("dist/npm: npm pack ./dist/npm makes the archive");
+}
