@@ -286,6 +286,12 @@ export interface DatabaseWatcher {
   readonly onPooler: () => void;
 }
 
+/** Options of a database that can change while it is open. */
+export interface DatabaseOptions {
+  /** Whether statements are prepared; see `db-prepared-statements`. */
+  readonly prepare: boolean;
+}
+
 /** A PostgreSQL database: pooled, opened per request, or embedded. */
 export interface Database {
   /**
@@ -306,6 +312,8 @@ export interface Database {
   readonly subscribe: Subscribe | null;
   /** Absent where no pooler can lose notifications. */
   readonly notify?: Notify;
+  /** Applies options; replaces connections that work otherwise, as {@linkcode flush} does. */
+  configure(options: DatabaseOptions): void;
   /** Replaces the watcher. */
   watch(watcher: DatabaseWatcher): void;
   /** Closes all connections; transactions in progress finish first. */

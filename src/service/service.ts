@@ -372,6 +372,7 @@ export class Service {
     this.observe({ kind: "config-reloaded" });
     for (const key of unapplied) this.#observeFinding({ kind: "restart-needed", key });
     this.#warnOfOldRolePath();
+    this.database.configure({ prepare: config.dbPreparedStatements });
     this.#updateTracing();
     this.#configureListener();
     this.#watch?.configure(config);

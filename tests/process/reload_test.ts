@@ -176,3 +176,38 @@ Deno.test("in pgrst a relative path is meant from the working directory", async 
     await Deno.remove(folder, { recursive: true });
   }
 });
+
+Deno.test("SIGUSR2 applies db-prepared-statements to open connections", async () => {
+  const folder = await Deno.makeTempDir({ prefix: "svc_reload_" });
+  const init = `${folder}/init.sql`;
+  await Deno.writeTextFile(
+    init,
+    `create role web_anon; create schema api; grant usage on schema api to web_anon;
+    create function api.prepared() returns bigint language sql
+      as 'select count(*) from pg_prepared_statements';`,
+  );
+  const config = {
+    "db-uri": "pglite://memory",
+    "db-embedded-init": init,
+    "db-schemas": "api",
+    "db-anon-role": "web_anon",
+  };
+  try {
+    await using service = await startService(config);
+    await service.listening();
+    const prepared = async () => await (await service.fetch("GET /rpc/prepared")).json();
+    const isAny: boolean[] = [await prepared() > 0];
+    for (const value of ["false", "true"]) {
+      const text = await Deno.readTextFile(service.configPath);
+      const others = text.replace(/^db-prepared-statements.*\n/m, "");
+      await Deno.writeTextFile(service.configPath, `${others}db-prepared-statements = ${value}\n`);
+      const after = service.stderr.all.length;
+      service.signal("SIGUSR2");
+      await service.stderr.waitFor(/Config reloaded$/, { after });
+      isAny.push(await prepared() > 0);
+    }
+    deepStrictEqual(isAny, [true, false, true]);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});

@@ -72,6 +72,8 @@ class Unpooled implements Database {
 
   flush(): void {}
 
+  configure(): void {}
+
   watch(): void {}
 
   counts(): ReturnType<Database["counts"]> {

@@ -60,6 +60,7 @@ export function openEmbedded(options: EmbeddedOptions): Database {
     version: () => pool.version(),
     flush: () => pool.flush(),
     counts: () => pool.counts(),
+    configure: (changed) => pool.configure(changed),
     watch: (watcher) => pool.watch(watcher),
     subscribe: async (channel, events) => {
       const version = await pool.version();

@@ -86,6 +86,7 @@ export function openPostgres(options: PostgresOptions): Database {
       options.poolSize > 1
         ? pool.transaction(notifyBatch(channel, payload)).then(() => {})
         : notify(targets, channel, payload),
+    configure: (changed) => pool.configure(changed),
     watch: (watcher) => {
       onPooler = watcher.onPooler;
       pool.watch(watcher);

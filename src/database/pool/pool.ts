@@ -7,6 +7,7 @@
 import type { Clock } from "../../lib/clock.ts";
 import { errors } from "../../errors/catalogue.ts";
 import { ServiceError } from "../../errors/service_error.ts";
+import { type Deferred, deferred } from "../../lib/deferred.ts";
 import { OneShotTimer } from "../../lib/one_shot_timer.ts";
 import { Connection, type ConnectionOptions } from "../connection/connection.ts";
 import { maxHeldBytes } from "../connection/body_receiver.ts";
@@ -15,24 +16,28 @@ import {
   type BatchResult,
   type Caller,
   type Database,
+  type DatabaseOptions,
   type DatabaseWatcher,
   type PoolCounts,
   versionBatch,
 } from "../database.ts";
-import type { Transport } from "../transport.ts";
 import {
   ConcurrencyLimiter,
   connectionLimit,
   type Load,
   pipelineLength,
 } from "./concurrency_limiter.ts";
-import { type PoolTrace, type TracedConnection, traceStep } from "./pool_trace.ts";
+import type { Transport } from "../transport.ts";
+import { ConnectionOpener, type OpenedConnection } from "./connection_opener.ts";
+import { type PoolTrace, traceStep } from "./pool_trace.ts";
 import {
   close,
+  destroySlowestReader,
+  destroyUnread,
   handleSlowWork,
+  maxContendedStallMs,
   onLeave,
   type PooledConnection,
-  slowestReader,
   workSince,
 } from "./pooled_connection.ts";
 import { MinRoundTrip, ServiceTime } from "./service_time.ts";
@@ -53,11 +58,8 @@ export interface PoolOptions extends Omit<ConnectionOptions, "clock"> {
 
 /** The pool waits this long for connections that are being opened when it closes. */
 const closeTimeoutMs = 500;
-/** Period of the check for bodies that are not read, and of new attempts to open a connection. */
+/** Period of the check for bodies that are not read, and of attempts to open connections. */
 const stallCheckMs = 1000;
-/** A body that is not read gives way to waiting batches after this time. */
-const maxContendedStallMs = 3000;
-const maxStallMs = 30_000;
 
 /** Period of the check for batches that take long. */
 const slowCheckMs = 10;
@@ -82,11 +84,13 @@ class Pool implements Database {
   readonly #serviceTimes = new WeakMap<object, ServiceTime>();
   readonly #roundTrip = new MinRoundTrip();
   readonly #timers: PoolTimers;
-  readonly #opening = { count: 0, refusedAt: -Infinity };
+  readonly #opener: ConnectionOpener;
+  /** Whether new connections prepare statements. */
+  #prepare: boolean;
   #timeouts = 0;
   #generation = 0;
   /** Settles when the last connection is closed; null while the pool is open. */
-  #closed: Closing | null = null;
+  #closed: Deferred<void> | null = null;
   /** Receives the events of the pool; null in all but the most detailed log. */
   #trace: PoolTrace | null = null;
   /** Adapters add subscriptions: the pool's connections do not listen. */
@@ -95,7 +99,13 @@ class Pool implements Database {
   constructor(options: PoolOptions) {
     this.#options = options;
     this.#clock = options.clock;
+    this.#prepare = options.prepare;
     this.#timers = this.#createTimers();
+    this.#opener = new ConnectionOpener(options, {
+      opened: (connection) => this.#admit(connection),
+      refused: (error) => this.#refused(error),
+      settled: () => this.#closeWhenEmpty(),
+    });
   }
 
   #createTimers(): PoolTimers {
@@ -139,6 +149,12 @@ class Pool implements Database {
     for (const pooled of this.#idle.splice(0)) close(pooled, "release");
   }
 
+  configure({ prepare }: DatabaseOptions): void {
+    if (prepare === this.#prepare) return;
+    this.#prepare = prepare;
+    this.flush();
+  }
+
   watch({ trace }: DatabaseWatcher): void {
     this.#trace = trace;
   }
@@ -155,7 +171,7 @@ class Pool implements Database {
   }
 
   async close(): Promise<void> {
-    const closed = this.#closed ??= startClosing();
+    const closed = this.#closed ??= deferred<void>();
     this.#timers.aging.clear();
     this.#rejectAll(errors.cannotConnect("the database was closed"));
     this.flush();
@@ -166,7 +182,7 @@ class Pool implements Database {
 
   /** Returns null for batches that are never pipelined: without prepared statements all are blocks. */
   #serviceTimeOf(kind: object | null): ServiceTime | null {
-    if (kind === null || !this.#options.prepare) return null;
+    if (kind === null || !this.#prepare) return null;
     let serviceTime = this.#serviceTimes.get(kind);
     if (serviceTime === undefined) this.#serviceTimes.set(kind, serviceTime = new ServiceTime());
     return serviceTime;
@@ -241,49 +257,22 @@ class Pool implements Database {
     return connectionLimit(load);
   }
 
-  /**
-   * Opens connections while more batches wait than connections are being opened. After a refusal the pool
-   * makes do with those that are open for a while: an attempt may take a connection from other clients.
-   */
   #openMore(): void {
-    if (this.#closed !== null) return;
-    const wasRefused = this.#clock.now() - this.#opening.refusedAt < stallCheckMs;
-    if (wasRefused && this.#connections.size > 0) return;
-    while (
-      this.#opening.count < this.#queue.size &&
-      this.#connections.size + this.#opening.count < this.#options.max
-    ) {
-      this.#opening.count++;
-      this.#open();
-    }
+    const open = this.#connections.size;
+    if (this.#closed !== null || open >= this.#options.max) return;
+    this.#opener.openFor({
+      waiting: this.#queue.size,
+      open,
+      generation: this.#generation,
+      trace: this.#traceOf(this.#queue),
+    });
   }
 
-  async #open(): Promise<void> {
-    const generation = this.#generation;
-    const traced: TracedConnection = { id: null };
-    const trace = this.#traceOf(this.#queue);
-    traceStep(trace, traced, "being established");
-    try {
-      const transport = await this.#options.connect();
-      this.#opening.count--;
-      this.#admit(transport, { ...traced, generation }, trace);
-    } catch (error) {
-      this.#opening.count--;
-      traceStep(trace, traced, "terminated: init failure");
-      this.#refused(error instanceof Error ? error : new Error("connecting failed"));
-    }
-    this.#closeWhenEmpty();
-  }
-
-  #admit(
-    transport: Transport,
-    opened: Pick<PooledConnection, "id" | "generation">,
-    trace: PoolTrace | null,
-  ): void {
+  #admit({ transport, trace, ...opened }: OpenedConnection): void {
     const now = this.#clock.now();
     const connection = new Connection(
       transport,
-      { ...this.#options, clock: () => this.#clock.now() },
+      { ...this.#options, prepare: this.#prepare, clock: () => this.#clock.now() },
       {
         idle: () => this.#idleAgain(pooled),
         closed: () => this.#gone(pooled),
@@ -311,8 +300,7 @@ class Pool implements Database {
 
   /** Rejects all waiting batches when no connection is left that could execute them. */
   #refused(error: Error): void {
-    this.#opening.refusedAt = this.#clock.now();
-    if (this.#connections.size + this.#opening.count > 0) return;
+    if (this.#connections.size + this.#opener.count > 0) return;
     this.#rejectAll(error instanceof ServiceError ? error : errors.cannotConnect(error.message));
   }
 
@@ -407,7 +395,7 @@ class Pool implements Database {
 
   #closeWhenEmpty(): void {
     if (this.#connections.size > 0) return;
-    if (this.#opening.count > 0) {
+    if (this.#opener.count > 0) {
       // A server that does not answer must not keep the process alive.
       if (this.#closed !== null) this.#timers.closing.start(closeTimeoutMs);
       return;
@@ -432,16 +420,9 @@ class Pool implements Database {
   #checkStalls(): void {
     if (this.#connections.size > this.#idle.length) this.#timers.stalls.start(stallCheckMs);
     const isContended = this.#queue.size > 0 || this.#closed !== null;
-    const maxMs = isContended ? maxContendedStallMs : maxStallMs;
-    for (const { connection } of [...this.#connections]) {
-      if (connection.stalledFor() > maxMs) connection.destroy("the response was not read");
-    }
+    destroyUnread(this.#connections, { isContended });
     if (this.#idle.length === 0) this.#openMore();
-    if (!this.#isQueueLate()) return;
-    const slowest = slowestReader(this.#connections)?.connection;
-    if (slowest !== undefined && slowest.waitedFor() > maxContendedStallMs) {
-      slowest.destroy("the response was read too slowly while others waited");
-    }
+    if (this.#isQueueLate()) destroySlowestReader(this.#connections);
   }
 
   /** Whether the first waiting batch has waited for half of its timeout, or as long as a stall may take. */
@@ -509,19 +490,6 @@ class Pool implements Database {
     }
     if (this.#idle.length > 0) this.#startAging();
   }
-}
-
-/** The end of a pool. */
-interface Closing {
-  readonly promise: Promise<void>;
-  readonly resolve: () => void;
-}
-
-/** Not all runtimes have `Promise.withResolvers`. */
-function startClosing(): Closing {
-  let resolve = () => {};
-  const promise = new Promise<void>((settle) => resolve = settle);
-  return { promise, resolve };
 }
 
 /** Timers of a pool. */

@@ -87,12 +87,27 @@ export function onLeave({ signal }: Caller, run: (reason: unknown) => void): () 
   return () => signal.removeEventListener("abort", listener);
 }
 
-/** Returns the connection that has waited longest for the reader of a body. */
-export function slowestReader(connections: Iterable<PooledConnection>): PooledConnection | null {
+/** A body that is not read gives way to waiting batches after this time. */
+export const maxContendedStallMs = 3000;
+const maxStallMs = 30_000;
+
+/** Destroys the connections whose body is not read; sooner if others wait for connections. */
+export function destroyUnread(
+  connections: Iterable<PooledConnection>,
+  { isContended }: { readonly isContended: boolean },
+): void {
+  const maxMs = isContended ? maxContendedStallMs : maxStallMs;
+  for (const { connection } of [...connections]) {
+    if (connection.stalledFor() > maxMs) connection.destroy("the response was not read");
+  }
+}
+
+/** Destroys the connection that has waited longest for the reader of a body, if that is long. */
+export function destroySlowestReader(connections: Iterable<PooledConnection>): void {
   let slowest: PooledConnection | null = null;
   for (const pooled of connections) {
-    const waited = slowest?.connection.waitedFor() ?? -1;
+    const waited = slowest?.connection.waitedFor() ?? maxContendedStallMs;
     if (pooled.connection.waitedFor() > waited) slowest = pooled;
   }
-  return slowest;
+  slowest?.connection.destroy("the response was read too slowly while others waited");
 }

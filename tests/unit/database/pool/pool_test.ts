@@ -1,7 +1,7 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import type { PoolEvent } from "../../../../src/database/database.ts";
 import type { Transport } from "../../../../src/database/transport.ts";
-import { row } from "../../../support/fake_backend.ts";
+import { type FakeTransport, row } from "../../../support/fake_backend.ts";
 import { settled } from "../../../support/fake_clock.ts";
 import { outcomesOf } from "../../../support/fake_connection.ts";
 import { FakePool, reading, writing } from "../../../support/fake_pool.ts";
@@ -163,6 +163,28 @@ Deno.test("Pool.flush() replaces idle connections now and busy ones when they co
   deepStrictEqual(transports.map(({ log }) => log), [["end"], ["end"]]);
   await fake.openAll();
   strictEqual(transports.length, 4);
+  await fake.close();
+});
+
+Deno.test("Pool.configure() replaces connections when preparing is switched", async () => {
+  const fake = new FakePool();
+  const { pool, transports } = fake;
+  const run = async () => {
+    const done = pool.transaction(reading);
+    await fake.serveAll();
+    await done;
+  };
+  pool.configure({ prepare: true });
+  await run();
+  pool.configure({ prepare: true });
+  await run();
+  strictEqual(transports.length, 1);
+  pool.configure({ prepare: false });
+  deepStrictEqual(transports[0]!.log, ["end"]);
+  await run();
+  const names = ({ sent }: FakeTransport) =>
+    sent.flat().flatMap(({ type, name = "" }) => type === "P" ? [name] : []);
+  deepStrictEqual(transports.map(names), [["s1"], ["", "", ""]]);
   await fake.close();
 });
 
