@@ -26,6 +26,8 @@ export interface BodyFraming {
   readonly separator: string;
   /** End of the body. */
   readonly closing: string;
+  /** Whether a stream of the body begins with the first further row, however short it is. Default: false. */
+  readonly isEager?: boolean;
 }
 
 /** One statement of a batch. */

@@ -15,6 +15,8 @@ export type MediaRange =
   | { readonly kind: "json" }
   | { readonly kind: "geojson" }
   | { readonly kind: "csv" }
+  /** One JSON value per line. `type` is the name that the client used. */
+  | { readonly kind: "ndjson"; readonly type: string; readonly stripped: boolean }
   | { readonly kind: "text" }
   | { readonly kind: "xml" }
   /** `version` is the requested version: `3.1`. Default: `openapi-version`. */
@@ -57,6 +59,13 @@ const plainTypes: Readonly<Record<PlainKind, string>> = {
   any: "*/*",
 };
 
+/** Lines of JSON have no registered media type; these names are in use. */
+const ndjsonTypes = [
+  "application/x-ndjson",
+  "application/jsonl",
+  "application/x-jsonlines",
+] as const;
+
 /** Vendor trees that both dialects accept. */
 const vendors = ["svc", "pgrst"] as const;
 
@@ -73,6 +82,10 @@ const makers: ReadonlyMap<string, Maker> = new Map<string, Maker>([
     ([kind, text]): [string, Maker] => [text, () => ({ kind })],
   ),
   [plainTypes.openapi, openapi],
+  ...ndjsonTypes.map((type): [string, Maker] => [
+    type,
+    (parameters) => ({ kind: "ndjson", type, stripped: isStripped(parameters) }),
+  ]),
   ...vendors.flatMap(vendorMakers),
 ]);
 
@@ -150,6 +163,8 @@ export function canonicalText(media: MediaRange): string {
       return `application/vnd.${media.vendor}.object+json${media.stripped ? strippedNulls : ""}`;
     case "strippedArray":
       return `application/vnd.${media.vendor}.array+json${strippedNulls}`;
+    case "ndjson":
+      return `${media.type}${media.stripped ? strippedNulls : ""}`;
     case "plan":
       return planText(media);
     case "other":

@@ -23,6 +23,16 @@ export type BodyFormat =
   | { readonly kind: "array"; readonly stripped: boolean }
   | { readonly kind: "object"; readonly stripped: boolean }
   | { readonly kind: "csv" }
+  | {
+    /** One JSON value per line. */
+    readonly kind: "ndjson";
+    readonly stripped: boolean;
+    /**
+     * False to send the rows as soon as PostgreSQL has them: their number and `response.*` of the query
+     * are then unknown when the response begins.
+     */
+    readonly isCounted: boolean;
+  }
   | { readonly kind: "geojson" }
   | {
     /** A user-defined aggregate builds the body. */
@@ -179,6 +189,8 @@ function builtIn(range: MediaRange): Representation | null {
       return rows;
     case "csv":
       return built({ kind: "csv" }, range);
+    case "ndjson":
+      return built({ kind: "ndjson", stripped: range.stripped, isCounted: true }, range);
     case "geojson":
       return built({ kind: "geojson" }, range);
     default:

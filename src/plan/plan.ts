@@ -34,6 +34,7 @@ import {
   type RepresentedTarget,
 } from "./negotiate.ts";
 import { planRead, type ReadPlan } from "./read_plan.ts";
+import { isRetrySafeRead } from "./retry_safe.ts";
 import { planRoot, type RootConfig, type RootPlan } from "./root_plan.ts";
 import { nameSuggesters } from "./suggest.ts";
 
@@ -172,9 +173,26 @@ function planReadAction(
     relation,
     read: fitToFormat(read, representation),
     count,
-    representation,
+    representation: count.kind === "none"
+      ? withoutCount(read, representation, cache)
+      : representation,
     headersOnly,
   };
+}
+
+/**
+ * Lets lines of JSON leave as soon as PostgreSQL has them, unless a function of the query may set
+ * `response.*`.
+ */
+function withoutCount(
+  read: ReadPlan,
+  representation: Representation,
+  cache: SchemaCache,
+): Representation {
+  const { format } = representation;
+  if (format.kind !== "ndjson") return representation;
+  const isCounted = !isRetrySafeRead({ kind: "read", read, representation }, cache);
+  return { ...representation, format: { ...format, isCounted } };
 }
 
 function planMutateAction(

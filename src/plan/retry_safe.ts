@@ -73,6 +73,7 @@ function isRetrySafeFormat(format: BodyFormat, volatile: FunctionNames): boolean
     case "array":
     case "object":
     case "csv":
+    case "ndjson":
     case "value":
       return true;
     default:

@@ -33,6 +33,8 @@ export function bodyExpression(format: BodyFormat, rows: BodyRows): Sql {
       return stripped(first(rows.single ? element : sql`${rowsAlias}.*`), format.stripped);
     case "csv":
       return csvBody;
+    case "ndjson":
+      return sql`coalesce(string_agg(${jsonLine(format, rows)} || E'\\n', ''), '')`;
     case "geojson":
       return geojson;
     case "aggregate":
@@ -42,6 +44,18 @@ export function bodyExpression(format: BodyFormat, rows: BodyRows): Sql {
     default:
       return format satisfies never;
   }
+}
+
+/** Returns one row, or the value of its only column, as a line of JSON without its end. */
+export function jsonLine(
+  { stripped: strip }: Extract<BodyFormat, { kind: "ndjson" }>,
+  { scalarColumn }: Pick<BodyRows, "scalarColumn">,
+): Sql {
+  const json = scalarColumn === null
+    ? sql`pg_catalog.row_to_json(${rowsAlias}.*)`
+    : sql`coalesce(pg_catalog.to_json(${rowsAlias}.${ident(scalarColumn)}), 'null')`;
+  // Values of type json keep the white space between their tokens.
+  return sql`replace((${stripped(json, strip)})::text, E'\\n', ' ')`;
 }
 
 /** Returns the same expression for a single row with one value of a built-in type. */

@@ -21,7 +21,7 @@ import { framingOf, renderRowsResult, rowFormatOf, type RowsResult } from "./row
 
 /** Positions of the metadata columns in the result row. */
 export const resultColumn = {
-  /** Number of rows of the result. */
+  /** Number of rows of the result; NULL if they are sent before it is known. */
   rows: 0,
   /** Number of rows without the row range; NULL when the request needs no total. */
   total: 1,

@@ -11,10 +11,10 @@ import type { BodyFraming } from "../database/database.ts";
 import type { BodyFormat } from "../plan/negotiate.ts";
 import type { ReadItem, ReadNode } from "../plan/read_node.ts";
 import { emptySql, ident, ordinal, type Sql, sql } from "../sql/fragment.ts";
-import { type BodyRows, bodySource, csvBody, rowsAlias } from "./body.ts";
+import { bodyExpression, type BodyRows, bodySource, csvBody, jsonLine, rowsAlias } from "./body.ts";
 
 /** The formats whose bodies can be sent row by row: other bodies need all rows at once. */
-export type RowFormat = Extract<BodyFormat, { kind: "array" | "csv" }>;
+export type RowFormat = Extract<BodyFormat, { kind: "array" | "csv" | "ndjson" }>;
 
 /** At most this many rows are sent as a single value. */
 const maxValueRows = 1000;
@@ -27,8 +27,10 @@ const firstRows = 100;
 
 /** Returns the format if the answer is to be sent row by row; null to send it as a single value. */
 export function rowFormatOf(format: BodyFormat | null, root: ReadNode): RowFormat | null {
-  const isPossible = format?.kind === "array" || format?.kind === "csv";
-  return isPossible && !isShort(root) ? format : null;
+  if (format === null || isShort(root)) return null;
+  return format.kind === "array" || format.kind === "csv" || format.kind === "ndjson"
+    ? format
+    : null;
 }
 
 /** Whether a node returns no more rows than a single value may have. */
@@ -53,7 +55,7 @@ export interface RowsResult {
 
 /** Renders the statement. Each row of its result has the same columns. */
 export function renderRowsResult(result: RowsResult): Sql {
-  const { rows, common, metadata, format } = result;
+  const { rows, common, metadata, format, element } = result;
   const { first, further } = bodyColumns(result);
   const [firstPart, rest] = [
     sql`select * from ${kept} limit ${ordinal(firstRows + 1)}`,
@@ -64,6 +66,11 @@ export function renderRowsResult(result: RowsResult): Sql {
   } then (select count(*) from ${kept}) else count(*) end`;
   const others = metadata.reduce((list, column) => sql`${list}, ${column}`, emptySql);
   const unused = metadata.reduce((list) => sql`${list}, null::text`, emptySql);
+  if (format.kind === "ndjson" && !format.isCounted) {
+    return sql`select null::text${others}, ''::text union all select null::text${unused}, ${
+      jsonLine(format, element)
+    } from (${rows}) as ${rowsAlias}`;
+  }
   return sql`with ${common}${kept} as materialized (${rows}) select (${number})::text${others}, ${first} from ${
     bodySource(format, firstPart)
   } union all select null::text${unused}, ${further} from (${rest}) as ${rowsAlias}`;
@@ -80,6 +87,10 @@ interface BodyColumns {
 
 function bodyColumns({ format, element: { scalarColumn } }: RowsResult): BodyColumns {
   if (format.kind === "csv") return { first: csvBody, further: csvLine };
+  if (format.kind === "ndjson") {
+    const first = bodyExpression(format, { scalarColumn, single: false });
+    return { first, further: jsonLine(format, { scalarColumn }) };
+  }
   const strip = (json: Sql) => format.stripped ? sql`json_strip_nulls(${json})` : json;
   const element = scalarColumn === null
     ? sql`${rowsAlias}.*`
@@ -104,6 +115,9 @@ export function framingOf(
   { scalarColumn }: Pick<BodyRows, "scalarColumn">,
 ): BodyFraming {
   if (format.kind === "csv") return { separator: "\n", closing: "" };
+  if (format.kind === "ndjson") {
+    return { separator: "\n", closing: "\n", isEager: !format.isCounted };
+  }
   if (format.stripped) return { separator: ",", closing: "]" };
   return { separator: scalarColumn === null ? ", \n " : ", ", closing: "]" };
 }

@@ -69,6 +69,10 @@ type ReadersByMedia = Partial<
 
 const readers: ReadersByMedia = {
   json: ["json", beginJson],
+  ndjson: [
+    "json",
+    ({ takes, columnsGiven }, onKeys) => new NdjsonDecoder({ takes, columnsGiven, onKeys }),
+  ],
   csv: ["csv", ({ takes }, onKeys) => new CsvDecoder(takes, onKeys)],
   form: ["form", beginForm],
 };
@@ -86,31 +90,11 @@ const argumentReaders: ReadersByMedia = {
  */
 export function payloadReader(parts: PayloadParts): PayloadReader {
   const contentType = parts.contentType?.trim() || "application/json";
-  if (isNdjson(contentType)) {
-    const { takes, columnsGiven } = parts;
-    return {
-      format: "json",
-      begin: (onKeys) => new NdjsonDecoder({ takes, columnsGiven, onKeys }),
-    };
-  }
   const media = parseMediaType(contentType);
   const reader = (parts.takes === "rows" ? readers : argumentReaders)[media.kind];
   if (reader === undefined) throw errors.unsupportedContentType(canonicalText(media));
   const [format, begin] = reader;
   return { format, begin: (onKeys) => begin(parts, onKeys) };
-}
-
-/** Lines of JSON have no registered media type; these names are in use. */
-const ndjsonTypes: ReadonlySet<string> = new Set([
-  "application/x-ndjson",
-  "application/jsonl",
-  "application/x-jsonlines",
-]);
-
-function isNdjson(contentType: string): boolean {
-  const end = contentType.indexOf(";");
-  const type = end < 0 ? contentType : contentType.slice(0, end);
-  return ndjsonTypes.has(type.trim().toLowerCase());
 }
 
 function beginForm({ takes }: PayloadParts, onKeys: OnKeys): BodyDecoder {

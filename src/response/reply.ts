@@ -28,6 +28,8 @@ export interface Reply {
 /** The metadata columns of a result row. */
 export interface ResultMetadata {
   readonly rows: number;
+  /** False if the response begins before the number of rows is known. */
+  readonly isCounted: boolean;
   readonly total: number | null;
   readonly responseHeaders: string | null;
   readonly responseStatus: string | null;
@@ -44,6 +46,7 @@ export function readResultMetadata(head: readonly (string | null)[]): ResultMeta
   const rows = Number(head[resultColumn.rows] ?? 0);
   return {
     rows,
+    isCounted: head[resultColumn.rows] !== null,
     affected: Number(head[resultColumn.affected] ?? rows),
     total: head[resultColumn.total] == null ? null : Number(head[resultColumn.total]),
     responseHeaders: head[resultColumn.headers] || null,

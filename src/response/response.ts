@@ -45,7 +45,7 @@ export function respondToRead(
   const range = { first: request.window.first, rows: metadata.rows, total };
   const { canonical } = request.query;
   const headers: HeaderList = [
-    ...rangeHeaders(range, config.dialect),
+    ...(metadata.isCounted ? rangeHeaders(range, config.dialect) : []),
     ["Content-Location", `/${encodePath(plan.relation.name)}${canonical && `?${canonical}`}`],
     ...appliedHeader(request.preferences, { tx: config.txOverridable }),
   ];

@@ -176,6 +176,7 @@ suite.test("an operation says what it takes and what it answers", async (api) =>
     "application/vnd.svc.array+json;nulls=stripped",
     "application/vnd.svc.object+json",
     "application/vnd.svc.object+json;nulls=stripped",
+    "application/x-ndjson",
     "text/csv",
   ]);
   deepStrictEqual(Object.keys(post.requestBody.content), [

@@ -83,9 +83,10 @@ export class BodyReceiver implements RowRun {
     return this.#framing === null || this.#hasEnded ? this.#wholeLength : null;
   }
 
-  /** Whether the body is too large to wait for its end. */
+  /** Whether the body is too large to wait for its end, or must not wait for it. */
   get isLarge(): boolean {
-    return Math.max(this.#valueLength ?? 0, this.#receivedBytes) > maxHeldBytes;
+    if (Math.max(this.#valueLength ?? 0, this.#receivedBytes) > maxHeldBytes) return true;
+    return this.#isContinued && !this.#hasEnded && this.#framing?.isEager === true;
   }
 
   get #wholeLength(): number | null {

@@ -22,14 +22,14 @@ import { columnType, defaultValue } from "./types.ts";
 export function openApi2(model: ApiModel, config: DocumentConfig): unknown {
   const { scheme, host, basePath } = addressOf(config);
   const { vendor } = config.dialect;
-  const types = [...mediaTypes(vendor), "text/csv"];
+  const types = [...mediaTypes(vendor), "text/csv", "application/x-ndjson"];
   return {
     swagger: "2.0",
     info: infoOf(model.comment, config),
     host,
     basePath,
     schemes: [scheme],
-    consumes: [...types, "application/x-ndjson"],
+    consumes: types,
     produces: types,
     ...documentationOf(config),
     ...(config.openapiSecurityActive ? security : {}),

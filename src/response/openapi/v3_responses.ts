@@ -61,6 +61,7 @@ export function resultContent(schema: Schema, { set, rows }: ResultShape, vendor
     [`${tree}.array+json;nulls=stripped`]: { schema: { type: "array", items: { type: "object" } } },
     [`${tree}.object+json`]: { schema },
     [`${tree}.object+json;nulls=stripped`]: { schema: { type: "object" } },
+    "application/x-ndjson": { schema: text },
     "text/csv": { schema: text },
   };
 }

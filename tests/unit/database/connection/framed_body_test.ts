@@ -130,3 +130,16 @@ Deno.test("Connection.execute() reads an abandoned body of unknown length up to 
   deepStrictEqual(transport.log, ["destroy"]);
   deepStrictEqual(log, ["closed: destroyed"]);
 });
+
+Deno.test("Connection.execute() streams an eager body from its first further row on", async () => {
+  const { transport, execute } = new FakeConnection();
+  const [result] = execute(framed({ ...lines, isEager: true }));
+  transport.tell(join(begun, row(null, "")));
+  deepStrictEqual(await outcomesOf([result!]), ["waits"]);
+  transport.tell(row(null, "a"));
+  const { body: { content, length } } = await result!;
+  strictEqual(length, null);
+  const text = textOf(content);
+  transport.tell(join(row(null, "b"), ended));
+  strictEqual(await text, "a\nb\n");
+});
