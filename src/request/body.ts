@@ -12,10 +12,10 @@ import { contentCoding, decodedPieces } from "./content_coding.ts";
 import { decodePieces } from "./decode_pieces.ts";
 
 /**
- * Bodies of up to this many bytes are read before anything is looked up, so that errors of their
- * syntax come first. They are left to the runtime, which is quickest with them.
+ * The service reads bodies of up to this many bytes before it looks up the relation, so that errors of
+ * their syntax come first. The runtime collects them, which is the fastest way.
  */
-const smallLength = 64 * 1024;
+const maxShortBytes = 64 * 1024;
 /** Bytes of the buffer that a body of known length is read through. */
 const bufferBytes = 256 * 1024;
 /**
@@ -23,37 +23,38 @@ const bufferBytes = 256 * 1024;
  * that it returns, since a piece ends where a chunk ends.
  */
 const chunkBufferBytes = 64 * 1024;
-/** How much more room than what has come is made at a time: room costs memory only when used. */
-const growth = 1024;
-/** Bytes that are copied in one go: some milliseconds' work. */
-const copyLength = 4 * 1024 * 1024;
-/** PostgreSQL takes no message of 1 GiB (`MaxAllocSize`); this leaves room for other parameters. */
+/** Factor by which the buffer exceeds the bytes received. Unused pages of it cost no memory. */
+const growthFactor = 1024;
+/** Bytes that are copied between two pauses. Copying them takes some milliseconds. */
+const copyBytes = 4 * 1024 * 1024;
+/** PostgreSQL rejects messages of 1 GiB (`MaxAllocSize`). The rest is room for other parameters. */
 const maxPayloadBytes = 1023 * 1024 * 1024;
 
-/** What is checked before a long body is received, and as soon as its keys are known. */
+/** Checks that may refuse a long body before all of it has been received. */
 export interface LongBodyChecks {
+  /** Runs before the body is received. */
   readonly head: () => void;
+  /** Runs when the decoder knows the body's keys. */
   readonly keys: OnKeys;
 }
 
 export interface ReceivingOptions {
-  /** None unless given. */
+  /** Default: no checks. */
   readonly checks?: LongBodyChecks;
   /** The most bytes that a body may have; 0 sets no limit. Default: 0. */
   readonly maxBytes?: number;
-  /** Lets the event loop go round once. */
+  /** Lets other requests run. Default: one turn of the event loop. */
   readonly pause?: () => Promise<void>;
 }
 
 const noChecks: LongBodyChecks = { head: () => {}, keys: () => {} };
 
 /**
- * Receives a body and decodes it as it comes, so that only the payload is held, without the copies that
- * the runtime would leave behind. Throws `102` when the body breaks off or cannot be decoded, `130` when
- * it is too large, and what the checks throw.
+ * Receives a body and decodes each piece as it arrives, so that memory holds the payload alone. Throws
+ * `102` if the body breaks off or is malformed, `130` if it is too large, and the errors of the checks.
  *
- * A body is long when it, or its `Content-Length`, exceeds {@linkcode smallLength} bytes, and when it
- * comes in chunks.
+ * A body is long if it, or its `Content-Length`, exceeds {@linkcode maxShortBytes} bytes, and if it is
+ * compressed or arrives in chunks.
  */
 export async function receiveBody(
   request: Request,
@@ -67,11 +68,11 @@ export async function receiveBody(
   const declared = expectedLength(request.headers);
   const expected = coding === null ? declared : Infinity;
   const guard = new LongBodyGuard(checks, maxBytes);
-  if (expected > smallLength) guard.open();
+  if (expected > maxShortBytes) guard.open();
   if (declared > allowed && declared < Infinity) throw errors.bodyTooLarge(allowed, declared);
   const decoder = begin((payload) => guard.check(payload));
-  // Asking for the stream makes one, which small bodies do without.
-  if (expected <= smallLength || request.body === null) {
+  // Access to `body` creates a stream, which small bodies do not need.
+  if (expected <= maxShortBytes || request.body === null) {
     const bytes = await unbroken(async () => new Uint8Array(await request.arrayBuffer()));
     guard.count(bytes.length);
     return await decodeAtOnce(decoder, bytes, pause);
@@ -89,7 +90,7 @@ export async function receiveBody(
   return decoder.payload(collected.bytes());
 }
 
-/** What the headers say of a body's length: infinite for chunks, NaN for nothing. */
+/** Returns a body's length by its headers: infinite for chunks, NaN without a header. */
 function expectedLength(headers: Headers): number {
   if (headers.has("transfer-encoding")) return Infinity;
   return Number(headers.get("content-length") ?? NaN);
@@ -119,7 +120,7 @@ async function decodeAtOnce(
   return decoder.payload(collected.bytes());
 }
 
-/** Counts a body's bytes against the limit, and runs the checks once the body has proved to be long. */
+/** Counts a body's bytes against the limit. Runs the checks once the body is known to be long. */
 class LongBodyGuard {
   readonly #checks: LongBodyChecks;
   readonly #maxBytes: number;
@@ -132,16 +133,16 @@ class LongBodyGuard {
     this.#maxBytes = maxBytes;
   }
 
-  /** Bytes have come. */
+  /** Adds bytes that have arrived. Throws `130` beyond the limit. */
   count(bytes: number): void {
     this.#length += bytes;
-    if (this.#length > smallLength) this.open();
+    if (this.#length > maxShortBytes) this.open();
     if (this.#maxBytes > 0 && this.#length > this.#maxBytes) {
       throw errors.bodyTooLarge(this.#maxBytes, null);
     }
   }
 
-  /** The body is long. */
+  /** Runs the checks, since the body is long. */
   open(): void {
     if (this.#isOpen) return;
     this.#isOpen = true;
@@ -149,14 +150,14 @@ class LongBodyGuard {
     if (this.#keys !== null) this.#checks.keys(this.#keys);
   }
 
-  /** The keys are known. */
+  /** Checks the keys, now or once the body is known to be long. */
   check(payload: Payload): void {
     this.#keys = payload;
     if (this.#isOpen) this.#checks.keys(payload);
   }
 }
 
-/** Yields the same pieces; the guard counts them. */
+/** Yields the same pieces, which the guard counts. */
 async function* guarded(
   pieces: AsyncIterable<Uint8Array>,
   guard: LongBodyGuard,
@@ -167,18 +168,18 @@ async function* guarded(
   }
 }
 
-/** The bytes of a payload, in one buffer. */
+/** Collects the bytes of a payload in one buffer. */
 class Collected {
   readonly #expected: number;
   readonly #pause: () => Promise<void>;
   #buffer: Uint8Array;
   #length = 0;
 
-  /** `expected` is the number of bytes that will come, if it is an integer. */
+  /** `expected` is the number of bytes to come; not an integer if it is unknown. */
   constructor(expected: number, pause: () => Promise<void>) {
     this.#expected = Number.isSafeInteger(expected) ? expected : Infinity;
     this.#pause = pause;
-    this.#buffer = new Uint8Array(Math.min(this.#expected, smallLength));
+    this.#buffer = new Uint8Array(Math.min(this.#expected, maxShortBytes));
   }
 
   async add(piece: Uint8Array): Promise<void> {
@@ -187,19 +188,19 @@ class Collected {
     if (needed > this.#buffer.length) {
       const room = this.#expected === Infinity
         ? needed * 2
-        : Math.min(this.#expected, needed * growth);
+        : Math.min(this.#expected, needed * growthFactor);
       await this.#enlarge(Math.max(needed, room));
     }
     this.#buffer.set(piece, this.#length);
     this.#length = needed;
   }
 
-  /** Copies to a larger buffer, with pauses. */
+  /** Copies the bytes to a larger buffer, with pauses. */
   async #enlarge(length: number): Promise<void> {
     const larger = new Uint8Array(length);
-    for (let at = 0; at < this.#length; at += copyLength) {
+    for (let at = 0; at < this.#length; at += copyBytes) {
       if (at > 0) await this.#pause();
-      larger.set(this.#buffer.subarray(at, Math.min(at + copyLength, this.#length)), at);
+      larger.set(this.#buffer.subarray(at, Math.min(at + copyBytes, this.#length)), at);
     }
     this.#buffer = larger;
   }

@@ -1,29 +1,29 @@
 /**
- * What turns the bytes of a body into those of a payload, piece by piece.
+ * The port of decoders, which turn the bytes of a body into those of a payload, piece by piece.
  *
  * @module
  */
 import type { Payload } from "./api_request.ts";
 
-/** Decodes one body. Its methods throw `102` for a body that cannot be read. */
+/** Decodes one body. Its methods throw `102` for a malformed body. */
 export interface BodyDecoder {
-  /** What is done with each byte: nothing, it is looked at and passed on, or it becomes others. */
+  /** `none`: passes bytes on unread. `reads`: reads them and passes them on. `converts`: replaces them. */
   readonly work: "none" | "reads" | "converts";
   /** Decodes the next piece. Returns bytes of the payload, which are valid until the next call. */
   write(piece: Uint8Array): Uint8Array;
-  /** Takes the end of the body. Returns the last bytes, of which there are none unless it converts. */
+  /** Ends the body. Returns the last bytes of the payload: none, unless the decoder converts. */
   end(): Uint8Array;
-  /** Makes the payload of all bytes that were returned. */
+  /** Returns the payload. `bytes` are all that `write` and `end` returned. */
   payload(bytes: Uint8Array): Payload;
 }
 
 /**
- * Called once with a payload without bytes, when the body's keys are known or are too many to be those of
- * a relation or a function. What it throws ends the reading.
+ * Receives a payload without bytes, once. The decoder calls it when it has read the body's keys, or more
+ * keys than a relation or a function can have. An error that it throws ends the reading.
  */
 export type OnKeys = (payload: Payload) => void;
 
-/** What the body is for. */
+/** Rows of a relation, or arguments of a function. */
 export type PayloadUse = "rows" | "arguments";
 
 /** No bytes. */

@@ -6,19 +6,19 @@
 import { turn } from "../lib/timers.ts";
 import type { BodyDecoder } from "./body_decoder.ts";
 
-/** Bytes that are decoded in one go, which takes some milliseconds at most. */
-const sliceLength = 64 * 1024;
+/** Bytes that a decoder receives at a time. Decoding them takes some milliseconds at most. */
+const sliceBytes = 64 * 1024;
 
-/** Bytes, read and written, after which the event loop goes round: some milliseconds' work. */
-const turnLength: Readonly<Record<BodyDecoder["work"], number>> = {
+/** Bytes, read and written, between two pauses. Decoding them takes some milliseconds. */
+const maxBytesPerTurn: Readonly<Record<BodyDecoder["work"], number>> = {
   none: Infinity,
   reads: 2 * 1024 * 1024,
   converts: 256 * 1024,
 };
 
 /**
- * Gives what a decoder makes of pieces of any length; each is valid until the next one is asked for.
- * Awaits `pause` now and then. Throws what the decoder throws.
+ * Yields the decoded pieces of a body, each valid until the next one is requested. Awaits `pause` after
+ * some milliseconds of work, so that other requests run. Throws the errors of the decoder.
  */
 export async function* decodePieces(
   pieces: AsyncIterable<Uint8Array>,
@@ -28,13 +28,13 @@ export async function* decodePieces(
   const isCostly = decoder.work !== "none";
   let done = 0;
   for await (const piece of pieces) {
-    const length = isCostly ? sliceLength : piece.length;
+    const length = isCostly ? sliceBytes : piece.length;
     for (let at = 0; at < piece.length; at += length) {
       const slice = piece.subarray(at, at + length);
       const decoded = decoder.write(slice);
       yield decoded;
       done += decoder.work === "converts" ? slice.length + decoded.length : slice.length;
-      if (done < turnLength[decoder.work]) continue;
+      if (done < maxBytesPerTurn[decoder.work]) continue;
       done = 0;
       await pause();
     }

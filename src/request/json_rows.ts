@@ -1,5 +1,5 @@
 /**
- * Finds out which columns a JSON body writes, without making its rows.
+ * Reads the columns that a JSON body writes, without building its rows.
  *
  * @module
  */
@@ -7,7 +7,7 @@ import type { MalformedPlace } from "../errors/catalogue.ts";
 import { maxNameBytes, maxNames, nameText } from "./body_names.ts";
 import { JsonScanner, type RowEvents } from "./json_scanner.ts";
 
-/** What a JSON text is to a relation or a function. */
+/** The content of a JSON text, as a relation or a function uses it. */
 export type JsonRows =
   /** One object, or objects that all have the same keys. */
   | {
@@ -15,10 +15,10 @@ export type JsonRows =
     readonly shape: "object" | "array";
     /** Sorted; at most {@linkcode maxNames}. */
     readonly keys: readonly string[];
-    /** How many keys of the first row are not among them. */
+    /** Number of further keys in the first row. */
     readonly moreKeys: number;
   }
-  /** An empty array or a scalar: no rows. */
+  /** An empty array or a scalar, which holds no row. */
   | { readonly kind: "none" }
   /** An array with other elements than objects, or with objects of different keys. */
   | { readonly kind: "mixed" }
@@ -29,63 +29,66 @@ export class JsonRowsScan {
   readonly #keys = new RowKeys();
   readonly #scanner = new JsonScanner(this.#keys);
 
-  /** Takes the next piece. False when the text is malformed. */
+  /** Reads the next piece. Returns false if the text is malformed. */
   push(bytes: Uint8Array): boolean {
     return this.#scanner.push(bytes);
   }
 
-  /** Whether the first row has ended, or has more keys than are told apart. */
+  /** True once the first row has ended, or has more keys than {@linkcode maxNames}. */
   get areKeysKnown(): boolean {
     return this.#keys.areKnown;
   }
 
-  /** How many rows have begun. */
+  /** Number of rows that have begun. */
   get rowCount(): number {
     return this.#keys.rowCount;
   }
 
-  /** Whether the last token ended a row of the top-level array. */
+  /** True if the last token ended a row of the top-level array. */
   get isBehindRow(): boolean {
     return this.#scanner.isBehindElement && this.rowCount > 0;
   }
 
-  /** Whether the rows have different keys, or an element is not an object. */
+  /** True if the rows have different keys, or an element is not an object. */
   get isMixed(): boolean {
     return this.#keys.isMixed;
   }
 
-  /** Where a malformed text is malformed. */
+  /** The place of the first syntax error in a malformed text. */
   get malformedPlace(): MalformedPlace {
     return this.#scanner.malformedPlace;
   }
 
-  /** What the text is so far. */
+  /** Returns the content of the text so far. */
   rows(): JsonRows {
     return this.#keys.rows(this.#scanner.shape);
   }
 
-  /** Takes the end, and says what the text is. */
+  /** Ends the text. Returns its content. */
   end(): JsonRows {
     return this.#scanner.end() ? this.rows() : { kind: "malformed" };
   }
 }
 
-/** The keys of the first row, and whether the others have the same. */
+/** Collects the keys of the first row, and compares those of the others with them. */
 class RowKeys implements RowEvents {
-  /** Keys of the first row, in order of appearance. */
+  /** Keys of the first row with their indexes, in order of appearance. */
   readonly #indexes = new Map<string, number>();
-  /** How they are spelled there, one after the other, and where each ends. */
+  /** Bytes of these keys as the first row spells them, one after the other. */
   #spelled = new Uint8Array(64);
+  /** Ends of the keys in `#spelled`. */
   readonly #ends: number[] = [];
-  /** The last row in which a key was seen. */
+  /** By index of a key: number of the last row that has it. */
   readonly #seenIn: number[] = [];
-  /** Keys of the first row beyond those that are told apart. */
+  /** Number of keys of the first row beyond {@linkcode maxNames}. */
   #uncounted = 0;
+  /** Index of the key that is expected next, if the row has the order of the first one. */
   #next = 0;
+  /** Number of different keys of the current row. */
   #distinct = 0;
-  /** How many rows began. */
+  /** Number of rows that have begun. */
   #count = 0;
-  /** Whether something else than rows of the same keys was seen. */
+  /** True once a row has other keys, or an element is not an object. */
   #mixed = false;
   #hasFirstRowEnded = false;
 
@@ -126,7 +129,10 @@ class RowKeys implements RowEvents {
     this.#distinct++;
   }
 
-  /** Rows mostly have their keys in one order, spelled alike: then no text is made of them. */
+  /**
+   * Returns the index of a key; null beyond {@linkcode maxNames}. Most rows have the order and the
+   * spelling of the first one, and such keys are not decoded.
+   */
   #indexOf(bytes: Uint8Array, start: number, end: number): number | null {
     if (this.#isSpelledAs(this.#next, bytes, start, end)) return this.#next;
     const name = keyText(bytes, start, end);
@@ -143,7 +149,7 @@ class RowKeys implements RowEvents {
     return index;
   }
 
-  /** Whether a key is spelled as one of the first row. Empty and long ones are not compared. */
+  /** True if a key has the spelling of one of the first row. Returns false for empty and long keys. */
   #isSpelledAs(index: number, bytes: Uint8Array, start: number, end: number): boolean {
     const spelledEnd = this.#ends[index];
     if (spelledEnd === undefined) return false;
@@ -166,7 +172,7 @@ class RowKeys implements RowEvents {
     this.#ends.push(kept + length);
   }
 
-  /** What the text is, so far or at its end. */
+  /** Returns the content of the text so far. */
   rows(shape: "object" | "array"): JsonRows {
     if (this.#mixed) return { kind: "mixed" };
     if (this.#count === 0) return { kind: "none" };
@@ -177,7 +183,7 @@ class RowKeys implements RowEvents {
 
 const backslash = 0x5c;
 
-/** The name that a key spells. What is too long is not read, as it is no name of a column. */
+/** Decodes a key. Shortens a key that is longer than any name of a column. */
 function keyText(bytes: Uint8Array, start: number, end: number): string {
   if (end - start > maxNameBytes) return nameText(bytes, start, end);
   let text = "";

@@ -1,5 +1,5 @@
 /**
- * The request body, understood by its content type.
+ * Chooses the decoder of a request body by its content type.
  *
  * @module
  */
@@ -18,16 +18,16 @@ import {
 import { NdjsonDecoder } from "./ndjson.ts";
 import type { QueryParams } from "./query_types.ts";
 
-/** How a body is to be read. */
+/** Parts of a request that choose the decoder of its body. */
 export interface PayloadParts {
-  /** The `Content-Type` header; null when absent, which is JSON. */
+  /** The `Content-Type` header. Null if the request has none; the body is then JSON. */
   readonly contentType: string | null;
   readonly takes: PayloadUse;
-  /** The columns are named in the query string, so that JSON is left to PostgreSQL. */
+  /** True if the query string names the columns. PostgreSQL then parses the JSON. */
   readonly columnsGiven: boolean;
 }
 
-/** What an action does with a body; null when it does not look at it. */
+/** Returns the use of the body in an action; null if the action ignores the body. */
 export function payloadUse(action: Action): PayloadUse | null {
   switch (action.kind) {
     case "insert":
@@ -46,12 +46,12 @@ export function payloadUse(action: Action): PayloadUse | null {
   }
 }
 
-/** Whether JSON is written as the query string's `columns` say; PUT does not look at them. */
+/** Returns true if `columns` of the query string names the columns to write. PUT ignores it. */
 export function usesColumns(action: Action, { columns }: QueryParams): boolean {
   return columns !== null && action.kind !== "put";
 }
 
-/** What a content type says that a body is; `raw` is the value of a single unnamed parameter. */
+/** Format of a body. `raw` is the value of a function's single unnamed parameter. */
 export type PayloadFormat = "json" | "csv" | "form" | "raw";
 
 /** Reads bodies of a content type. */
@@ -85,8 +85,8 @@ const argumentReaders: ReadersByMedia = {
 };
 
 /**
- * Finds the reader for a content type, so that one that is not accepted is refused before the body
- * is received. Throws `107`.
+ * Returns the reader for a content type. Throws `107` for a type that is not accepted, before the server
+ * receives the body.
  */
 export function payloadReader(parts: PayloadParts): PayloadReader {
   const contentType = parts.contentType?.trim() || "application/json";

@@ -27,19 +27,9 @@ const phrases: readonly Phrase[] = [
   { pattern: /\bt(?:akes?|aking|ook|aken) back\b/i, advice: 'write "rolls back"' },
 ];
 
-/** Folders and files whose comments or test names are still to be reworded. */
-const pending: readonly string[] = [
-  "src/request/body.ts",
-  "src/request/body_decoder.ts",
-  "src/request/decode_pieces.ts",
-  "src/request/json_rows.ts",
-  "src/request/payload.ts",
-];
-
 export const plainWords: Deno.lint.Rule = {
   create(context) {
     const path = projectPath(context.filename);
-    if (pending.some((start) => path.startsWith(start))) return {};
     const check = (text: string, range: Deno.lint.Range) => {
       for (const { pattern, advice } of phrases) {
         const found = pattern.exec(text)?.[0];
