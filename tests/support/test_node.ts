@@ -10,6 +10,7 @@ import { programVariable } from "./program_command.ts";
 /** Files that test what only Deno's program has, with the reason. */
 const denoOnly: ReadonlyMap<string, string> = new Map([
   ["compile", "the executable of deno compile"],
+  ["descriptors", "Deno's server ends without a free descriptor, Node's continues"],
   ["deploy", "the files of examples/deploy, without the program"],
   ["hostile_body", "limits the heap by a flag of Deno's"],
   ["npm_package", "builds the package itself"],
