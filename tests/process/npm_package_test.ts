@@ -1,6 +1,11 @@
 import { deepStrictEqual, match, ok, strictEqual } from "node:assert/strict";
+import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { listeningPorts } from "../support/debugger_attack.ts";
+import { engines } from "../support/engines.ts";
+import { freePort } from "../support/free_port.ts";
+import { startCommand } from "../support/process.ts";
 import { programVariable } from "../support/program_command.ts";
 import { type InstalledPackage, installPackage, onNode } from "../support/node_package.ts";
 
@@ -19,6 +24,30 @@ async function run(
     .output();
   const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
   return { code, stdout: decode(stdout), stderr: decode(stderr) };
+}
+
+const flags = ["--db-schemas=api", "--db-anon-role=web_anon", "--host=127.0.0.1"];
+
+/** Starts a registry that has only this package. */
+async function startRegistry(
+  { archive, root }: Pick<InstalledPackage, "archive" | "root">,
+): Promise<{ readonly origin: string } & AsyncDisposable> {
+  const bytes = await Deno.readFile(archive);
+  const manifest = JSON.parse(await Deno.readTextFile(join(root, "package.json")));
+  const { name, version } = manifest;
+  const integrity = `sha512-${createHash("sha512").update(bytes).digest("base64")}`;
+  const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, ({ url }) => {
+    const { origin, pathname } = new URL(url);
+    if (pathname === "/archive.tgz") return new Response(bytes);
+    if (pathname !== `/${name}`) return new Response("no such package", { status: 404 });
+    const dist = { tarball: `${origin}/archive.tgz`, integrity };
+    const versions = { [version]: { ...manifest, dist } };
+    return Response.json({ name, "dist-tags": { latest: version }, versions });
+  });
+  return {
+    origin: `http://127.0.0.1:${server.addr.port}/`,
+    [Symbol.asyncDispose]: () => server.shutdown(),
+  };
 }
 
 /** Makes Node state another version before the program reads it. */
@@ -43,6 +72,36 @@ const cases: Readonly<Record<string, (installed: InstalledPackage) => Promise<vo
     }
     const onDeno = await run(Deno.execPath(), ["run", "-A", bin, "--version"], { cwd });
     match(onDeno.stdout, /^SVC \d/);
+  },
+  "runs by deno run npm:": async ({ folder, archive, root }) => {
+    await using registry = await startRegistry({ archive, root });
+    const { code, stdout, stderr } = await run(
+      Deno.execPath(),
+      ["run", "-A", "--no-config", "npm:svc-api", "--version"],
+      {
+        cwd: folder,
+        env: { NPM_CONFIG_REGISTRY: registry.origin, DENO_DIR: join(folder, "deno_dir") },
+      },
+    );
+    strictEqual(code, 0, stderr);
+    match(stdout, /^SVC \d/);
+  },
+  "serves on Node, and reloads by signals with the debugger closed": async ({ bin }) => {
+    const database = await engines.pg({ name: "serving", roles: ["web_anon"] });
+    const port = freePort();
+    await using process = startCommand(["node", bin, database.uri, `--port=${port}`, ...flags]);
+    const { stderr } = process;
+    await stderr.waitFor(/API server listening on/);
+    for (const signal of ["SIGHUP", "SIGUSR1", "SIGUSR2"] as const) {
+      const after = stderr.all.length;
+      process.signal(signal);
+      await stderr.waitFor(/Config reloaded|Schema cache loaded in/, { after });
+      const response = await fetch(`http://127.0.0.1:${port}/items?id=eq.1`);
+      deepStrictEqual([response.status, await response.json()], [200, [{ id: 1 }]]);
+    }
+    if (Deno.build.os === "linux") deepStrictEqual(listeningPorts(process.pid), [port]);
+    strictEqual((await process.stop()).code, 0);
+    await database.remove();
   },
   "refuses Node 18 in one line": async ({ folder, bin }) => {
     const ended = await run("node", ["--import", asNode18, bin, "--version"], { cwd: folder });

@@ -12,6 +12,8 @@ export interface InstalledPackage extends AsyncDisposable {
   readonly folder: string;
   /** The folder of the package. */
   readonly root: string;
+  /** Path of the archive. */
+  readonly archive: string;
   /** Path of the program. */
   readonly bin: string;
 }
@@ -30,7 +32,7 @@ export async function installPackage(...others: readonly string[]): Promise<Inst
     await npm(["install", "--no-audit", "--no-fund", `./${archive}`, ...others], folder);
     const root = join(folder, "node_modules", "svc-api");
     const bin = join(root, "bin", "svc.mjs");
-    return { folder, root, bin, [Symbol.asyncDispose]: dispose };
+    return { folder, root, bin, archive: join(folder, archive), [Symbol.asyncDispose]: dispose };
   } catch (error) {
     await dispose();
     throw error;
