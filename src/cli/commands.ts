@@ -6,6 +6,7 @@
 import { checkCommand } from "./check.ts";
 import type { Command } from "./command.ts";
 import { demoCommand } from "./demo.ts";
+import { initCommand } from "./init.ts";
 import { tokenCommand } from "./token.ts";
 
-export const commands: readonly Command[] = [demoCommand, checkCommand, tokenCommand];
+export const commands: readonly Command[] = [demoCommand, initCommand, checkCommand, tokenCommand];

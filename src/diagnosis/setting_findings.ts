@@ -80,9 +80,11 @@ function triggerFinding(
 /** A server on a loopback address serves this machine alone. */
 function limitsFinding({ rolesWithoutTimeout }: CatalogueFacts, config: Config): Finding | null {
   if (config.serverUnixSocket !== null || isLoopback(config.serverHost)) return null;
+  const unlimited = config.dbStatementTimeout ? [] : rolesWithoutTimeout;
   const missing = [
-    ...rolesWithoutTimeout.length === 0 ? [] : [`statement_timeout of ${rolesWithoutTimeout[0]}`],
+    ...unlimited.slice(0, 1).map((role) => `statement_timeout of ${role}`),
     ...config.dbMaxRows === null ? ["db-max-rows"] : [],
+    ...config.serverMaxBodySize === 0 ? ["server-max-body-size"] : [],
   ];
   if (missing.length === 0) return null;
   return {
@@ -92,7 +94,7 @@ function limitsFinding({ rolesWithoutTimeout }: CatalogueFacts, config: Config):
     message: `other machines may send requests, and these limits are not set: ${
       missing.join(", ")
     }`,
-    sql: rolesWithoutTimeout.map((role) => `alter role ${role} set statement_timeout = '5s';`)
+    sql: unlimited.map((role) => `alter role ${role} set statement_timeout = '5s';`)
       .join("\n") || null,
   };
 }

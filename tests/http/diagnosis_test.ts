@@ -311,7 +311,7 @@ const rows: readonly Row[] = [
   {
     label: "service for other machines has no limits",
     sql: "alter role {anon} reset statement_timeout",
-    options: { "server-host": "*4", "db-max-rows": "1000" },
+    options: { "server-host": "*4", "db-max-rows": "1000", "server-max-body-size": "10m" },
     finding: "warn no-limits server-host: other machines may send requests, and these limits are " +
       "not set: statement_timeout of {anon}",
     mend: "alter role {anon} set statement_timeout = '5s';",

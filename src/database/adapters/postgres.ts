@@ -144,8 +144,13 @@ interface CancelConnection {
   readonly stream: Socket;
 }
 
+type TargetOptions = Pick<
+  PostgresOptions,
+  "uri" | "applicationName" | "namesKeywords" | "acquisitionTimeoutSeconds"
+>;
+
 /** Parses the connection string, and adds to each server the settings that all connections share. */
-function targetsOf(options: PostgresOptions): Targets {
+function targetsOf(options: TargetOptions): Targets {
   const isNamed = isConnectionUri(options.uri) || options.namesKeywords;
   const { servers, ...others } = connectionTargets(options.uri, runtimeSources());
   const sockets = socketsOfRuntime();
@@ -167,6 +172,11 @@ function targetsOf(options: PostgresOptions): Targets {
     enableChannelBinding: settings["channel_binding"] !== "disable",
   });
   return { ...others, servers: servers.map(complete) };
+}
+
+/** Returns the servers of a connection string, for connections apart from a pool. */
+export function serverTargets(uri: string, applicationName: string): Targets {
+  return targetsOf({ uri, applicationName, namesKeywords: true, acquisitionTimeoutSeconds: 10 });
 }
 
 /** Returns the environment and the file reader, where the runtime has them. */

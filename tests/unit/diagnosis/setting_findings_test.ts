@@ -62,9 +62,19 @@ const rows: readonly Row[] = [
     options: { "server-host": "*" },
     findings: [[
       "warn no-limits server-host: other machines may send requests, and these limits are not " +
-      "set: statement_timeout of a, db-max-rows",
+      "set: statement_timeout of a, db-max-rows, server-max-body-size",
       "alter role a set statement_timeout = '5s';\n" +
       "alter role \"B b\" set statement_timeout = '5s';",
+    ]],
+  },
+  {
+    label: "a limit that stands in for that of the roles",
+    facts: { rolesWithoutTimeout: ["a"] },
+    options: { "server-host": "*", "db-statement-timeout": "10s", "db-max-rows": "1000" },
+    findings: [[
+      "warn no-limits server-host: other machines may send requests, and these limits are not " +
+      "set: server-max-body-size",
+      null,
     ]],
   },
   {

@@ -1,0 +1,55 @@
+/**
+ * `svc init`: writes a configuration file and the SQL for roles and privileges, and applies the SQL if
+ * the caller confirms it.
+ *
+ * @module
+ */
+import type { Command, CommandCall } from "./command.ts";
+import { runInit } from "./init/run_init.ts";
+
+/** The command. */
+export const initCommand: Command = {
+  name: "init",
+  doc: "Write a configuration file and SQL for roles and grants; apply the SQL with --apply",
+  flags: [
+    {
+      name: "--apply",
+      value: "optional",
+      placeholder: "URI",
+      doc: "Show the SQL, ask, and apply it; as the user of URI, such as a superuser",
+    },
+    { name: "--out", value: "required", placeholder: "FILE", doc: "Default: svc.conf" },
+    { name: "--sql", value: "required", placeholder: "FILE", doc: "Default: svc-init.sql" },
+    {
+      name: "--login-role",
+      value: "required",
+      placeholder: "ROLE",
+      doc: "Role that the service logs in as; default: authenticator",
+    },
+    {
+      name: "--user-role",
+      value: "required",
+      placeholder: "ROLE",
+      doc: "Role of requests with a token; default: none",
+    },
+    {
+      name: "--grant",
+      value: "required",
+      placeholder: "LIST",
+      doc: "Relations to read: none, all, or names separated by commas; default: none",
+    },
+    {
+      name: "--grant-write",
+      value: "required",
+      placeholder: "LIST",
+      doc: "Relations that the user role may write, in the same form; default: none",
+    },
+    {
+      name: "--revoke-functions",
+      value: "none",
+      doc: "Take from PUBLIC the right to call the functions of the schema",
+    },
+    { name: "--yes", value: "none", doc: "Overwrite files, and apply without a question" },
+  ],
+  run: (call: CommandCall) => runInit(call),
+};

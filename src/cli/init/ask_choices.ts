@@ -1,0 +1,173 @@
+/**
+ * Makes the choices of `svc init` by flags, by questions on a terminal, or by defaults.
+ *
+ * @module
+ */
+import { connectProblem } from "../connect_error.ts";
+import { print } from "../output.ts";
+import type { CommandCall } from "../command.ts";
+import {
+  type Choices,
+  defaultNames,
+  likelySchema,
+  pickRelations,
+  roleProblem,
+  sameRoleProblem,
+  schemaProblem,
+  splitNames,
+  unknownTarget,
+} from "./choices.ts";
+import {
+  readServer,
+  readTarget,
+  type RelationFacts,
+  type SchemaFacts,
+  type ServerFacts,
+  type TargetFacts,
+  type TargetNames,
+} from "./facts.ts";
+import { ask, confirm, isInteractive } from "./prompt.ts";
+import { withServer } from "./server.ts";
+
+/** The choices, and the facts that they were made from. */
+export interface ReadChoices {
+  readonly choices: Choices;
+  readonly facts: TargetFacts;
+  /** Null if the server cannot be reached. */
+  readonly server: ServerFacts | null;
+  /** Reason why the server cannot be reached; empty otherwise. */
+  readonly problem: string;
+}
+
+/** Reads the server and makes the choices. Throws an `Error` for a flag that does not fit. */
+export async function readChoices(uri: string, call: CommandCall): Promise<ReadChoices> {
+  return await withServer(uri, async (database) => {
+    let server: ServerFacts;
+    try {
+      server = await readServer(database);
+    } catch (thrown) {
+      return choicesWithoutServer(call, connectProblem(thrown));
+    }
+    const names = chooseNames(call, server.schemas, isInteractive() && !call.flags.has("--yes"));
+    const facts = await readTarget(database, names);
+    return { choices: chooseRelations(call, names, facts), facts, server, problem: "" };
+  });
+}
+
+function choicesWithoutServer(call: CommandCall, problem: string): ReadChoices {
+  const names = chooseNames(call, [], false);
+  const listed = ["--grant", "--grant-write"].map((flag) => call.flags.get(flag) ?? "none");
+  const known = listed.filter((text) => text !== "none" && text !== "all").flatMap(splitNames);
+  const facts = unknownTarget(names, Array.from(new Set(known)));
+  const [read = "none", write = "none"] = listed;
+  const choices = {
+    ...names,
+    readable: pickRelations(read, facts.relations),
+    writable: pickRelations(write, facts.relations),
+    revokesFunctions: call.flags.has("--revoke-functions"),
+  };
+  return { choices, facts, server: null, problem };
+}
+
+function chooseNames(
+  { config, flags }: CommandCall,
+  schemas: readonly SchemaFacts[],
+  asks: boolean,
+): TargetNames {
+  const schemaFlag = config.flags.get("db-schemas")?.value;
+  const anonFlag = config.flags.get("db-anon-role")?.value;
+  if (asks && schemaFlag === undefined) printSchemas(schemas);
+  const choose = (flag: string | undefined, question: string, fallback: string, check: Check) =>
+    flag === undefined && asks
+      ? ask(question, fallback, (text) => accepted(text, check))
+      : accepted(flag ?? fallback, check);
+  const schema = choose(schemaFlag, "Schema to serve", likelySchema(schemas), schemaProblem);
+  const loginRole = choose(
+    flags.get("--login-role"),
+    "Role that the service logs in as",
+    defaultNames.loginRole,
+    roleProblem,
+  );
+  const anonRole = choose(
+    anonFlag,
+    "Role of requests without a token",
+    defaultNames.anonRole,
+    roleProblem,
+  );
+  const userFlag = flags.get("--user-role");
+  const user = userFlag === undefined && !asks ? "none" : choose(
+    userFlag,
+    "Role of requests with a token, or none",
+    defaultNames.userRole,
+    userProblem,
+  );
+  const names = { schema, loginRole, anonRole, userRole: user === "none" ? null : user };
+  const problem = sameRoleProblem(names);
+  if (problem !== null) throw new Error(problem);
+  return names;
+}
+
+type Check = (name: string) => string | null;
+
+function userProblem(name: string): string | null {
+  return name === "none" ? null : roleProblem(name);
+}
+
+function accepted(name: string, check: Check): string {
+  const problem = check(name);
+  if (problem !== null) throw new Error(problem);
+  return name;
+}
+
+function printSchemas(schemas: readonly SchemaFacts[]): void {
+  const filled = schemas.filter(({ relations, functions }) => relations + functions > 0);
+  const lines = filled.map(({ name, relations, functions }) =>
+    `  ${name}: ${relations} relations, ${functions} functions\n`
+  );
+  print(`Schemas:\n${lines.join("") || "  none has a relation or a function\n"}`);
+}
+
+function chooseRelations(call: CommandCall, names: TargetNames, facts: TargetFacts): Choices {
+  const { flags } = call;
+  const asks = isInteractive() && !flags.has("--yes");
+  const [readFlag, writeFlag] = [flags.get("--grant"), flags.get("--grant-write")];
+  if (writeFlag !== undefined && writeFlag !== "none" && names.userRole === null) {
+    throw new Error("--grant-write needs --user-role, the role that may write");
+  }
+  const writableRelations = facts.relations.filter(({ isWritable }) => isWritable);
+  if (asks && readFlag === undefined) printRelations(facts.relations);
+  const readable = chooseList(readFlag, facts.relations, asks, `${names.anonRole} may read`);
+  const writable = names.userRole === null
+    ? []
+    : chooseList(writeFlag, writableRelations, asks, `${names.userRole} may write`);
+  return { ...names, readable, writable, revokesFunctions: revokesFunctions(call, facts, asks) };
+}
+
+function chooseList(
+  flag: string | undefined,
+  relations: readonly RelationFacts[],
+  asks: boolean,
+  subject: string,
+): readonly RelationFacts[] {
+  if (flag !== undefined || !asks || relations.length === 0) {
+    return pickRelations(flag ?? "none", relations);
+  }
+  return ask(
+    `${subject}: all, none, or names with commas`,
+    "none",
+    (text) => pickRelations(text, relations),
+  );
+}
+
+function printRelations(relations: readonly RelationFacts[]): void {
+  if (relations.length === 0) return;
+  print(`Relations:\n  ${relations.map(({ name }) => name).join(", ")}\n`);
+}
+
+function revokesFunctions({ flags }: CommandCall, facts: TargetFacts, asks: boolean): boolean {
+  if (flags.has("--revoke-functions")) return true;
+  if (!asks || facts.publicFunctions === 0) return false;
+  return confirm(
+    `Every role may call the ${facts.publicFunctions} functions of this schema. Revoke that?`,
+  );
+}

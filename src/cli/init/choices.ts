@@ -1,0 +1,121 @@
+/**
+ * The choices of `svc init`: names of roles and schema, and relations to grant.
+ *
+ * @module
+ */
+import { nearest } from "../../config/nearest.ts";
+import { quoteIdent } from "../../sql/fragment.ts";
+import type { RelationFacts, SchemaFacts, TargetFacts, TargetNames } from "./facts.ts";
+
+/** Everything that the SQL and the configuration file depend on. */
+export interface Choices extends TargetNames {
+  /** Relations that requests may read. */
+  readonly readable: readonly RelationFacts[];
+  /** Relations that requests with a token may write. */
+  readonly writable: readonly RelationFacts[];
+  /** Whether to take from PUBLIC the right to call the functions of the schema. */
+  readonly revokesFunctions: boolean;
+}
+
+/** Default names. */
+export const defaultNames = {
+  loginRole: "authenticator",
+  anonRole: "web_anon",
+  userRole: "web_user",
+  /** Schema of a database without relations. */
+  schema: "api",
+} as const;
+
+/** Returns the schema that is most likely meant: `api`, then `public`, then the only one in use. */
+export function likelySchema(schemas: readonly SchemaFacts[]): string {
+  const filled = schemas.filter(({ relations, functions }) => relations + functions > 0);
+  const named = ["api", "public"].find((name) => filled.some((schema) => schema.name === name));
+  return named ?? filled[0]?.name ?? defaultNames.schema;
+}
+
+/** Returns the problem of a role's name; null if PostgreSQL accepts it. */
+export function roleProblem(name: string): string | null {
+  if (name === "") return "the name of a role is empty";
+  if (/^pg_/.test(name) || ["public", "none"].includes(name)) {
+    return `role name ${JSON.stringify(name)} is reserved`;
+  }
+  return lengthProblem(name);
+}
+
+/** Returns the problem of a schema's name; null if it can be served. */
+export function schemaProblem(name: string): string | null {
+  if (name === "") return "the name of the schema is empty";
+  if (/^pg_/.test(name) || name === "information_schema") {
+    return `schema ${JSON.stringify(name)} belongs to PostgreSQL`;
+  }
+  if (name.includes(",") || name.trim() !== name) {
+    return `db-schemas cannot name the schema ${JSON.stringify(name)}`;
+  }
+  return lengthProblem(name);
+}
+
+/** PostgreSQL cuts longer names. */
+const maxNameBytes = 63;
+
+function lengthProblem(name: string): string | null {
+  const bytes = new TextEncoder().encode(name).length;
+  if (name.includes("\0")) return "a name contains U+0000";
+  return bytes <= maxNameBytes ? null : `${JSON.stringify(name)} is longer than 63 bytes`;
+}
+
+/** Returns the problem of names that must differ; null if they do. */
+export function sameRoleProblem({ loginRole, anonRole, userRole }: TargetNames): string | null {
+  const names = [loginRole, anonRole, ...(userRole === null ? [] : [userRole])];
+  const twice = names.find((name, at) => names.indexOf(name) !== at);
+  return twice === undefined ? null : `${JSON.stringify(twice)} is named for two roles`;
+}
+
+/**
+ * Returns the relations that a text names: `none`, `all`, or names separated by commas. A name with a
+ * comma is in double quotes. Throws an `Error` for an unknown name.
+ */
+export function pickRelations(
+  text: string,
+  relations: readonly RelationFacts[],
+): readonly RelationFacts[] {
+  if (text.trim() === "" || text.trim() === "none") return [];
+  if (text.trim() === "all") return relations;
+  const names = splitNames(text);
+  return names.map((name) => {
+    const found = relations.find((relation) => relation.name === name);
+    if (found !== undefined) return found;
+    const suggestion = nearest(name, relations.map((relation) => relation.name));
+    throw new Error(
+      `${JSON.stringify(name)} is not a relation of the schema` +
+        (suggestion === null ? "" : `; did you mean ${suggestion}?`),
+    );
+  });
+}
+
+/** Splits at commas outside of double quotes. A doubled quote in quotes stands for one. */
+export function splitNames(text: string): readonly string[] {
+  const parts = text.match(/(?:"(?:[^"]|"")*"|[^,"])+/g) ?? [];
+  return parts.map((part) => part.trim()).filter((part) => part !== "")
+    .map((part) => /^".*"$/s.test(part) ? part.slice(1, -1).replaceAll('""', '"') : part);
+}
+
+/** Returns the facts for a server that cannot be reached: the named relations exist. */
+export function unknownTarget(names: TargetNames, relations: readonly string[]): TargetFacts {
+  const { schema, loginRole, anonRole, userRole } = names;
+  const all = [schema, loginRole, anonRole, ...(userRole === null ? [] : [userRole])];
+  return {
+    version: 0,
+    hasSchema: false,
+    relations: relations.map((name) => ({
+      name,
+      sql: `${quoteIdent(schema)}.${quoteIdent(name)}`,
+      isWritable: true,
+      sequences: [],
+      sample: {},
+    })),
+    publicFunctions: 0,
+    isOpenToPublic: false,
+    roles: [],
+    quoted: Object.fromEntries(all.map((name) => [name, quoteIdent(name)])),
+  };
+}

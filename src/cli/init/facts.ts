@@ -1,0 +1,207 @@
+/**
+ * Reads what `svc init` asks about: schemas and roles, then the relations of one schema.
+ *
+ * @module
+ */
+import { type Database, metadataBatch } from "../../database/database.ts";
+
+/** The server and its schemas. */
+export interface ServerFacts {
+  /** Number of the version, such as 180004. */
+  readonly version: number;
+  readonly isStandby: boolean;
+  readonly database: string;
+  readonly user: string;
+  /** User-defined schemas, those with relations or functions first. */
+  readonly schemas: readonly SchemaFacts[];
+}
+
+export interface SchemaFacts {
+  readonly name: string;
+  readonly relations: number;
+  readonly functions: number;
+}
+
+/** A role that exists. */
+export interface RoleFacts {
+  readonly name: string;
+  readonly canLogin: boolean;
+  readonly inherits: boolean;
+  /** Whether the login role may take it. */
+  readonly isGranted: boolean;
+}
+
+/** A relation that may be granted. */
+export interface RelationFacts {
+  readonly name: string;
+  /** Schema and name, quoted for SQL. */
+  readonly sql: string;
+  /** Whether requests can write it. */
+  readonly isWritable: boolean;
+  /** Sequences of its defaults, quoted for SQL. */
+  readonly sequences: readonly string[];
+  /** Columns that an INSERT must name, or the first one that it may, with a sample value as JSON. */
+  readonly sample: Readonly<Record<string, unknown>>;
+}
+
+/** The part of the database that the SQL depends on. */
+export interface TargetFacts {
+  readonly version: number;
+  /** Whether the schema exists. */
+  readonly hasSchema: boolean;
+  readonly relations: readonly RelationFacts[];
+  /** Functions that PUBLIC may call. */
+  readonly publicFunctions: number;
+  /** Whether PUBLIC may create objects in the schema. */
+  readonly isOpenToPublic: boolean;
+  readonly roles: readonly RoleFacts[];
+  /** The names of roles and schema, quoted for SQL where that is needed. */
+  readonly quoted: Readonly<Record<string, string>>;
+}
+
+/** Names of the roles and the schema. */
+export interface TargetNames {
+  readonly schema: string;
+  readonly loginRole: string;
+  readonly anonRole: string;
+  /** Role of requests with a token; null for none. */
+  readonly userRole: string | null;
+}
+
+/** Reads the server and its schemas. Rejects if the database cannot be reached. */
+export async function readServer(database: Database): Promise<ServerFacts> {
+  return await readJson(database, serverQuery, []);
+}
+
+/** Reads the relations of a schema, and the roles. */
+export async function readTarget(
+  database: Database,
+  { schema, loginRole, anonRole, userRole }: TargetNames,
+): Promise<TargetFacts> {
+  const roles = [loginRole, anonRole, ...(userRole === null ? [] : [userRole])];
+  return await readJson(database, targetQuery, [schema, JSON.stringify(roles), loginRole]);
+}
+
+async function readJson<Result>(
+  database: Database,
+  text: string,
+  params: readonly string[],
+): Promise<Result> {
+  const setting = {
+    text: "select pg_catalog.set_config('search_path', '', true)",
+    params: [],
+    use: "none",
+  } as const;
+  const batch = metadataBatch([setting, { text, params, use: "rows" }], "rollback");
+  const { rows } = await database.transaction(batch);
+  return JSON.parse(rows.at(-1)![0]![0]!);
+}
+
+const serverQuery = `
+select json_build_object(
+  'version', current_setting('server_version_num')::int,
+  'isStandby', pg_is_in_recovery(),
+  'database', current_database(),
+  'user', current_user,
+  'schemas', (
+    select coalesce(json_agg(s order by s.relations + s.functions = 0, s.name), '[]') from (
+      select n.nspname as name,
+        (select count(*) from pg_class c where c.relnamespace = n.oid
+          and c.relkind in ('r', 'p', 'v', 'm', 'f') and not c.relispartition) as relations,
+        (select count(*) from pg_proc p where p.pronamespace = n.oid and p.prokind = 'f'
+          and p.prorettype not in ('trigger'::regtype, 'event_trigger'::regtype)) as functions
+      from pg_namespace n
+      where n.nspname !~ '^pg_' and n.nspname not in ('information_schema', 'svc_private')
+    ) s
+  )
+)::text`;
+
+/** Sample values are JSON literals by the category of the column's type. */
+const targetQuery = `
+with schema as (select n.* from pg_namespace n where n.nspname = $1::text),
+columns as (
+  select a.attrelid, a.attname, a.attnum,
+    case
+      when t.oid = 'uuid'::regtype then '"00000000-0000-0000-0000-000000000001"'
+      when t.oid in ('json'::regtype, 'jsonb'::regtype) then '{}'
+      when t.oid = 'date'::regtype then '"2026-01-31"'
+      when t.typtype = 'e' then to_json((
+        select e.enumlabel from pg_enum e where e.enumtypid = t.oid order by e.enumsortorder limit 1
+      ))::text
+      when t.typcategory = 'N' then '1'
+      when t.typcategory = 'B' then 'true'
+      when t.typcategory = 'D' then '"2026-01-31T12:00:00Z"'
+      when t.typcategory = 'A' then '[]'
+      else '"text"'
+    end as value,
+    a.attnotnull and not a.atthasdef and a.attidentity = '' and a.attgenerated = '' as is_required,
+    not a.atthasdef and a.attidentity = '' and a.attgenerated = '' as is_plain
+  from pg_attribute a
+    join pg_class c on c.oid = a.attrelid
+    join schema s on s.oid = c.relnamespace
+    join pg_type t on t.oid = a.atttypid
+  where a.attnum > 0 and not a.attisdropped and c.relkind in ('r', 'p', 'v', 'f')
+),
+relations as (
+  select c.oid, c.relname, format('%I.%I', s.nspname, c.relname) as sql,
+    c.relkind in ('r', 'p') or c.relkind in ('v', 'f') and pg_relation_is_updatable(c.oid, true) <> 0
+      as writable
+  from pg_class c join schema s on s.oid = c.relnamespace
+  where c.relkind in ('r', 'p', 'v', 'm', 'f') and not c.relispartition
+)
+select json_build_object(
+  'version', current_setting('server_version_num')::int,
+  'hasSchema', exists (select from schema),
+  'relations', (
+    select coalesce(json_agg(json_build_object(
+      'name', r.relname,
+      'sql', r.sql,
+      'isWritable', r.writable,
+      'sequences', (
+        select coalesce(json_agg(distinct format('%I.%I', n.nspname, q.relname)), '[]')
+        from pg_attrdef d
+          join pg_depend p on p.classid = 'pg_attrdef'::regclass and p.objid = d.oid
+            and p.refclassid = 'pg_class'::regclass
+          join pg_class q on q.oid = p.refobjid and q.relkind = 'S'
+          join pg_namespace n on n.oid = q.relnamespace
+        where d.adrelid = r.oid
+      ),
+      'sample', coalesce(
+        (select json_object_agg(c.attname, c.value::json order by c.attnum) from columns c
+          where c.attrelid = r.oid and c.is_required),
+        (select json_build_object(c.attname, c.value::json) from columns c
+          where c.attrelid = r.oid and c.is_plain order by c.attnum limit 1),
+        '{}'
+      )
+    ) order by r.relname), '[]') from relations r
+  ),
+  'publicFunctions', (
+    select count(*) from pg_proc p join schema s on s.oid = p.pronamespace
+    where p.prokind = 'f' and p.prorettype not in ('trigger'::regtype, 'event_trigger'::regtype)
+      and exists (
+        select from aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a
+        where a.grantee = 0
+      )
+  ),
+  'isOpenToPublic', exists (
+    select from schema s, aclexplode(s.nspacl) a
+    where a.grantee = 0 and a.privilege_type = 'CREATE'
+  ),
+  'roles', (
+    select coalesce(json_agg(json_build_object(
+      'name', r.rolname,
+      'canLogin', r.rolcanlogin,
+      'inherits', r.rolinherit,
+      'isGranted', coalesce((
+        select pg_has_role(l.oid, r.oid,
+          case when current_setting('server_version_num')::int >= 160000 then 'SET' else 'MEMBER' end)
+        from pg_roles l where l.rolname = $3::text
+      ), false)
+    )), '[]')
+    from pg_roles r where r.rolname in (select json_array_elements_text($2::json))
+  ),
+  'quoted', (
+    select json_object_agg(name, quote_ident(name))
+    from (select $1::text as name union select json_array_elements_text($2::json)) names
+  )
+)::text`;

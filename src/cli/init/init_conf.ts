@@ -1,0 +1,68 @@
+/**
+ * The configuration file of `svc init`.
+ *
+ * @module
+ */
+import { quote } from "../../config/codecs.ts";
+import type { OptionKey } from "../../config/options.ts";
+
+/** The values that differ from file to file. */
+export interface FileValues {
+  readonly dbUri: string;
+  readonly schema: string;
+  readonly anonRole: string;
+  readonly jwtSecret: string;
+  /** Whether the password of the login role is unknown. */
+  readonly lacksPassword: boolean;
+  /** Options of the command line, by key. */
+  readonly overrides: ReadonlyMap<OptionKey, string>;
+}
+
+type Line = string | readonly [key: OptionKey, value: string | number];
+
+/** Returns the text of the file. An override replaces a line, or adds one. */
+export function configFileText(values: FileValues): string {
+  const lines = linesOf(values);
+  const keys = new Set(lines.flatMap((line) => typeof line === "string" ? [] : [line[0]]));
+  const added = Array.from(values.overrides).filter(([key]) => !keys.has(key));
+  const all: readonly Line[] = [...lines, ...(added.length === 0 ? [] : [""]), ...added];
+  return all.map((line) => `${textOf(line, values.overrides)}\n`).join("");
+}
+
+function textOf(line: Line, overrides: FileValues["overrides"]): string {
+  if (typeof line === "string") return line;
+  const [key, fallback] = line;
+  const value = overrides.get(key) ?? fallback;
+  return `${key} = ${typeof value === "number" ? value : quote(value)}`;
+}
+
+function linesOf(
+  { dbUri, schema, anonRole, jwtSecret, lacksPassword }: FileValues,
+): readonly Line[] {
+  return [
+    "# Written by svc init. It holds a password and a secret: keep it out of version control.",
+    ...(lacksPassword ? ["# The role exists: write its password into db-uri."] : []),
+    ["db-uri", dbUri],
+    ["db-schemas", schema],
+    ["db-anon-role", anonRole],
+    "# Signs and verifies tokens: svc token --role=ROLE",
+    ["jwt-secret", jwtSecret],
+    "",
+    '# This machine alone. In a container: "0.0.0.0", and publish the port to a proxy with TLS.',
+    ["server-host", "127.0.0.1"],
+    ["admin-server-host", "127.0.0.1"],
+    ["admin-server-port", 3001],
+    "",
+    "# Limits of requests",
+    ["db-max-rows", 1000],
+    ["db-statement-timeout", "10s"],
+    ["server-max-body-size", "10m"],
+    "",
+    '# Errors say what to grant. Set "verbose" before you open the service to the world.',
+    ["client-error-verbosity", "advise"],
+    "",
+    "# Notices changes of tables, views and functions",
+    ["db-schema-watch", "auto"],
+    ["log-level", "warn"],
+  ];
+}

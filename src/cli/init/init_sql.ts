@@ -1,0 +1,169 @@
+/**
+ * The SQL of `svc init`: roles, privileges, and the event triggers that report changes of the schema.
+ *
+ * @module
+ */
+import { commented } from "../../diagnosis/finding.ts";
+import { reloadTriggerSql } from "../../schema_cache/reload_trigger.ts";
+import { catalogueSql, compile, ident, literal, type Sql, sql } from "../../sql/fragment.ts";
+import type { Choices } from "./choices.ts";
+import type { RelationFacts, TargetFacts } from "./facts.ts";
+
+/** Begins the line before the second transaction. */
+export const triggerMark = "-- The event triggers.";
+
+/** `statement_timeout` of new roles for requests. */
+const timeout = "5s";
+
+/** Returns the SQL file. `verifier` is that of the login role's password; null keeps the password. */
+export function initSql(choices: Choices, facts: TargetFacts, verifier: string | null): string {
+  const channel = "svc";
+  return [
+    "-- Written by svc init: roles and privileges of the service. Applied again, it changes nothing.",
+    "-- Roles that exist stay as they are. Remove the dashes from the lines that you want, too.",
+    "begin;",
+    "",
+    createRoles(choices, facts, verifier),
+    ...grantRoles(choices, facts),
+    ...schemaLines(choices, facts),
+    ...relationLines(choices, facts),
+    ...functionLines(choices, facts),
+    "commit;",
+    "",
+    `${triggerMark} They make the service reload after changes of the schema. Only superusers`,
+    '-- may create them; without them, db-schema-watch = "auto" polls.',
+    "begin;",
+    reloadTriggerSql(channel).trimEnd(),
+    "commit;",
+    "",
+  ].join("\n");
+}
+
+function createRoles(
+  { loginRole, anonRole, userRole }: Choices,
+  { roles, quoted }: TargetFacts,
+  verifier: string | null,
+): string {
+  const name = (role: string) => catalogueSql(quoted[role]!);
+  const requestRoles = [anonRole, ...(userRole === null ? [] : [userRole])];
+  const password = verifier === null ? sql`` : sql`
+      password ${literal(verifier)}`;
+  const blocks = [
+    ifMissing(
+      loginRole,
+      sql`
+    create role ${
+        name(loginRole)
+      } login noinherit nosuperuser nobypassrls nocreatedb nocreaterole${password};`,
+    ),
+    ...requestRoles.map((role) =>
+      ifMissing(
+        role,
+        sql`
+    create role ${name(role)} nologin noinherit nosuperuser nobypassrls;
+    alter role ${name(role)} set statement_timeout = ${literal(timeout)};`,
+      )
+    ),
+  ];
+  const existing = [loginRole, ...requestRoles].filter((role) =>
+    roles.some((r) => r.name === role)
+  );
+  const note = existing.length === 0
+    ? ""
+    : commented(`Exists already: ${existing.join(", ")}`) + "\n";
+  return note + doBlock(blocks.map((block) => compile(block).text).join(""));
+}
+
+function ifMissing(role: string, create: Sql): Sql {
+  return sql`
+  if not exists (select from pg_catalog.pg_roles where rolname = ${literal(role)}) then${create}
+  end if;`;
+}
+
+/** Wraps statements in an anonymous block, whose quotes no name in the text can end. */
+function doBlock(body: string): string {
+  let tag = "$svc$";
+  for (let number = 1; body.includes(tag); number++) tag = `$svc${number}$`;
+  return `do ${tag} begin${body}\nend ${tag};`;
+}
+
+function grantRoles(
+  { loginRole, anonRole, userRole }: Choices,
+  { version, roles, quoted }: TargetFacts,
+): readonly string[] {
+  const login = roles.find(({ name }) => name === loginRole);
+  // From PostgreSQL 16 on, a role that inherits gets the privileges of what is granted to it.
+  const options = version >= 160_000 && login?.inherits ? " with inherit false, set true" : "";
+  return [anonRole, ...(userRole === null ? [] : [userRole])]
+    .filter((role) => !roles.some(({ name, isGranted }) => name === role && isGranted))
+    .map((role) => `grant ${quoted[role]} to ${quoted[loginRole]}${options};`);
+}
+
+function schemaLines(choices: Choices, facts: TargetFacts): readonly string[] {
+  const schema = facts.quoted[choices.schema];
+  return [
+    "",
+    ...(facts.hasSchema ? [] : [`create schema if not exists ${schema};`]),
+    `grant usage on schema ${schema} to ${requestRoles(choices, facts)};`,
+    ...(facts.isOpenToPublic
+      ? [
+        "-- Every role may create objects in this schema, and requests search it:",
+        `-- revoke create on schema ${schema} from public;`,
+      ]
+      : []),
+    "",
+  ];
+}
+
+function requestRoles({ anonRole, userRole }: Choices, { quoted }: TargetFacts): string {
+  return [anonRole, ...(userRole === null ? [] : [userRole])].map((role) => quoted[role]).join(
+    ", ",
+  );
+}
+
+/** One line per relation: a grant if it is chosen, else the grant as a comment. */
+function relationLines(choices: Choices, facts: TargetFacts): readonly string[] {
+  const readers = requestRoles(choices, facts);
+  const reads = facts.relations.map((relation) =>
+    unless(
+      choices.readable.includes(relation),
+      `grant select on ${relation.sql} to ${readers};`,
+    )
+  );
+  if (choices.userRole === null) return [...reads, ""];
+  const user = facts.quoted[choices.userRole]!;
+  const writes = facts.relations.filter(({ isWritable }) => isWritable).flatMap((relation) =>
+    unless(choices.writable.includes(relation), writeGrants(relation, user))
+  );
+  return [...reads, "", ...writes, ""];
+}
+
+function writeGrants({ sql: name, sequences }: RelationFacts, user: string): string {
+  return [
+    `grant select, insert, update, delete on ${name} to ${user};`,
+    ...sequences.map((sequence) => `grant usage on sequence ${sequence} to ${user};`),
+  ].join("\n");
+}
+
+function functionLines(
+  { schema, revokesFunctions }: Choices,
+  { quoted, publicFunctions }: TargetFacts,
+): readonly string[] {
+  if (publicFunctions === 0 && !revokesFunctions) return [];
+  const lines = `revoke execute on all functions in schema ${quoted[schema]} from public;\n` +
+    "alter default privileges revoke execute on functions from public;";
+  return [
+    `-- PUBLIC may call ${publicFunctions} functions of this schema. To grant each one instead:`,
+    unless(revokesFunctions, lines),
+    "",
+  ];
+}
+
+function unless(isChosen: boolean, line: string): string {
+  return isChosen ? line : commented(line);
+}
+
+/** Returns a name as an SQL identifier, for texts apart from the file. */
+export function sqlName(name: string): string {
+  return compile(ident(name)).text;
+}

@@ -1,0 +1,79 @@
+/**
+ * The commands that follow `svc init`, as the terminal shows them.
+ *
+ * @module
+ */
+import { svcDialect } from "../../dialect.ts";
+import { print } from "../output.ts";
+import type { Choices } from "./choices.ts";
+import type { RelationFacts } from "./facts.ts";
+import type { InitFiles } from "./init_files.ts";
+import { loginOf, loginUri } from "./login_uri.ts";
+
+/** Inputs of the steps. */
+export interface Steps {
+  readonly choices: Choices;
+  readonly files: InitFiles;
+  readonly isApplied: boolean;
+  readonly uri: string;
+  /** Port of the API. */
+  readonly port: string;
+}
+
+/** Prints one command per line, each below its purpose. */
+export function printNextSteps(steps: Steps): void {
+  print(nextSteps(steps));
+}
+
+/** Returns the text of the steps. */
+export function nextSteps({ choices, files, isApplied, uri, port }: Steps): string {
+  const token = svcDialect.productToken;
+  const origin = `http://127.0.0.1:${port}`;
+  const [read] = choices.readable;
+  const [write] = choices.writable;
+  const conf = shellWord(files.conf);
+  const steps: (readonly [string, string])[] = [];
+  if (!isApplied) {
+    const { password, ...login } = loginOf(uri);
+    const shown = password === null ? uri : loginUri(uri, { ...login, password: null });
+    const variable = password === null ? "" : "PGPASSWORD=… ";
+    steps.push([
+      "Apply the SQL, as the owner of the schema or a superuser",
+      `${variable}${token} init --apply ${applyFlags(files)}${shellWord(shown)}`,
+    ]);
+  }
+  steps.push(["Start the service", `${token} ${conf}`]);
+  if (read !== undefined) {
+    steps.push(["Read rows", `curl '${origin}${pathOf(read)}?limit=3'`]);
+  }
+  if (choices.userRole !== null) {
+    const call = `${token} token --role=${shellWord(choices.userRole)} ${conf}`;
+    steps.push(["Make a token", call]);
+    if (write !== undefined) steps.push(["Write a row with it", writeCommand(write, call, origin)]);
+  }
+  steps.push(["Check roles and privileges", `${token} check ${conf}`]);
+  return `\n${steps.map(([purpose, command]) => `${purpose}:\n  ${command}\n`).join("")}`;
+}
+
+function applyFlags({ conf, sql }: InitFiles): string {
+  return (conf === "svc.conf" ? "" : `${shellWord(`--out=${conf}`)} `) +
+    (sql === "svc-init.sql" ? "" : `${shellWord(`--sql=${sql}`)} `);
+}
+
+function writeCommand(relation: RelationFacts, tokenCall: string, origin: string): string {
+  return `curl '${origin}${pathOf(relation)}' -H "Authorization: Bearer $(${tokenCall})" \\\n` +
+    `    -H 'Content-Type: application/json' -H 'Prefer: return=representation' \\\n` +
+    `    -d ${shellQuoted(JSON.stringify(relation.sample))}`;
+}
+
+function pathOf({ name }: RelationFacts): string {
+  return `/${encodeURIComponent(name).replaceAll("'", "%27")}`;
+}
+
+function shellWord(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : shellQuoted(text);
+}
+
+function shellQuoted(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`;
+}

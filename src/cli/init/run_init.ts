@@ -1,0 +1,199 @@
+/**
+ * The steps of `svc init`.
+ *
+ * @module
+ */
+import type { OptionKey } from "../../config/options.ts";
+import { withScriptConnection } from "../../database/adapters/script.ts";
+import { isEmbedded } from "../../database/open.ts";
+import { svcDialect } from "../../dialect.ts";
+import type { CommandCall } from "../command.ts";
+import { fail, print, printError } from "../output.ts";
+import { applySql } from "./apply.ts";
+import { readChoices } from "./ask_choices.ts";
+import type { Choices } from "./choices.ts";
+import { targetConnection } from "./connection.ts";
+import { anonymousErrors } from "./existing_roles.ts";
+import { configFileText } from "./init_conf.ts";
+import {
+  configOfFile,
+  existingFiles,
+  type InitFiles,
+  readText,
+  writePrivateFile,
+  writePublicFile,
+} from "./init_files.ts";
+import { initSql } from "./init_sql.ts";
+import { planLogin } from "./login_password.ts";
+import { printNextSteps } from "./next_steps.ts";
+import { confirm, isInteractive } from "./prompt.ts";
+import { randomText, scramVerifier } from "./scram.ts";
+
+/** Exit codes besides 0. */
+const failed = 1;
+const filesExist = 2;
+
+/** Flags that decide the content of the files. */
+const choiceFlags = [
+  "--login-role",
+  "--user-role",
+  "--grant",
+  "--grant-write",
+  "--revoke-functions",
+];
+
+/** Runs the command. Resolves with the exit code. */
+export async function runInit(call: CommandCall): Promise<number> {
+  const { flags } = call;
+  const files = {
+    conf: flags.get("--out") ?? "svc.conf",
+    sql: flags.get("--sql") ?? "svc-init.sql",
+  };
+  const existing = existingFiles(files);
+  if (flags.has("--apply") && !flags.has("--yes") && !isInteractive()) {
+    return fail("--apply asks before it changes the database: without a terminal, add --yes");
+  }
+  if (existing.length > 0 && isReviewed(call, files)) {
+    const uri = flags.get("--apply") || targetConnection(call.config);
+    return await applyFile(files, { uri, isConfirmed: flags.has("--yes") });
+  }
+  if (existing.length > 0 && !flags.has("--yes")) {
+    fail(
+      `${existing.join(" and ")} exist${existing.length === 1 ? "s" : ""}: overwrite with --yes, ` +
+        "or name other files with --out and --sql",
+    );
+    return filesExist;
+  }
+  const uri = targetConnection(call.config);
+  if (isEmbedded(uri)) return fail("init makes roles on a server, not in an embedded database");
+  const choices = await writeFiles(call, files, uri);
+  if (choices === null) return failed;
+  const isApplied = flags.has("--apply");
+  const applyUri = flags.get("--apply") || uri;
+  const code = isApplied
+    ? await applyFile(files, { uri: applyUri, isConfirmed: flags.has("--yes") })
+    : 0;
+  if (code === 0) printNextSteps({ choices, files, isApplied, uri, port: portOf(call) });
+  return code;
+}
+
+/** Whether the call applies files that an earlier call wrote: it chooses nothing itself. */
+function isReviewed({ flags, config }: CommandCall, { conf, sql }: InitFiles): boolean {
+  const chooses = choiceFlags.some((flag) => flags.has(flag)) ||
+    Array.from(config.flags.keys()).some((key) => key !== "db-uri");
+  return flags.has("--apply") && !chooses && existingFiles({ conf, sql }).length === 2;
+}
+
+/** Writes both files. Resolves with null after a failure, which it reports. */
+async function writeFiles(
+  call: CommandCall,
+  files: InitFiles,
+  uri: string,
+): Promise<Choices | null> {
+  const read = await readChoices(uri, call);
+  const { choices, facts, server } = read;
+  if (server !== null) {
+    const problem = await anonymousErrors(uri, choices, facts);
+    if (problem !== null) {
+      fail(problem);
+      return null;
+    }
+  }
+  const previous = configOfFile(files.conf);
+  const login = planLogin(uri, choices, {
+    previousUri: previous?.dbUri ?? null,
+    database: server?.database ?? null,
+    exists: facts.roles.some(({ name }) => name === choices.loginRole),
+  });
+  const verifier = login.password === null ? null : await scramVerifier(login.password);
+  const secret = previous?.jwtSecret ?? null;
+  writePrivateFile(
+    files.conf,
+    configFileText({
+      dbUri: login.uri,
+      schema: choices.schema,
+      anonRole: choices.anonRole,
+      jwtSecret: secret === null ? randomText(32) : new TextDecoder().decode(secret),
+      lacksPassword: login.password === null,
+      overrides: overridesOf(call),
+    }),
+  );
+  writePublicFile(files.sql, initSql(choices, facts, verifier));
+  print(`\nWrote ${files.conf}, which only you can read, and ${files.sql}.\n`);
+  printExistingRoles(facts.roles.map(({ name }) => name));
+  if (login.password === null) {
+    print(
+      `The role ${choices.loginRole} exists: write its password into db-uri of ${files.conf}.\n`,
+    );
+  }
+  if (server === null) {
+    fail(read.problem);
+    return null;
+  }
+  if (!call.flags.has("--apply")) {
+    print(`The database is unchanged. Read ${files.sql}, then apply it.\n`);
+  }
+  return choices;
+}
+
+function portOf({ config }: CommandCall): string {
+  return config.flags.get("server-port")?.value ?? "3000";
+}
+
+function printExistingRoles(names: readonly string[]): void {
+  for (const name of names) print(`The role ${name} exists: it is used as it is.\n`);
+}
+
+/** Options of the command line that go into the file. Names of schema and role are choices. */
+function overridesOf({ config }: CommandCall): ReadonlyMap<OptionKey, string> {
+  const chosen: ReadonlySet<OptionKey> = new Set(["db-uri", "db-schemas", "db-anon-role"]);
+  return new Map(
+    Array.from(config.flags).filter(([key]) => !chosen.has(key)).map(([key, { value }]) => [
+      key,
+      value,
+    ]),
+  );
+}
+
+/** Shows the SQL file, asks, and applies it. */
+async function applyFile(
+  files: InitFiles,
+  { uri, isConfirmed }: { readonly uri: string; readonly isConfirmed: boolean },
+): Promise<number> {
+  const text = readText(files.sql);
+  const { displayName } = svcDialect;
+  return await withScriptConnection(uri, displayName, async (connection) => {
+    const { database, user } = connection;
+    print(`\n${text}\n`);
+    const question = `Apply to database ${database} at ${connection.place} as ${user}?`;
+    if (!isConfirmed && !confirm(question)) {
+      print("Nothing was applied.\n");
+      return failed;
+    }
+    const result = await applySql(connection, { name: files.sql, text });
+    if (result.kind === "failed") {
+      printError(`${result.message}\nNothing was applied.`);
+      return failed;
+    }
+    print(`Applied to database ${database} at ${connection.place} as ${user}.\n`);
+    if (result.kind === "without trigger") {
+      print(
+        `The event triggers were refused: ${result.reason}. db-schema-watch = "auto" polls instead.\n`,
+      );
+    }
+    return await checkLogin(files);
+  });
+}
+
+/** Connects as the service will, so that a refusal is seen now. */
+async function checkLogin({ conf }: InitFiles): Promise<number> {
+  const config = configOfFile(conf);
+  if (config === null) return 0;
+  try {
+    await withScriptConnection(config.dbUri, svcDialect.displayName, () => Promise.resolve());
+    return 0;
+  } catch (error) {
+    const reason = error instanceof Error ? error.message.trim() : String(error);
+    return fail(`the service cannot log in by ${conf}: ${reason}`);
+  }
+}

@@ -1,0 +1,54 @@
+import { deepStrictEqual, strictEqual, throws } from "node:assert/strict";
+import { likelySchema, pickRelations, splitNames } from "../../../../src/cli/init/choices.ts";
+import type { RelationFacts, SchemaFacts } from "../../../../src/cli/init/facts.ts";
+
+const lists: readonly (readonly [text: string, names: readonly string[]])[] = [
+  ["film", ["film"]],
+  [" film , actor ,", ["film", "actor"]],
+  ['"a,b",c', ["a,b", "c"]],
+  ['"say ""hi""",two words', ['say "hi"', "two words"]],
+];
+
+for (const [text, names] of lists) {
+  Deno.test(`splitNames() splits ${text}`, () => deepStrictEqual(splitNames(text), names));
+}
+
+const relations = ["film", "all"].map((name): RelationFacts => ({
+  name,
+  sql: name,
+  isWritable: true,
+  sequences: [],
+  sample: {},
+}));
+
+Deno.test("pickRelations() reads none, all and quoted names", () => {
+  const names = (text: string) => pickRelations(text, relations).map(({ name }) => name);
+  deepStrictEqual(names("none"), []);
+  deepStrictEqual(names("all"), ["film", "all"]);
+  deepStrictEqual(names('"all"'), ["all"]);
+  throws(
+    () => names("flim"),
+    /^Error: "flim" is not a relation of the schema; did you mean film\?$/,
+  );
+});
+
+const schema = (name: string, relations: number): SchemaFacts => ({
+  name,
+  relations,
+  functions: 0,
+});
+
+const schemas: readonly (readonly [schemas: readonly SchemaFacts[], expected: string])[] = [
+  [[], "api"],
+  [[schema("public", 0)], "api"],
+  [[schema("public", 3), schema("api", 1)], "api"],
+  [[schema("api", 0), schema("public", 3), schema("shop", 9)], "public"],
+  [[schema("public", 0), schema("shop", 9)], "shop"],
+];
+
+for (const [found, expected] of schemas) {
+  const title = found.map(({ name, relations }) => `${name} ${relations}`).join(", ");
+  Deno.test(`likelySchema() of ${title || "none"} is ${expected}`, () => {
+    strictEqual(likelySchema(found), expected);
+  });
+}
