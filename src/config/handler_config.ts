@@ -129,6 +129,11 @@ export interface HandlerConfig {
    * Largest request body in bytes; a longer one fails with SVC130. 0 sets no limit. Default: `0`.
    */
   readonly serverMaxBodySize?: number;
+  /**
+   * Bytes that the temporary files of long bodies may have in all; 0 lets no body use one. Default:
+   * `10737418240`.
+   */
+  readonly serverSpoolSize?: number;
   /** Sends the `Server-Timing` header. Default: `false`. */
   readonly serverTimingEnabled?: boolean;
   /** Request header to copy to the response. Default: none. */

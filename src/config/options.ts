@@ -618,6 +618,15 @@ export const options = {
     example: "false",
     isUncommented: true,
   }),
+  "server-spool-size": option({
+    codec: size(),
+    default: 10 * 1024 ** 3,
+    reloadable: true,
+    inDatabase: true,
+    doc: "Bytes that the temporary files of long bodies may have in all; 0 lets no body use one.",
+    example: '"10g"',
+    extension: true,
+  }),
   "server-timing-enabled": option({
     codec: boolean,
     default: false,

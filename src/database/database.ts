@@ -136,7 +136,7 @@ export interface ParamStream {
   readonly statement: number;
   /** Position of the parameter in the statement. */
   readonly param: number;
-  /** At least one. Each stays unchanged until the third one behind it is requested. */
+  /** At least one. Each stays unchanged until the second one behind it is requested. */
   readonly values: AsyncIterable<Uint8Array>;
   /** Columns of the result whose numbers are added up over the executions. */
   readonly summed: readonly number[];

@@ -389,6 +389,25 @@ export const errors = {
       details: `The body decodes to more than ${ratio} times its length`,
     }),
   ),
+  bodyTooSlow: defineError(
+    "133",
+    408,
+    "a long body that is not stored arrives below 64 KiB per second",
+    () => ({
+      message: "Request body was not received in time",
+      headers: [["Connection", "close"]],
+    }),
+  ),
+  spoolFull: defineError(
+    "135",
+    503,
+    "the temporary files have no room for a long body",
+    () => ({
+      message: "Too many requests at the same time",
+      details: "The temporary files of long bodies have no room for this one",
+      headers: [["Retry-After", "5"]],
+    }),
+  ),
   unsupportedContentCoding: defineError(
     "138",
     415,

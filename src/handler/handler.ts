@@ -20,6 +20,7 @@ import { requestPieces } from "../request/raw_request.ts";
 import type { FinishedRequest } from "../observe/observation.ts";
 import type { Header } from "../response/overrides.ts";
 import type { Service, ServiceOptions } from "../service/service.ts";
+import { Uploads } from "./uploads.ts";
 import { PlanCache } from "../plan_cache/plan_cache.ts";
 import type { Snapshot } from "../service/snapshot.ts";
 import { version } from "../version.ts";
@@ -82,7 +83,9 @@ export function serviceHandler(
 
 /** Makes the function that returns the pipeline's context of a snapshot. */
 function cachedContext(service: Service): (snapshot: Snapshot) => PipelineContext {
+  const uploads = new Uploads({ database: service.database });
   const contextOf = (snapshot: Snapshot, planCache: PlanCache): PipelineContext => ({
+    uploads,
     snapshot,
     planCache,
     database: service.database,

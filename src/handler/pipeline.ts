@@ -22,6 +22,7 @@ import type { RootPlan } from "../plan/root_plan.ts";
 import type { PlanCache, PlannedRequest } from "../plan_cache/plan_cache.ts";
 import { type QueryShape, readQueryShape } from "../plan_cache/query_shape.ts";
 import type { ApiRequest, Payload } from "../request/api_request.ts";
+import type { DivisionOptions } from "../request/divided_body.ts";
 import { parseHead, receivePayload, type RequestHead } from "../request/parse_request.ts";
 import type { RequestPieces } from "../request/raw_request.ts";
 import { adviceFor } from "../response/advice.ts";
@@ -36,8 +37,10 @@ import {
 } from "../response/response.ts";
 import { respondToRoot } from "../response/root.ts";
 import { targetNameHeaders } from "../response/warning.ts";
+import { isDivisibleInsert } from "../plan/divisible_insert.ts";
 import type { SchemaCache } from "../schema_cache/schema_cache.ts";
 import type { Snapshot } from "../service/snapshot.ts";
+import type { Uploads } from "./uploads.ts";
 import { Stopwatch, type TraceStage } from "../observe/stopwatch.ts";
 import { type DataPlan, queryOf } from "../transaction/data_plan.ts";
 import {
@@ -62,6 +65,8 @@ export interface PipelineContext {
   readonly dialect: Dialect;
   /** Epoch milliseconds. */
   readonly now: () => number;
+  /** Long bodies that are stored or arriving. */
+  readonly uploads: Uploads;
   /** Whole seconds until the next attempt to connect. */
   readonly retryAfter: () => number;
   readonly traceStage: TraceStage | null;
@@ -184,7 +189,7 @@ function respond(exchange: Exchange, identity: Identity): Promise<Reply> {
       return planAndRespond(exchange, { identity, shape, cache, received: payload });
     }
     stopwatch.lap("parse");
-    return execute(exchange, identity, planned);
+    return execute(exchange, identity, withDivided(planned, payload));
   };
   return found instanceof Promise ? found.then(proceed) : proceed(found);
 }
@@ -201,14 +206,16 @@ const notCached: CacheLookup = { planned: undefined, payload: null };
 
 /** Looks a shape up. Receives the body first if the shape may be cached. */
 function lookupPlan(
-  { request, pieces, context: { planCache, snapshot } }: Exchange,
+  exchange: Exchange,
   shape: QueryShape,
 ): CacheLookup | Promise<CacheLookup> {
+  const { request, pieces, context: { planCache, snapshot } } = exchange;
   const reader = planCache.bodyReader(shape);
   if (reader === undefined) return notCached;
   if (reader === null) return { planned: planCache.lookup(shape, pieces, null), payload: null };
-  const maxBytes = snapshot.config.serverMaxBodySize;
-  return receivePayload(request, reader, { maxBytes }).then((payload) => ({
+  const { serverMaxBodySize: maxBytes } = snapshot.config;
+  const division = divisionOf(exchange, () => parseHead(pieces, snapshot.config).request);
+  return receivePayload(request, reader, { maxBytes, division }).then((payload) => ({
     planned: planCache.lookup(shape, pieces, payload),
     payload,
   }));
@@ -224,9 +231,9 @@ async function planAndRespond(
     readonly received: Payload | null;
   },
 ): Promise<Reply> {
-  const { request, pieces, context: { snapshot: { config }, planCache }, stopwatch } = exchange;
+  const { pieces, context: { snapshot: { config }, planCache }, stopwatch } = exchange;
   const head = parseHead(pieces, config);
-  const payload = received ?? await receiveBody(request, head, { cache, config });
+  const payload = received ?? await receiveBody(exchange, head, { cache, config });
   const parsed = payload === null ? head.request : { ...head.request, payload };
   stopwatch.lap("parse");
   const planned = plan(parsed, cache, config);
@@ -241,10 +248,11 @@ async function planAndRespond(
     case "call": {
       const query = queryOf(planned);
       if (shape !== null) planCache.insert(shape, { pieces, payload, reader: head.reader, query });
-      return execute(exchange, identity, {
+      const uncached = {
         request: parsed,
         planned: { plan: planned, query, kind: null, isRetrySafe: false },
-      });
+      };
+      return execute(exchange, identity, withDivided(uncached, payload));
     }
     default:
       return planned satisfies never;
@@ -256,7 +264,7 @@ async function planAndRespond(
  * body, if the body cannot change that, and after the body's keys if they are invalid.
  */
 function receiveBody(
-  request: Request,
+  exchange: Exchange,
   { request: parsed, reader }: RequestHead,
   { cache, config }: { readonly cache: SchemaCache; readonly config: Snapshot["config"] },
 ): Promise<Payload> | null {
@@ -265,7 +273,43 @@ function receiveBody(
     head: () => checkWithoutBody(parsed, reader.format, cache, config),
     keys: (payload: Payload) => void plan({ ...parsed, payload }, cache, config),
   };
-  return receivePayload(request, reader, { checks, maxBytes: config.serverMaxBodySize });
+  const division = divisionOf(exchange, () => parsed);
+  return receivePayload(exchange.request, reader, {
+    checks,
+    maxBytes: config.serverMaxBodySize,
+    division,
+  });
+}
+
+/** Returns how a long body of a request is divided; only inserts are. */
+function divisionOf(
+  { pieces: { method }, context: { snapshot: { cache, config }, uploads } }: Exchange,
+  head: () => ApiRequest,
+): DivisionOptions | undefined {
+  if (method !== "POST" || cache === null) return undefined;
+  return uploads.division(config.serverSpoolSize, (payload) => {
+    const request = head();
+    if (request.action.kind !== "insert") return false;
+    return isDivisibleInsert(plan({ ...request, payload: payload ?? noRows }, cache, config));
+  });
+}
+
+const noRows: Payload = {
+  kind: "json",
+  source: "json",
+  shape: "array",
+  keys: [],
+  moreKeys: 0,
+  text: new Uint8Array(0),
+};
+
+function withDivided(
+  { request, planned }: PlannedRequest,
+  payload: Payload | null,
+): PlannedRequest {
+  if (payload?.kind !== "json" || payload.pieces === undefined) return { request, planned };
+  const divided = { placeholder: payload.text, pieces: payload.pieces };
+  return { request, planned: { ...planned, divided } };
 }
 
 /** Responds to the root with a description of the API as the role may use it. */
@@ -297,7 +341,9 @@ async function execute(
   statements?.push(...transaction.batch.statements);
   let result: BatchResult;
   try {
-    result = await database.transaction(transaction.batch, request);
+    const run = () => database.transaction(transaction.batch, request);
+    const { divided = null } = planned;
+    result = divided === null ? await run() : await context.uploads.run(divided.pieces, run);
   } catch (error) {
     throw transactionError(error, transaction);
   }

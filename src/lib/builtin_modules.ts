@@ -5,6 +5,8 @@
  */
 
 interface Modules {
+  readonly "node:fs/promises": typeof import("node:fs/promises");
+  readonly "node:os": typeof import("node:os");
   readonly "node:zlib": typeof import("node:zlib");
 }
 

@@ -40,6 +40,16 @@ export interface Preferences {
   readonly invalid: readonly string[];
 }
 
+/** A JSON array of rows as several, each about 1 MiB long. */
+export interface PayloadPieces {
+  /** To be read once. Each array stays unchanged until the second one behind it is requested. */
+  readonly arrays: AsyncIterable<Uint8Array>;
+  /** True if they are stored; false if they arrive from the client while they are read. */
+  readonly areStored: boolean;
+  /** Releases what the pieces hold. Never rejects. */
+  close(): Promise<void>;
+}
+
 /** A request body after its content type was understood. */
 export type Payload =
   | {
@@ -52,6 +62,8 @@ export type Payload =
     readonly keys: readonly string[] | null;
     /** How many more keys there are: no more are listed than can matter. */
     readonly moreKeys: number;
+    /** Pieces of the array, in place of `text`, which is empty then. Default: none. */
+    readonly pieces?: PayloadPieces;
     /** The body's format. A single unnamed parameter takes the JSON that CSV was converted to. */
     readonly source: "json" | "csv" | "form";
   }

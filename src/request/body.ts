@@ -10,6 +10,14 @@ import type { Payload } from "./api_request.ts";
 import type { BodyDecoder, OnKeys } from "./body_decoder.ts";
 import { contentCoding, decodedPieces } from "./content_coding.ts";
 import { decodePieces } from "./decode_pieces.ts";
+import type { DecoderOptions } from "./decoders.ts";
+import {
+  cutRows,
+  divideBody,
+  type DivisionOptions,
+  type JsonPayload,
+  maxWholeBytes,
+} from "./divided_body.ts";
 
 /**
  * The service reads bodies of up to this many bytes before it looks up the relation, so that errors of
@@ -43,6 +51,8 @@ export interface ReceivingOptions {
   readonly checks?: LongBodyChecks;
   /** The most bytes that a body may have; 0 sets no limit. Default: 0. */
   readonly maxBytes?: number;
+  /** How rows of a long body are divided. Default: bodies stay whole. */
+  readonly division?: DivisionOptions;
   /** Lets other requests run. Default: one turn of the event loop. */
   readonly pause?: () => Promise<void>;
 }
@@ -58,8 +68,8 @@ const noChecks: LongBodyChecks = { head: () => {}, keys: () => {} };
  */
 export async function receiveBody(
   request: Request,
-  begin: (onKeys: OnKeys) => BodyDecoder,
-  { checks = noChecks, maxBytes = 0, pause = turn }: ReceivingOptions = {},
+  begin: (onKeys: OnKeys, options?: DecoderOptions) => BodyDecoder,
+  { checks = noChecks, maxBytes = 0, division, pause = turn }: ReceivingOptions = {},
 ): Promise<Payload> {
   const coding = request.headers.has("content-encoding")
     ? await contentCoding(request.headers)
@@ -69,25 +79,85 @@ export async function receiveBody(
   const expected = coding === null ? declared : Infinity;
   const guard = new LongBodyGuard(checks, maxBytes);
   if (expected > maxShortBytes) guard.open();
-  if (declared > allowed && declared < Infinity) throw errors.bodyTooLarge(allowed, declared);
-  const decoder = begin((payload) => guard.check(payload));
+  const mayDivide = division !== undefined && mayBeDivided(expected, division);
+  const allowedLength = mayDivide && maxBytes === 0 ? Infinity : mayDivide ? maxBytes : allowed;
+  if (declared > allowedLength && declared < Infinity) {
+    throw errors.bodyTooLarge(allowedLength, declared);
+  }
+  const decoder = begin((payload) => guard.check(payload), { isCut: mayDivide });
   // Access to `body` creates a stream, which small bodies do not need.
   if (expected <= maxShortBytes || request.body === null) {
     const bytes = await unbroken(async () => new Uint8Array(await request.arrayBuffer()));
     guard.count(bytes.length);
     return await decodeAtOnce(decoder, bytes, pause);
   }
-  const collected = new Collected(decoder.work === "converts" ? Infinity : expected, pause);
   const reader = pieceReader(request.body, expected < Infinity ? bufferBytes : chunkBufferBytes);
   const received = receivedPieces(reader);
-  const pieces = guarded(coding === null ? received : decodedPieces(received, coding), guard);
+  const watched = mayDivide ? division.minRate.watch(received) : received;
+  const isLimited = maxBytes > 0;
+  const pieces = guarded(
+    coding === null ? watched : decodedPieces(watched, { coding, isLimited }),
+    guard,
+  );
+  const decoded = decodePieces(pieces, decoder, pause);
+  const isLengthKnown = decoder.work !== "converts" && !mayDivide;
+  const collected = new Collected(isLengthKnown ? expected : Infinity, pause);
+  let isArriving = false;
   try {
-    for await (const bytes of decodePieces(pieces, decoder, pause)) await collected.add(bytes);
+    if (mayDivide) {
+      const release = () => reader.release();
+      const divided = await divideLongBody(collected, decoded, { decoder, division, release });
+      isArriving = divided?.pieces?.areStored === false;
+      if (divided !== null) return divided;
+    }
+    for await (const bytes of decoded) await collected.add(bytes);
   } finally {
     // The server can discard the rest.
-    reader.release();
+    if (!isArriving) reader.release();
   }
   return decoder.payload(collected.bytes());
+}
+
+/** Whether a body may turn out to be divisible. If its length is unknown, that is decided later. */
+function mayBeDivided(expected: number, { isDivisible }: DivisionOptions): boolean {
+  return Number.isNaN(expected) || (expected > maxWholeBytes && isDivisible(null));
+}
+
+/**
+ * Collects a body until it is too long to stay whole, and divides it. Returns null if it ends before, or
+ * has to stay whole: then `collected` holds what `decoded` has yielded.
+ */
+async function divideLongBody(
+  collected: Collected,
+  decoded: AsyncGenerator<Uint8Array>,
+  { decoder, division, release }: {
+    readonly decoder: BodyDecoder;
+    readonly division: DivisionOptions;
+    readonly release: () => void;
+  },
+): Promise<JsonPayload | null> {
+  let rowEnd = -1;
+  for (let next = await decoded.next(); !next.done; next = await decoded.next()) {
+    const bytes = next.value;
+    const { cuts } = decoder;
+    if (cuts === undefined) {
+      await collected.add(bytes);
+      return null;
+    }
+    if (bytes.length > 0 && cuts.lastRowEnd >= 0) rowEnd = collected.length + cuts.lastRowEnd;
+    await collected.add(bytes);
+    if (collected.length <= maxWholeBytes || rowEnd < 0 || !cuts.areKeysKnown) continue;
+    const payload = decoder.payload(new Uint8Array(0));
+    if (!isArray(payload) || cuts.malformed !== null || !division.isDivisible(payload)) return null;
+    const start = { bytes: collected.bytes(), rowEnd };
+    const arrays = cutRows(start, decoded, decoder);
+    return await divideBody(payload, { arrays, release }, division);
+  }
+  return null;
+}
+
+function isArray(payload: Payload): payload is JsonPayload {
+  return payload.kind === "json" && payload.shape === "array";
 }
 
 /** Returns a body's length by its headers: infinite for chunks, NaN without a header. */
@@ -180,6 +250,10 @@ class Collected {
     this.#expected = Number.isSafeInteger(expected) ? expected : Infinity;
     this.#pause = pause;
     this.#buffer = new Uint8Array(Math.min(this.#expected, maxShortBytes));
+  }
+
+  get length(): number {
+    return this.#length;
   }
 
   async add(piece: Uint8Array): Promise<void> {

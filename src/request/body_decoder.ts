@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { MalformedPlace } from "../errors/catalogue.ts";
 import type { Payload } from "./api_request.ts";
 
 /** Decodes one body. Its methods throw `102` for a malformed body. */
@@ -15,6 +16,20 @@ export interface BodyDecoder {
   end(): Uint8Array;
   /** Returns the payload. `bytes` are all that `write` and `end` returned. */
   payload(bytes: Uint8Array): Payload;
+  /** Present if the payload is an array of rows, whose text can be cut between them. */
+  readonly cuts?: RowCuts;
+}
+
+/** Where an array of rows can be cut. */
+export interface RowCuts {
+  /** Position behind the last row that ended in the bytes returned last; -1 without one. */
+  readonly lastRowEnd: number;
+  /** Whether the payload's keys are known; true if they do not matter. */
+  readonly areKeysKnown: boolean;
+  /** Number of the first element, from 1, whose keys refuse the body; null without one. */
+  readonly firstMixed: number | null;
+  /** Where the text is malformed, which PostgreSQL tells if it is not cut; null if it is not. */
+  readonly malformed: MalformedPlace | null;
 }
 
 /**

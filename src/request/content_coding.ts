@@ -53,14 +53,22 @@ type Decode = (pieces: AsyncIterable<Uint8Array>) => AsyncIterable<Uint8Array>;
 /** The codings that a runtime decodes, the preferred one first. */
 export type Codecs = ReadonlyMap<ContentCoding, Decode>;
 
+/** How a body is decoded. */
+export interface DecodingOptions {
+  readonly coding: ContentCoding;
+  /** Whether the decoded length has another limit than a multiple of the body's. */
+  readonly isLimited: boolean;
+  /** Default: those of the runtime. */
+  readonly codecs?: Promise<Codecs>;
+}
+
 /**
  * Yields the decoded bytes of a body, each piece valid until the next one is requested. Throws `139` if
  * they are corrupt or truncated, `130` if the body is a bomb, and what `pieces` throws.
  */
 export async function* decodedPieces(
   pieces: AsyncIterable<Uint8Array>,
-  coding: ContentCoding,
-  codecs: Promise<Codecs> = runtimeCodecs(),
+  { coding, isLimited, codecs = runtimeCodecs() }: DecodingOptions,
 ): AsyncGenerator<Uint8Array> {
   const decode = (await codecs).get(coding)!;
   let received = 0;
@@ -74,7 +82,7 @@ export async function* decodedPieces(
   try {
     for await (const piece of decode(counted())) {
       decoded += piece.length;
-      if (decoded > minCheckedBytes && decoded > received * maxRatio) {
+      if (!isLimited && decoded > minCheckedBytes && decoded > received * maxRatio) {
         throw errors.bodyExpandsTooMuch(maxRatio);
       }
       yield piece;

@@ -52,6 +52,8 @@ export class CsvToJson implements CsvEvents {
   #nullLength = 0;
   /** How many different names the first row has. */
   #width = 0;
+  /** Position behind the last row in the JSON that was returned last; -1 without one. */
+  lastRowEnd = -1;
 
   constructor(options: CsvOptions) {
     this.#options = options;
@@ -63,8 +65,14 @@ export class CsvToJson implements CsvEvents {
     return [...new Set(this.#names.slice(0, first))].sort();
   }
 
+  /** Whether the first row has ended. */
+  get areKeysKnown(): boolean {
+    return this.#part === "rows";
+  }
+
   /** Takes the next piece. Returns JSON, which is valid until the next call. Throws `102`. */
   write(piece: Uint8Array): Uint8Array {
+    this.lastRowEnd = -1;
     this.#utf8.add(piece);
     this.#scanner.push(this.#mark.skip(piece));
     return this.#out.take();
@@ -72,6 +80,7 @@ export class CsvToJson implements CsvEvents {
 
   /** Takes the end. Returns the last of the JSON. Throws `102`. */
   end(): Uint8Array {
+    this.lastRowEnd = -1;
     this.#utf8.end();
     this.#scanner.end();
     if (this.#part !== "rows") this.#out.byte(openBracket);
@@ -107,7 +116,10 @@ export class CsvToJson implements CsvEvents {
   }
 
   recordEnds(): void {
-    if (this.#writesRow) this.#out.byte(closeBrace);
+    if (this.#writesRow) {
+      this.#out.byte(closeBrace);
+      this.lastRowEnd = this.#out.length;
+    }
     const distinct = this.#distinct[Math.min(this.#column, this.#names.length)]!;
     this.#column = 0;
     switch (this.#part) {

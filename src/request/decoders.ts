@@ -5,7 +5,13 @@
  */
 import { errors } from "../errors/catalogue.ts";
 import type { Payload } from "./api_request.ts";
-import { type BodyDecoder, noBytes, type OnKeys, type PayloadUse } from "./body_decoder.ts";
+import {
+  type BodyDecoder,
+  noBytes,
+  type OnKeys,
+  type PayloadUse,
+  type RowCuts,
+} from "./body_decoder.ts";
 import { CsvToJson } from "./csv.ts";
 import { FormArguments, FormToJson } from "./form.ts";
 import { type JsonRows, JsonRowsScan } from "./json_rows.ts";
@@ -56,6 +62,11 @@ export class JsonDecoder implements BodyDecoder {
     return rows.kind === "rows" ? rowsPayload(rows, bytes) : rowsPayload(emptyArray, noRows);
   }
 
+  get cuts(): RowCuts {
+    const { lastRowEnd, areKeysKnown, firstMixed } = this.#scan;
+    return { lastRowEnd, areKeysKnown, firstMixed, malformed: null };
+  }
+
   /** A function is called without arguments by a body without bytes, too. */
   get #isEmptyCall(): boolean {
     return this.#length === 0 && this.#takes === "arguments";
@@ -71,27 +82,47 @@ function rowsPayload({ shape, keys, moreKeys }: Rows, text: Uint8Array): Payload
   return { kind: "json", source: "json", shape, keys, moreKeys, text };
 }
 
+/** How a body is decoded. */
+export interface DecoderOptions {
+  /** Whether the payload may be cut between its rows. */
+  readonly isCut: boolean;
+}
+
 /** JSON whose columns are named in the query string: PostgreSQL reads it as it is. */
 export class ColumnsJsonDecoder implements BodyDecoder {
-  readonly work = "none";
+  readonly work: "none" | "reads";
   readonly #takes: PayloadUse;
+  /** Finds rows, so that the text can be cut between them; null if it is not cut. */
+  readonly #scan: JsonRowsScan | null;
+  #isMalformed = false;
   readonly #mark = new MarkSkipper();
   /** The first character that is not blank. */
   #first: number | undefined;
   #length = 0;
 
-  constructor(takes: PayloadUse) {
+  constructor(takes: PayloadUse, { isCut }: DecoderOptions) {
     this.#takes = takes;
+    this.#scan = isCut ? new JsonRowsScan() : null;
+    this.work = isCut ? "reads" : "none";
+  }
+
+  get cuts(): RowCuts | undefined {
+    if (this.#scan === null) return undefined;
+    const { lastRowEnd, malformedPlace } = this.#scan;
+    const malformed = this.#isMalformed ? malformedPlace : null;
+    return { lastRowEnd, areKeysKnown: true, firstMixed: null, malformed };
   }
 
   write(piece: Uint8Array): Uint8Array {
     const text = this.#mark.skip(piece);
     this.#length += text.length;
+    if (this.#scan?.push(text) === false) this.#isMalformed = true;
     this.#first ??= text.find((code) => !blanks.has(code));
     return text;
   }
 
   end(): Uint8Array {
+    if (this.#scan?.end().kind === "malformed") this.#isMalformed = true;
     return noBytes;
   }
 
@@ -124,6 +155,11 @@ export class CsvDecoder implements BodyDecoder {
 
   end(): Uint8Array {
     return this.#csv.end();
+  }
+
+  get cuts(): RowCuts {
+    const { lastRowEnd, areKeysKnown } = this.#csv;
+    return { lastRowEnd, areKeysKnown, firstMixed: null, malformed: null };
   }
 
   payload(text: Uint8Array): Payload {

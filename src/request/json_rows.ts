@@ -39,6 +39,16 @@ export class JsonRowsScan {
     return this.#keys.areKnown;
   }
 
+  /** Position behind the last row that ended in the last piece; -1 without one. */
+  get lastRowEnd(): number {
+    return this.#scanner.lastRowEnd;
+  }
+
+  /** Number of the first element, from 1, that is not an object or has other keys; null without one. */
+  get firstMixed(): number | null {
+    return this.#keys.firstMixed;
+  }
+
   /** Number of rows that have begun. */
   get rowCount(): number {
     return this.#keys.rowCount;
@@ -47,11 +57,6 @@ export class JsonRowsScan {
   /** True if the last token ended a row of the top-level array. */
   get isBehindRow(): boolean {
     return this.#scanner.isBehindElement && this.rowCount > 0;
-  }
-
-  /** True if the rows have different keys, or an element is not an object. */
-  get isMixed(): boolean {
-    return this.#keys.isMixed;
   }
 
   /** The place of the first syntax error in a malformed text. */
@@ -88,8 +93,10 @@ class RowKeys implements RowEvents {
   #distinct = 0;
   /** Number of rows that have begun. */
   #count = 0;
-  /** True once a row has other keys, or an element is not an object. */
-  #mixed = false;
+  /** Number of the first element that is not a row of the same keys; null without one. */
+  #firstMixed: number | null = null;
+  /** Number of elements that are not objects. */
+  #others = 0;
   #hasFirstRowEnded = false;
 
   get areKnown(): boolean {
@@ -100,8 +107,8 @@ class RowKeys implements RowEvents {
     return this.#count;
   }
 
-  get isMixed(): boolean {
-    return this.#mixed;
+  get firstMixed(): number | null {
+    return this.#firstMixed;
   }
 
   rowBegins(): void {
@@ -112,15 +119,20 @@ class RowKeys implements RowEvents {
 
   rowEnds(): void {
     this.#hasFirstRowEnded = true;
-    if (this.#distinct !== this.#indexes.size && this.#uncounted === 0) this.#mixed = true;
+    if (this.#distinct !== this.#indexes.size && this.#uncounted === 0) this.#mix();
   }
 
   otherElement(): void {
-    this.#mixed = true;
+    this.#others++;
+    this.#mix();
+  }
+
+  #mix(): void {
+    this.#firstMixed ??= this.#count + this.#others;
   }
 
   rowKey(bytes: Uint8Array, start: number, end: number): void {
-    if (this.#mixed || (this.#uncounted > 0 && this.#count > 1)) return;
+    if (this.#firstMixed !== null || (this.#uncounted > 0 && this.#count > 1)) return;
     const index = this.#indexOf(bytes, start, end);
     if (index === null) return;
     this.#next = index + 1;
@@ -138,7 +150,7 @@ class RowKeys implements RowEvents {
     const name = keyText(bytes, start, end);
     const known = this.#indexes.get(name);
     if (known !== undefined) return known;
-    if (this.#count > 1) this.#mixed = true;
+    if (this.#count > 1) this.#mix();
     if (this.#indexes.size === maxNames) {
       this.#uncounted++;
       return null;
@@ -174,7 +186,7 @@ class RowKeys implements RowEvents {
 
   /** Returns the content of the text so far. */
   rows(shape: "object" | "array"): JsonRows {
-    if (this.#mixed) return { kind: "mixed" };
+    if (this.#firstMixed !== null) return { kind: "mixed" };
     if (this.#count === 0) return { kind: "none" };
     const keys = [...this.#indexes.keys()].sort();
     return { kind: "rows", shape, keys, moreKeys: this.#uncounted };

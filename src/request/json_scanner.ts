@@ -68,6 +68,8 @@ export class JsonScanner {
   #malformed: MalformedPlace | null = null;
   /** How many containers are open inside of a row; 0 before the first value. */
   #rowDepth = 0;
+  /** Position behind the last row that ended in the last piece; -1 without one. */
+  lastRowEnd = -1;
 
   constructor(rows: RowEvents) {
     this.#rows = rows;
@@ -85,6 +87,7 @@ export class JsonScanner {
 
   /** Takes the next piece. False when the text is malformed. */
   push(bytes: Uint8Array): boolean {
+    this.lastRowEnd = -1;
     let at = 0;
     while (at < bytes.length && this.#expects !== expects.nothing) at = this.#step(bytes, at);
     if (this.#expects === expects.nothing) this.#malformed ??= this.#placeOf(bytes, at - 1);
@@ -212,7 +215,10 @@ export class JsonScanner {
 
   #close(at: number): number {
     const isRow = this.#open.depth === this.#rowDepth && this.#open.last === openBrace;
-    if (isRow) this.#rows.rowEnds();
+    if (isRow) {
+      this.lastRowEnd = at + 1;
+      this.#rows.rowEnds();
+    }
     this.#open.pop();
     return this.#become(expects.delimiter, at);
   }

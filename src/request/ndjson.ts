@@ -6,7 +6,7 @@
 import { errors } from "../errors/catalogue.ts";
 import type { ServiceError } from "../errors/service_error.ts";
 import type { Payload } from "./api_request.ts";
-import { type BodyDecoder, type OnKeys, type PayloadUse } from "./body_decoder.ts";
+import type { BodyDecoder, OnKeys, PayloadUse, RowCuts } from "./body_decoder.ts";
 import { ByteWriter } from "./byte_writer.ts";
 import { JsonRowsScan } from "./json_rows.ts";
 import { MarkSkipper } from "./utf8.ts";
@@ -46,6 +46,7 @@ export class NdjsonDecoder implements BodyDecoder {
   #rows = 0;
   #length = 0;
   #areKeysKnown = false;
+  #lastRowEnd = -1;
 
   constructor(options: NdjsonOptions) {
     this.#options = options;
@@ -55,6 +56,7 @@ export class NdjsonDecoder implements BodyDecoder {
   write(piece: Uint8Array): Uint8Array {
     const text = this.#mark.skip(piece);
     this.#length += text.length;
+    this.#lastRowEnd = -1;
     let at = 0;
     while (at < text.length) {
       const found = text.indexOf(lineFeed, at);
@@ -71,9 +73,19 @@ export class NdjsonDecoder implements BodyDecoder {
   }
 
   end(): Uint8Array {
+    this.#lastRowEnd = -1;
     this.#endLine();
     this.#out.byte(closeBracket);
     return this.#out.take();
+  }
+
+  get cuts(): RowCuts {
+    return {
+      lastRowEnd: this.#lastRowEnd,
+      areKeysKnown: this.#options.columnsGiven || this.#scan.areKeysKnown,
+      firstMixed: null,
+      malformed: null,
+    };
   }
 
   payload(bytes: Uint8Array): Payload {
@@ -112,8 +124,9 @@ export class NdjsonDecoder implements BodyDecoder {
     if (!this.#hasBegun) return;
     this.#hasBegun = false;
     this.#rows++;
+    this.#lastRowEnd = this.#out.length;
     if (!this.#scan.isBehindRow || this.#scan.rowCount !== this.#rows) throw this.#notAnObject();
-    if (!this.#options.columnsGiven && this.#scan.isMixed) {
+    if (!this.#options.columnsGiven && this.#scan.firstMixed !== null) {
       throw errors.invalidBody(
         "All object keys must match",
         `Line ${this.#line} has other keys than the first line`,

@@ -10,6 +10,7 @@ import type { BodyDecoder, OnKeys, PayloadUse } from "./body_decoder.ts";
 import {
   ColumnsJsonDecoder,
   CsvDecoder,
+  type DecoderOptions,
   FormArgumentsDecoder,
   FormDecoder,
   JsonDecoder,
@@ -58,10 +59,12 @@ export type PayloadFormat = "json" | "csv" | "form" | "raw";
 export interface PayloadReader {
   readonly format: PayloadFormat;
   /** Begins to decode one body. */
-  readonly begin: (onKeys: OnKeys) => BodyDecoder;
+  readonly begin: (onKeys: OnKeys, options?: DecoderOptions) => BodyDecoder;
 }
 
-type Begin = (parts: PayloadParts, onKeys: OnKeys) => BodyDecoder;
+type Begin = (parts: PayloadParts, onKeys: OnKeys, options: DecoderOptions) => BodyDecoder;
+
+const notCut: DecoderOptions = { isCut: false };
 
 type ReadersByMedia = Partial<
   Record<MediaRange["kind"], readonly [format: PayloadFormat, begin: Begin]>
@@ -94,13 +97,17 @@ export function payloadReader(parts: PayloadParts): PayloadReader {
   const reader = (parts.takes === "rows" ? readers : argumentReaders)[media.kind];
   if (reader === undefined) throw errors.unsupportedContentType(canonicalText(media));
   const [format, begin] = reader;
-  return { format, begin: (onKeys) => begin(parts, onKeys) };
+  return { format, begin: (onKeys, options = notCut) => begin(parts, onKeys, options) };
 }
 
 function beginForm({ takes }: PayloadParts, onKeys: OnKeys): BodyDecoder {
   return takes === "rows" ? new FormDecoder(onKeys) : new FormArgumentsDecoder();
 }
 
-function beginJson({ takes, columnsGiven }: PayloadParts, onKeys: OnKeys): BodyDecoder {
-  return columnsGiven ? new ColumnsJsonDecoder(takes) : new JsonDecoder(takes, onKeys);
+function beginJson(
+  { takes, columnsGiven }: PayloadParts,
+  onKeys: OnKeys,
+  options: DecoderOptions,
+): BodyDecoder {
+  return columnsGiven ? new ColumnsJsonDecoder(takes, options) : new JsonDecoder(takes, onKeys);
 }

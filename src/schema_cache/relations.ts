@@ -92,7 +92,7 @@ function viewPrimaryKey(
 const eventBits = { update: 4, insert: 8, delete: 16 } as const;
 
 function buildRelation(
-  [, schema, name, comment, isView, events, columns]: RelationRow,
+  [, schema, name, comment, isView, events, columns, hasDivisibleInserts]: RelationRow,
   end: RelationshipEnd,
   enums: ReadonlyMap<string, readonly string[]>,
 ): Omit<Relation, "volatile" | "hiddenJunctionsTo"> {
@@ -106,6 +106,7 @@ function buildRelation(
     deletable: (events & eventBits.delete) !== 0,
     primaryKey: end.primaryKey,
     columns: (columns ?? []).map((column) => buildColumn(column, enums)),
+    ...(hasDivisibleInserts ? { hasDivisibleInserts } : {}),
   };
 }
 

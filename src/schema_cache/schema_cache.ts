@@ -51,6 +51,11 @@ export interface Relation extends QualifiedName {
    * The cause can be the definition of a view, a policy, an operator or a type.
    */
   readonly volatile: boolean;
+  /**
+   * True if several inserts in one transaction have the effect of one insert of all their rows. Default:
+   * false.
+   */
+  readonly hasDivisibleInserts?: true;
   /** Primary key columns: alphabetical for tables, in key order for views. */
   readonly primaryKey: readonly string[];
   /** Columns in attribute order. */

@@ -11,6 +11,7 @@ import type {
   Batch,
   BatchResult,
   BlockTransaction,
+  ParamStream,
   ReadBatch,
   Statement,
   TransactionEnd,
@@ -18,10 +19,10 @@ import type {
 import { errors } from "../errors/catalogue.ts";
 import { DatabaseError } from "../errors/service_error.ts";
 import type { RootPlan } from "../plan/root_plan.ts";
-import type { Query } from "../query/query.ts";
+import { type Query, resultColumn } from "../query/query.ts";
 import { schemaMetadataQuery } from "../query/schema_metadata.ts";
-import type { ApiRequest } from "../request/api_request.ts";
-import { compile, ident, sql } from "../sql/fragment.ts";
+import type { ApiRequest, PayloadPieces } from "../request/api_request.ts";
+import { compile, ident, type ParamValue, sql } from "../sql/fragment.ts";
 import { accessOf, type DataPlan, isExplained, isolationOf } from "./data_plan.ts";
 import { invalidResponseGuc, responseGucCheck } from "./response_guc_check.ts";
 import { checkResult, type ResultCheck, resultChecks } from "./result_checks.ts";
@@ -67,6 +68,15 @@ export interface PlannedQuery {
   readonly kind: object | null;
   /** Whether a second execution has no observable effect, apart from `db-pre-request`. */
   readonly isRetrySafe: boolean;
+  /** The body in pieces, for each of which the query is executed. Default: the body is whole. */
+  readonly divided?: DividedParam | null;
+}
+
+/** A parameter of a query in pieces. */
+export interface DividedParam {
+  /** The parameter's value in the query. */
+  readonly placeholder: ParamValue;
+  readonly pieces: PayloadPieces;
 }
 
 /** A batch, and the positions of the statements whose results are read afterwards. */
@@ -84,7 +94,7 @@ export interface RequestTransaction {
 /** Builds the transaction of a request. */
 export function buildTransaction(
   request: ApiRequest,
-  { plan, query, kind, isRetrySafe }: PlannedQuery,
+  { plan, query, kind, isRetrySafe, divided = null }: PlannedQuery,
   owner: TransactionOwner,
   config: TransactionConfig,
 ): RequestTransaction {
@@ -95,7 +105,7 @@ export function buildTransaction(
   const end = plannedEnd(request, config);
   const isolation = isolationOf(plan, owner.defaults);
   const isImplicit = config.dbPreparedStatements && end === "commit" &&
-    isolation === "read committed" && bounds.length === 0;
+    isolation === "read committed" && bounds.length === 0 && divided === null;
   const form = isImplicit ? access : "block";
   const settings = settingsOf(request, plan, owner, config);
   const before = preamble(settingsStatement(settings, form), { config, owner });
@@ -117,8 +127,11 @@ export function buildTransaction(
     planContext: planContextOf(settings),
     kind: config.dbPipelining ? kind : null,
   };
+  const stream = divided === null
+    ? {}
+    : { stream: paramStream(query.main, before.length, divided) };
   return {
-    batch: access === "read write" ? { ...common, access } : {
+    batch: access === "read write" ? { ...common, access, ...stream } : {
       ...common,
       access,
       // A serializable transaction can fail at its end, even one that only reads.
@@ -130,6 +143,15 @@ export function buildTransaction(
     responseGucCheck: gucCheck,
     explained: explained ? before.length : null,
   };
+}
+
+function paramStream(
+  { params }: Statement,
+  statement: number,
+  { placeholder, pieces }: DividedParam,
+): ParamStream {
+  const param = params.indexOf(placeholder);
+  return { statement, param, values: pieces.arrays, summed: [resultColumn.rows] };
 }
 
 /** Builds the transaction of the OpenAPI description. Its last statement returns at most one text. */

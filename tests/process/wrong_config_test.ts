@@ -127,6 +127,10 @@ const wrong: Readonly<Record<OptionKey, readonly [value: string, problem: string
   ],
   "server-port": whole("from 0 to 65535"),
   "server-reuseport": bool,
+  "server-spool-size": [
+    '"big"',
+    'expected bytes, or a text such as "64k", "10m", "1g", got "big"',
+  ],
   "server-timing-enabled": bool,
   "server-trace-header": ['"a:"', 'expected a header\'s name in quotes, got "a:"'],
   "server-unix-socket": path,

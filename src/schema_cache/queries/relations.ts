@@ -37,6 +37,7 @@ export type RelationRow = readonly [
   events: number,
   /** Columns in attribute order; null when there are no columns. */
   columns: readonly ColumnRow[] | null,
+  hasDivisibleInserts: boolean,
 ];
 
 /** The result of {@linkcode relationsQuery}. */
@@ -53,6 +54,15 @@ export interface RelationsResult {
  * The default of a column is an expression for later statements: the column's own, the domain's, or
  * `nextval` for an identity column that accepts values. Generated columns have no default. Defaults
  * cannot reference columns, so `pg_get_expr` needs no relation and takes no lock.
+ *
+ * Inserts into a table are divisible unless code of the table's owner could tell several of them from one:
+ *
+ * - A trigger runs per statement or after rows, or before rows by a function that does not see them. A
+ *   trigger before rows can also insert what a later row of the statement refers to.
+ * - A rule adds statements. A foreign key leads to the table itself.
+ * - A policy has a subquery.
+ * - A default, a check, a domain or a policy calls a function in SQL or a procedural language, which may
+ *   query the table. `statement_timestamp()` (function 2648) differs between statements.
  *
  * The query does not test whether foreign tables are updatable if their wrapper has no handler: the
  * test would fail.
@@ -108,6 +118,45 @@ dead_foreign_tables (relid) as (
     join pg_foreign_data_wrapper w on w.oid = s.srvfdw
   where w.fdwhandler = 0
 ),
+sql_functions (oid) as (
+  select p.oid from pg_proc p join pg_language l on l.oid = p.prolang
+  where l.lanname not in ('internal', 'c')
+),
+expressions (relid, classid, objid) as (
+  select adrelid, 'pg_attrdef'::regclass, oid from pg_attrdef
+  union all
+  select polrelid, 'pg_policy'::regclass, oid from pg_policy
+  union all
+  select conrelid, 'pg_constraint'::regclass, oid from pg_constraint where contype = 'c'
+  union all
+  select a.attrelid, 'pg_type'::regclass, d.oid
+  from pg_attribute a join pg_type d on d.oid = a.atttypid and d.typtype = 'd'
+  union all
+  select a.attrelid, 'pg_constraint'::regclass, c.oid
+  from pg_attribute a join pg_constraint c on c.contypid = a.atttypid
+),
+indivisible (relid) as materialized (
+  select t.tgrelid from pg_trigger t join pg_proc p on p.oid = t.tgfoid
+  where not t.tgisinternal and t.tgenabled <> 'D' and t.tgtype & 4 <> 0 and (
+    t.tgtype & 3 <> 3
+    or p.oid in (select oid from sql_functions) and (
+      p.provolatile <> 'v'
+      or exists (select from pg_constraint c where c.conrelid = t.tgrelid and c.contype = 'f')
+    )
+  )
+  union
+  select ev_class from pg_rewrite
+  union
+  select conrelid from pg_constraint where contype = 'f' and conrelid = confrelid
+  union
+  select polrelid from pg_policy where concat(polqual, polwithcheck) like '%{SUBLINK %'
+  union
+  select adrelid from pg_attrdef where adbin::text like '%:funcid 2648 %'
+  union
+  select e.relid
+  from expressions e join pg_depend d on d.classid = e.classid and d.objid = e.objid
+  where d.refclassid = 'pg_proc'::regclass and d.refobjid in (select oid from sql_functions)
+),
 column_lists as (
   select attrelid, json_agg(
     json_build_array(
@@ -127,7 +176,7 @@ select json_build_object(
           when r.relkind = 'm' or r.oid in (select relid from dead_foreign_tables) then 0
           else pg_relation_is_updatable(r.oid, true)
         end,
-        l.list
+        l.list, r.relkind = 'r' and r.oid not in (select relid from indivisible)
       ) order by r.nspname, r.relname
     )
     from relations r

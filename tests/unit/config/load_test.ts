@@ -76,6 +76,7 @@ Deno.test("loadConfig takes the defaults", () => {
       serverMaxBodySize: 0,
       serverPort: 3000,
       serverReuseport: false,
+      serverSpoolSize: 10_737_418_240,
       serverTimingEnabled: false,
       serverTraceHeader: null,
       serverUnixSocket: null,

@@ -480,6 +480,23 @@ const cases: Readonly<Record<OptionKey, Cases>> = {
   },
   "server-port": bounded(0, 65535),
   "server-reuseport": booleans,
+  "server-spool-size": {
+    accepted: [
+      ["0", 0],
+      [{ toml: "10485760" }, 10_485_760],
+      ["64k", 65_536],
+      ["10m", 10_485_760],
+      ["1.5K", 1536],
+      ["2g", 2_147_483_648],
+    ],
+    rejected: [
+      ["-1", `expected ${sizeText}, got -1`],
+      ["1.5", `expected ${sizeText}, got 1.5`],
+      ['"10mb"', `expected ${sizeText}, got "10mb"`],
+      ['"9007199254740993"', `expected ${sizeText}, got "9007199254740993"`],
+      ["true", `expected ${sizeText}, got true`],
+    ],
+  },
   "server-timing-enabled": booleans,
   "server-trace-header": {
     accepted: [["X-Request-Id", "X-Request-Id"]],

@@ -39,7 +39,9 @@ async function decode(
   { codecs, pieceLength = 50_000 }: { codecs: Promise<Codecs>; pieceLength?: number },
 ) {
   const chunks: Uint8Array[] = [];
-  for await (const piece of decodedPieces(inPieces(bytes, pieceLength), coding, codecs)) {
+  for await (
+    const piece of decodedPieces(inPieces(bytes, pieceLength), { coding, isLimited: false, codecs })
+  ) {
     chunks.push(piece.slice());
   }
   return {
@@ -82,7 +84,9 @@ for (const [name, codecs] of runtimes) {
       let length = 0;
       const read = async () => {
         const pieces = inPieces(encoders[coding](bomb), 4096);
-        for await (const piece of decodedPieces(pieces, coding, codecs)) length += piece.length;
+        for await (const piece of decodedPieces(pieces, { coding, isLimited: false, codecs })) {
+          length += piece.length;
+        }
       };
       deepStrictEqual(await rejectionOf(read), {
         code: "130",
@@ -92,6 +96,15 @@ for (const [name, codecs] of runtimes) {
       });
       ok(length < 16 * 1024 * 1024, `${coding}: ${length}`);
     }
+  });
+
+  Deno.test(`decodedPieces() lets a body with another limit have any ratio: ${name}`, async () => {
+    const blank = new Uint8Array(4 * 1024 * 1024);
+    const options = { coding: "gzip", isLimited: true, codecs } as const;
+    let length = 0;
+    const pieces = inPieces(encoders.gzip(blank), 4096);
+    for await (const piece of decodedPieces(pieces, options)) length += piece.length;
+    strictEqual(length, blank.length);
   });
 
   Deno.test(`decodedPieces() lets a short body have any ratio: ${name}`, async () => {
@@ -109,7 +122,7 @@ for (const [name, codecs] of runtimes) {
       throw new RangeError("gone");
     }
     const read = async () => {
-      for await (const _ of decodedPieces(broken(), "gzip", codecs));
+      for await (const _ of decodedPieces(broken(), { coding: "gzip", isLimited: false, codecs }));
     };
     strictEqual((await rejectionOf(read)).code, "139");
   });

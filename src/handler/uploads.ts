@@ -1,0 +1,88 @@
+/**
+ * The long bodies of a service: temporary files in which they wait, and the connections that those
+ * without a file may hold.
+ *
+ * @module
+ */
+import type { Database } from "../database/database.ts";
+import { type Clock, systemClock } from "../lib/clock.ts";
+import { openSpoolFile, SpoolSpace } from "../lib/spool_file.ts";
+import type { PayloadPieces } from "../request/api_request.ts";
+import type { DivisionOptions } from "../request/divided_body.ts";
+import { MinRate } from "../request/min_rate.ts";
+
+/** The part of the pool that bodies may hold while they arrive. */
+const poolShare = 1 / 4;
+
+const noFile = Promise.resolve(null);
+
+/** Dependencies of {@linkcode Uploads}. */
+export interface UploadsOptions {
+  readonly database: Pick<Database, "counts">;
+  readonly space?: SpoolSpace;
+  /** Default: that of the runtime. */
+  readonly clock?: Clock;
+}
+
+/** Shared by the requests of a service. */
+export class Uploads {
+  readonly #database: Pick<Database, "counts">;
+  readonly #space: SpoolSpace;
+  readonly #clock: Clock;
+  /** How many bodies arrive while they hold a connection. */
+  #arriving = 0;
+  readonly #waiting: (() => void)[] = [];
+
+  constructor({ database, space = new SpoolSpace(), clock = systemClock }: UploadsOptions) {
+    this.#database = database;
+    this.#space = space;
+    this.#clock = clock;
+  }
+
+  /** Returns how one body is divided. `maxBytes` is the length of all temporary files; 0 for none. */
+  division(
+    maxBytes: number,
+    isDivisible: DivisionOptions["isDivisible"],
+  ): DivisionOptions {
+    const space = this.#space;
+    return {
+      isDivisible,
+      openSpool: () => maxBytes === 0 ? noFile : openSpoolFile({ space, maxBytes }),
+      minRate: new MinRate(this.#clock),
+    };
+  }
+
+  /**
+   * Runs a transaction that reads the pieces, and closes them. If the pieces are not stored, it waits
+   * until enough other such transactions have ended.
+   */
+  async run<Result>(pieces: PayloadPieces, transaction: () => Promise<Result>): Promise<Result> {
+    try {
+      if (pieces.areStored) return await transaction();
+      await this.#enter();
+      try {
+        return await transaction();
+      } finally {
+        this.#leave();
+      }
+    } finally {
+      await pieces.close();
+    }
+  }
+
+  async #enter(): Promise<void> {
+    const max = Math.max(1, Math.floor(this.#database.counts().max * poolShare));
+    if (this.#arriving < max) {
+      this.#arriving++;
+      return;
+    }
+    await new Promise<void>((resolve) => this.#waiting.push(resolve));
+  }
+
+  /** Passes the place on to the one that has waited longest. */
+  #leave(): void {
+    const next = this.#waiting.shift();
+    if (next === undefined) this.#arriving--;
+    else next();
+  }
+}

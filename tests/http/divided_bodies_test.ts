@@ -1,0 +1,376 @@
+/** Bodies of more than 4 MiB reach PostgreSQL in several statements of one transaction. */
+import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
+import { gzipSync } from "node:zlib";
+import { type Api, apiSuite } from "../support/api.ts";
+import { buildRequest } from "../support/request.ts";
+
+const suite = apiSuite("divided_bodies", {
+  dbSchemas: ["api"],
+  dbAnonRole: "anon",
+  dbTxEnd: "commit-allow-override",
+});
+
+const ndjson = "application/x-ndjson";
+const csv = "text/csv";
+
+interface Row {
+  readonly id: number;
+  readonly note: string;
+}
+
+/** 4.8 MB of rows, whose notes contain what a cut could damage. */
+const note = `"\\,]}[{\n\u{1F600}é`.repeat(40) + "x".repeat(300);
+const rows: readonly Row[] = Array.from({ length: 6000 }, (_, id) => ({ id, note }));
+const last = rows.length - 1;
+
+/** The rows with one of them changed. */
+function withRow(at: number, row: object): readonly object[] {
+  return rows.map((other, index) => index === at ? row : other);
+}
+
+function lines(values: readonly unknown[]): string {
+  return values.map((row) => `${JSON.stringify(row)}\n`).join("");
+}
+
+function quoted(text: string): string {
+  return `"${text.replaceAll('"', '""')}"`;
+}
+
+function csvLines(values: readonly Row[], lineEnd = "\n"): string {
+  return ["id,note", ...values.map(({ id, note }) => `${id},${quoted(note)}`)].join(lineEnd);
+}
+
+interface Summary {
+  readonly count: number;
+  /** Number of statements that wrote rows. */
+  readonly statements: number;
+}
+
+/** Counts the rows of a table, checks their notes, and deletes them. */
+async function takeRows(api: Api, table: string): Promise<Summary> {
+  const response = await api(`GET /${table}?select=id,note,stamp&order=id`);
+  const stored = await response.json();
+  for (const [at, row] of stored.entries()) {
+    if (row.id !== at || row.note !== note) throw new Error(`row ${at}`);
+  }
+  strictEqual((await api(`DELETE /${table}`)).status, 204);
+  const stamps = new Set(stored.map(({ stamp }: { stamp: string }) => stamp));
+  return { count: stored.length, statements: stamps.size };
+}
+
+async function post(
+  api: Api,
+  target: string,
+  body: string | Uint8Array,
+  headers: Record<string, string> = {},
+) {
+  const response = await api(`POST ${target}`, {
+    body,
+    headers: { "Content-Type": "application/json", ...headers },
+  });
+  return { status: response.status, headers: response.headers, body: await response.text() };
+}
+
+/** A label, the body, and its headers. */
+const bodies: readonly (readonly [string, string | Uint8Array, Record<string, string>])[] = [
+  ["JSON", JSON.stringify(rows), {}],
+  ["JSON with blanks", ` \n${JSON.stringify(rows, null, "\t")}\r\n`, {}],
+  ["JSON with a mark", `\ufeff${JSON.stringify(rows)}`, {}],
+  ["ndjson", lines(rows), { "Content-Type": ndjson }],
+  ["ndjson with CRLF", lines(rows).replaceAll("\n", "\r\n\r\n"), { "Content-Type": ndjson }],
+  ["CSV", csvLines(rows), { "Content-Type": csv }],
+  ["CSV with CRLF", csvLines(rows, "\r\n"), { "Content-Type": csv }],
+  ["gzip", new Uint8Array(gzipSync(JSON.stringify(rows))), { "Content-Encoding": "gzip" }],
+];
+
+for (const [label, body, headers] of bodies) {
+  suite.test(`a long body is divided: ${label}`, async (api) => {
+    const answer = await post(api, "/loads", body, headers);
+    deepStrictEqual({ status: answer.status, body: answer.body }, { status: 201, body: "" });
+    // The settings of the response are those of the last row.
+    strictEqual(answer.headers.get("X-Last"), String(last));
+    const { count, statements } = await takeRows(api, "loads");
+    strictEqual(count, rows.length);
+    ok(statements >= 2 && statements <= 6, `${statements}`);
+  });
+}
+
+suite.test("a long body with columns is divided, and rows may have other keys", async (api) => {
+  const body = JSON.stringify(withRow(3, { id: 3, note, more: 1 }));
+  const missing = { Prefer: "missing=default" };
+  strictEqual((await post(api, "/loads?columns=id,note,kind", body, missing)).status, 201);
+  deepStrictEqual(await (await api("GET /loads?kind=neq.plain&select=id")).json(), []);
+  ok((await takeRows(api, "loads")).statements > 1);
+});
+
+suite.test("the number of rows is that of all statements", async (api) => {
+  const answer = await post(api, "/loads", JSON.stringify(rows), { Prefer: "count=exact" });
+  strictEqual(answer.headers.get("Content-Range"), `*/${rows.length}`);
+  await takeRows(api, "loads");
+});
+
+suite.test("rows that exist are skipped in every statement", async (api) => {
+  const Prefer = "resolution=ignore-duplicates, count=exact";
+  strictEqual((await post(api, "/loads", JSON.stringify([rows[0]]))).status, 201);
+  const twice = JSON.stringify([...rows, rows[5]]);
+  const answer = await post(api, "/loads", twice, { Prefer });
+  strictEqual(answer.headers.get("Content-Range"), `*/${rows.length - 1}`);
+  const { count, statements } = await takeRows(api, "loads");
+  strictEqual(count, rows.length);
+  ok(statements > 2);
+});
+
+suite.test("tx=rollback writes nothing", async (api) => {
+  const answer = await post(api, "/loads", JSON.stringify(rows), { Prefer: "tx=rollback" });
+  strictEqual(answer.status, 201);
+  strictEqual((await takeRows(api, "loads")).count, 0);
+});
+
+/** What keeps a body whole: a table or a preference. */
+const whole: readonly (readonly [target: string, headers: Record<string, string>])[] = [
+  ["/watched_rows", {}],
+  ["/watched_statements", {}],
+  ["/shown", {}],
+  ["/loads", { Prefer: "return=representation" }],
+  ["/loads", { Prefer: "resolution=merge-duplicates" }],
+  ["/loads", { Prefer: "return=headers-only" }],
+];
+
+for (const [target, headers] of whole) {
+  suite.test(`a long body stays whole: ${target} ${headers["Prefer"] ?? ""}`, async (api) => {
+    strictEqual((await post(api, target, JSON.stringify(rows), headers)).status, 201);
+    const table = target === "/shown" ? "loads" : target.slice(1);
+    deepStrictEqual(await takeRows(api, table), { count: rows.length, statements: 1 });
+  });
+}
+
+suite.test("one row that is longer than a piece is written", async (api) => {
+  const long = "y".repeat(6_000_000);
+  const values = [{ id: -5, note: long }, ...rows];
+  strictEqual((await post(api, "/loads", JSON.stringify(values))).status, 201);
+  const [row] = await (await api("GET /loads?id=eq.-5&select=note")).json();
+  strictEqual(row.note, long);
+  await api("DELETE /loads?id=eq.-5");
+  strictEqual((await takeRows(api, "loads")).count, rows.length);
+});
+
+suite.test("blanks instead of rows write nothing", async (api) => {
+  for (const body of [`[${" ".repeat(5_000_000)}]`, `${" ".repeat(5_000_000)}[]`]) {
+    strictEqual((await post(api, "/loads", body)).status, 201);
+  }
+  strictEqual(
+    (await post(api, "/loads", "\n".repeat(5_000_000), { "Content-Type": ndjson })).status,
+    201,
+  );
+  strictEqual((await takeRows(api, "loads")).count, 0);
+});
+
+const json = JSON.stringify(rows);
+const malformed = "Empty or invalid json";
+const wrong = (at: number) => JSON.stringify(withRow(at, { id: "x", note }));
+
+/** A label, the target, the body, headers, and the status, code and details or message of the error. */
+const refusals: readonly (readonly [
+  label: string,
+  target: string,
+  body: string | Uint8Array,
+  type: string,
+  status: number,
+  code: string,
+  text: string,
+])[] = [
+  ["cut", "/loads", json.slice(0, -1), "application/json", 400, "SVC102", malformed],
+  ["cut in a row", "/loads", json.slice(0, -9), "application/json", 400, "SVC102", malformed],
+  ["text behind", "/loads", `${json} x`, "application/json", 400, "SVC102", malformed],
+  ["second array", "/loads", `${json}[]`, "application/json", 400, "SVC102", malformed],
+  ["NUL", "/loads", `${json.slice(0, -2)}\0"}]`, "application/json", 400, "SVC102", malformed],
+  [
+    "cut, columns",
+    "/loads?columns=id,note",
+    json.slice(0, -1),
+    "application/json",
+    400,
+    "SVC102",
+    malformed,
+  ],
+  [
+    "other keys in the last row",
+    "/loads",
+    JSON.stringify(withRow(last, { id: last })),
+    "application/json",
+    400,
+    "SVC102",
+    `Element ${rows.length} has other keys than the first element`,
+  ],
+  [
+    "no object",
+    "/loads",
+    JSON.stringify(withRow(5990, [1])),
+    "application/json",
+    400,
+    "SVC102",
+    "Element 5991 has other keys than the first element",
+  ],
+  [
+    "other keys in the last line",
+    "/loads",
+    lines(withRow(last, { id: 1 })),
+    ndjson,
+    400,
+    "SVC102",
+    `Line ${rows.length} has other keys than the first line`,
+  ],
+  [
+    "array line",
+    "/loads",
+    `${lines(rows)}[1]`,
+    ndjson,
+    400,
+    "SVC102",
+    "Line 6001 is not one JSON object",
+  ],
+  [
+    "CSV with a field too few",
+    "/loads",
+    `${csvLines(rows)}\n7`,
+    csv,
+    400,
+    "SVC102",
+    "All lines must have",
+  ],
+  [
+    "CSV with an open quote",
+    "/loads",
+    `${csvLines(rows)}\n7,"`,
+    csv,
+    400,
+    "SVC102",
+    "quote not closed",
+  ],
+  ["wrong type in the first row", "/loads", wrong(0), "application/json", 400, "22P02", "integer"],
+  ["wrong type in the middle", "/loads", wrong(3000), "application/json", 400, "22P02", "integer"],
+  [
+    "wrong type in the last row",
+    "/loads",
+    wrong(last),
+    "application/json",
+    400,
+    "22P02",
+    "integer",
+  ],
+  [
+    "check",
+    "/loads",
+    JSON.stringify(withRow(last, { id: -1, note })),
+    "application/json",
+    400,
+    "23514",
+    "check constraint",
+  ],
+  [
+    "duplicate in another piece",
+    "/loads",
+    JSON.stringify(withRow(last, { id: 0, note })),
+    "application/json",
+    409,
+    "23505",
+    "duplicate key",
+  ],
+  [
+    "policy in the last row",
+    "/guarded",
+    JSON.stringify(withRow(last, { id: -1, note })),
+    "application/json",
+    401,
+    "42501",
+    "row-level security",
+  ],
+  [
+    "deferred constraint",
+    "/children",
+    JSON.stringify(rows.map(({ id, note }) => ({ id, note, parent: id % (id === last ? 99 : 5) }))),
+    "application/json",
+    409,
+    "23503",
+    "foreign key",
+  ],
+  [
+    "unknown column",
+    "/loads",
+    JSON.stringify(rows.map((row) => ({ ...row, nope: 1 }))),
+    "application/json",
+    400,
+    "SVC204",
+    "nope",
+  ],
+];
+
+for (const [label, target, body, type, status, code, text] of refusals) {
+  suite.test(`a long body is refused whole: ${label}`, async (api) => {
+    const answer = await post(api, target, body, { "Content-Type": type });
+    strictEqual(answer.status, status, answer.body);
+    strictEqual(JSON.parse(answer.body).code, code);
+    ok(answer.body.includes(text), answer.body);
+    const path = target.replace(/\?.*/, "");
+    deepStrictEqual(await (await api(`GET ${path}?select=id&limit=1`)).json(), []);
+  });
+}
+
+/** A body that ends with an error, or never, after some pieces. */
+function stream(text: string, end: "close" | "error"): ReadableStream<Uint8Array> {
+  const bytes = new TextEncoder().encode(text);
+  let at = 0;
+  return new ReadableStream({
+    pull(controller) {
+      if (at < bytes.length) controller.enqueue(bytes.slice(at, at += 70_001));
+      else if (end === "close") controller.close();
+      else controller.error(new Error("gone"));
+    },
+  });
+}
+
+async function postStream(api: Api, body: ReadableStream<Uint8Array>) {
+  const headers = { "Content-Type": "application/json" };
+  const request = await buildRequest({ line: "POST /loads", origin: "http://x" }, { headers });
+  const response = await api.handler(new Request(request, { body }));
+  return { status: response.status, body: await response.text() };
+}
+
+suite.test("a long body in chunks is divided, and one that breaks off writes nothing", async (api) => {
+  strictEqual((await postStream(api, stream(json, "close"))).status, 201);
+  strictEqual((await takeRows(api, "loads")).count, rows.length);
+  const { status, body } = await postStream(api, stream(json.slice(0, -100), "error"));
+  strictEqual(status, 400);
+  strictEqual(JSON.parse(body).message, "The body ended early");
+  strictEqual((await takeRows(api, "loads")).count, 0);
+});
+
+/** Runs something in a runtime that has no files. */
+async function withoutFiles(run: () => Promise<void>): Promise<void> {
+  const { getBuiltinModule } = process;
+  process.getBuiltinModule = () => undefined;
+  try {
+    await run();
+  } finally {
+    process.getBuiltinModule = getBuiltinModule;
+  }
+}
+
+suite.test("without files a long body is written while it arrives", async (api) => {
+  await withoutFiles(async () => {
+    strictEqual((await postStream(api, stream(json, "close"))).status, 201);
+    ok((await takeRows(api, "loads")).statements > 1);
+    for (const end of ["error", "close"] as const) {
+      const { status, body } = await postStream(api, stream(json.slice(0, -100), end));
+      strictEqual(status, 400, body);
+      strictEqual(JSON.parse(body).code, "SVC102");
+      strictEqual((await takeRows(api, "loads")).count, 0);
+    }
+    strictEqual((await post(api, "/loads", wrong(last))).status, 400);
+    const mixed = JSON.stringify(withRow(last, { id: last }));
+    ok((await post(api, "/loads", mixed)).body.includes("Element 6000"));
+    const many = await Promise.all([1, 2, 3].map(() => postStream(api, stream(json, "close"))));
+    deepStrictEqual(many.map(({ status }) => status).sort(), [201, 409, 409]);
+    strictEqual((await takeRows(api, "loads")).count, rows.length);
+  });
+});
