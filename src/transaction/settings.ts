@@ -63,7 +63,7 @@ export function planContextOf(
   return `${searchPath}\0${role}`;
 }
 
-/** Returns one `select set_config(…), …`. Its text depends on the number of settings, not on values. */
+/** Returns one statement that sets everything. Its text depends on the number of settings, not on values. */
 export function settingsStatement(
   settings: TransactionSettings,
   form: SettingsForm,
@@ -80,7 +80,7 @@ export function settingsStatement(
     ],
     after: [...named(timezone === null ? [] : [["timezone", timezone]]), ...named(overrides)],
   });
-  return { ...compile(sql`select ${join(all)}`), use: "none", isShared: true };
+  return { ...compile(renderSettings(all)), use: "none", isShared: true };
 }
 
 function isPlain(
@@ -159,7 +159,15 @@ function plainParams(settings: TransactionSettings): readonly ParamValue[] {
 
 function plainText(form: SettingsForm): string {
   const placeholders = ["", "", ...requestSettingNames.map(() => "")];
-  return compile(sql`select ${join(columns(form, placeholders, noExtras))}`).text;
+  return compile(renderSettings(columns(form, placeholders, noExtras))).text;
+}
+
+/**
+ * Renders `select where (set_config(…) || …) is null`. The operator evaluates all of them, and none returns
+ * NULL, so there is no row to send.
+ */
+function renderSettings(settings: readonly Sql[]): Sql {
+  return sql`select where (${join(settings, sql` operator(pg_catalog.||) `)}) is null`;
 }
 
 /** Settings that only some requests have. */

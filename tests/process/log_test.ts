@@ -20,12 +20,12 @@ function texts(lines: readonly string[], from: number): readonly string[] {
 const requests:
   readonly (readonly [line: string, status: number, statements: readonly RegExp[]])[] = [
     ["GET /items?id=eq.1", 200, [
-      /^select pg_catalog\.set_config\('search_path', \$1, true\), pg_catalog\.set_config\(/,
+      /^select where \(pg_catalog\.set_config\('search_path', \$1, true\) operator\(pg_catalog\.\|\|\)/,
       /^select "api"\."nothing_special"\(\)$/,
       /^with "svc_rows" as materialized \(select .*"api"\."items"/,
     ]],
     ["GET /items?id=eq.x", 400, [
-      /^select pg_catalog\.set_config\('search_path', \$1, true\), pg_catalog\.set_config\(/,
+      /^select where \(pg_catalog\.set_config\('search_path', \$1, true\) operator\(pg_catalog\.\|\|\)/,
       /^select "api"\."nothing_special"\(\)$/,
       /^with "svc_rows" as materialized \(select .*"api"\."items"/,
     ]],
@@ -78,9 +78,9 @@ Deno.test("log-query tells the SQL of each request before the request, and no va
       await service.fetch("GET /items?id=eq.2");
       await service.fetch("GET /items?id=eq.y");
       await service.stdout.waitFor(/id=eq\.y/);
-      await service.stderr.waitFor(/select pg_catalog\.set_config/, { after: from });
+      await service.stderr.waitFor(/select where \(pg_catalog\.set_config/, { after: from });
       const settings = texts(service.stderr.all, from)
-        .filter((line) => line.startsWith("select pg_catalog.set_config"));
+        .filter((line) => line.startsWith("select where (pg_catalog.set_config"));
       strictEqual(settings.length, 1);
     });
     ok(!service.stdout.all.some((line) => line.includes("id=eq.2")));

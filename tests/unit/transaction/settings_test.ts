@@ -31,11 +31,20 @@ const values = [
 const clean = "pg_catalog.set_config('response.headers', '', true), " +
   "pg_catalog.set_config('response.status', '', true), " +
   "pg_catalog.set_config('timezone', null, true), pg_catalog.set_config('jit', 'off', true)";
-const text = "select pg_catalog.set_config('search_path', $1, true), " + clean +
-  ", pg_catalog.set_config('role', $2, true), " +
-  "pg_catalog.set_config('request.jwt.claims', $3, true), pg_catalog.set_config('request.method', $4, true), " +
-  "pg_catalog.set_config('request.path', $5, true), pg_catalog.set_config('request.headers', $6, true), " +
-  "pg_catalog.set_config('request.cookies', $7, true)";
+const text = joined(
+  "pg_catalog.set_config('search_path', $1, true), " + clean +
+    ", pg_catalog.set_config('role', $2, true), " +
+    "pg_catalog.set_config('request.jwt.claims', $3, true), pg_catalog.set_config('request.method', $4, true), " +
+    "pg_catalog.set_config('request.path', $5, true), pg_catalog.set_config('request.headers', $6, true), " +
+    "pg_catalog.set_config('request.cookies', $7, true)",
+);
+
+/** Returns the statement that evaluates a list of settings. */
+function joined(settings: string): string {
+  return `select where (${
+    settings.replaceAll("), pg_catalog.set", ") operator(pg_catalog.||) pg_catalog.set")
+  }) is null`;
+}
 
 const contexts:
   readonly (readonly [name: string, other: Partial<TransactionSettings>, isSame: boolean])[] = [
@@ -61,10 +70,10 @@ Deno.test("settingsStatement sets everything in one statement, values as paramet
 });
 
 Deno.test("settingsStatement says what a transaction without BEGIN does not say", () => {
-  const jit = ", pg_catalog.set_config('jit', 'off', true)";
+  const jit = "pg_catalog.set_config('jit', 'off', true)";
   const begin = (readOnly: string) =>
-    ", pg_catalog.set_config('transaction_isolation', 'read committed', true)" +
-    `, pg_catalog.set_config('transaction_read_only', ${readOnly}, true)`;
+    "pg_catalog.set_config('transaction_isolation', 'read committed', true) operator(pg_catalog.||) " +
+    `pg_catalog.set_config('transaction_read_only', ${readOnly}, true)`;
   for (
     const [form, readOnly] of [
       ["read only", "'on'"],
@@ -90,12 +99,14 @@ Deno.test("settingsStatement sets role settings before the role and later ones a
   }, "block");
   strictEqual(
     text,
-    "select pg_catalog.set_config('search_path', $1, true), " + clean +
-      ", pg_catalog.set_config('role', 'none', true), pg_catalog.set_config($2, $3, true), " +
-      "pg_catalog.set_config('role', $4, true), pg_catalog.set_config('request.jwt.claims', $5, true), " +
-      "pg_catalog.set_config('request.method', $6, true), pg_catalog.set_config('request.path', $7, true), " +
-      "pg_catalog.set_config('request.headers', $8, true), pg_catalog.set_config('request.cookies', $9, true), " +
-      "pg_catalog.set_config($10, $11, true), pg_catalog.set_config($12, $13, true), pg_catalog.set_config($14, $15, true)",
+    joined(
+      "pg_catalog.set_config('search_path', $1, true), " + clean +
+        ", pg_catalog.set_config('role', 'none', true), pg_catalog.set_config($2, $3, true), " +
+        "pg_catalog.set_config('role', $4, true), pg_catalog.set_config('request.jwt.claims', $5, true), " +
+        "pg_catalog.set_config('request.method', $6, true), pg_catalog.set_config('request.path', $7, true), " +
+        "pg_catalog.set_config('request.headers', $8, true), pg_catalog.set_config('request.cookies', $9, true), " +
+        "pg_catalog.set_config($10, $11, true), pg_catalog.set_config($12, $13, true), pg_catalog.set_config($14, $15, true)",
+    ),
   );
   deepStrictEqual(params, [
     values[0],
@@ -114,11 +125,12 @@ Deno.test("settingsStatement sets role settings before the role and later ones a
 Deno.test("settingsStatement sets a timeout where the connection has none", () => {
   const { text: written, params } = settingsStatement({ ...plain, timeoutMs: 1500 }, "block");
   const current = "pg_catalog.current_setting('statement_timeout')";
-  const added = ", pg_catalog.set_config('statement_timeout', null, true), " +
+  const and = " operator(pg_catalog.||) ";
+  const added = `${and}pg_catalog.set_config('statement_timeout', null, true)${and}` +
     `pg_catalog.set_config('statement_timeout', case ${current} when '0' then $2\n` +
     `else ${current} end, true)`;
   strictEqual(
-    written.includes(`'jit', 'off', true)${added}, pg_catalog.set_config('role', $3`),
+    written.includes(`'jit', 'off', true)${added}${and}pg_catalog.set_config('role', $3`),
     true,
   );
   deepStrictEqual(params, [values[0], "1500", ...values.slice(1)]);
