@@ -11,8 +11,13 @@ const resetAboveMs = 20;
 const maxShortMs = 1;
 /** Measurements before the first verdict. */
 const minSamples = 2;
-/** Growth of the minimum with each measurement, so that an old one is forgotten. */
-const decay = 1.05;
+/**
+ * Growth of the minimum with each measurement, so that an old one is forgotten. A minimum that grows faster
+ * follows the load: it allows more connections, and these raise the load.
+ */
+const growth = 1.01;
+/** Milliseconds by which it grows as well, so that it leaves 0. */
+const minGrowthMs = 0.0002;
 /** After a batch that delayed others, this many have to run alone before its kind is pipelined again. */
 const cooldownBatches = 1000;
 
@@ -36,7 +41,7 @@ export class ServiceTime {
   record(ms: number): void {
     this.#samples++;
     if (this.#cooldown > 0) this.#cooldown--;
-    this.#ms = ms > resetAboveMs ? ms : Math.min(this.#ms * decay + 0.001, ms);
+    this.#ms = ms > resetAboveMs ? ms : Math.min(this.#ms * growth + minGrowthMs, ms);
   }
 
   /** Records that a batch held up others, by a lock or by the size of its result. */
