@@ -5,7 +5,7 @@
  */
 import process from "node:process";
 import { readFileSync, statSync } from "node:fs";
-import { dirname, isAbsolute, resolve } from "node:path";
+import { dirname, isAbsolute, relative, resolve } from "node:path";
 import type { Config } from "../config/options.ts";
 import { type ConfigFlags, noValues } from "../config/load.ts";
 import { type ConfigSource, configSource } from "../config/source.ts";
@@ -166,9 +166,19 @@ function withPaths(config: Config, file: string | null): Config {
   return { ...config, dbUri: `pglite://${relativeTo(file, location)}` };
 }
 
-function readInit(config: Config, file: string | null): string | null {
-  if (config.dbEmbeddedInit === null) return null;
-  return decode(relativeTo(file, config.dbEmbeddedInit), (path) => readBytes(path).content);
+function readInit(
+  { dbEmbeddedInit }: Config,
+  file: string | null,
+): { readonly text: string; readonly name: string } | null {
+  if (dbEmbeddedInit === null) return null;
+  const path = relativeTo(file, dbEmbeddedInit);
+  return { text: decode(path, (each) => readBytes(each).content), name: shortPath(path) };
+}
+
+/** Returns a path as seen from the working directory, or the absolute path if that is shorter. */
+export function shortPath(path: string): string {
+  const fromHere = relative(process.cwd(), path);
+  return fromHere !== "" && fromHere.length < path.length ? fromHere : path;
 }
 
 /** Resolves a path in the configuration file against the file's folder. */

@@ -21,6 +21,7 @@ export async function withService<Result>(
   const log = openLog(config.logLevel);
   try {
     const database = await openConfiguredDatabase(config, file);
+    await database.start?.();
     const { observe } = log;
     const source = () => initialSource;
     // A fatal failure also rejects the task, which ends the process.

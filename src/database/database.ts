@@ -312,6 +312,11 @@ export interface Database {
   counts(): PoolCounts;
   /** Null where no connection lives long enough to listen. */
   readonly subscribe: Subscribe | null;
+  /**
+   * Starts an embedded database before its first transaction. Resolves with the result of its SQL; null
+   * without SQL. Rejects with an `Error` of one line. Absent for other databases.
+   */
+  start?(): Promise<"applied" | "unchanged" | "changed" | null>;
   /** Absent where no pooler can lose notifications. */
   readonly notify?: Notify;
   /** Applies options; replaces connections that work otherwise, as {@linkcode flush} does. */

@@ -6,6 +6,7 @@
  */
 import type { Dialect } from "../dialect.ts";
 import type { Database } from "./database.ts";
+import type { InitScript } from "./adapters/init_script.ts";
 import type { Connections } from "./adapters/postgres.ts";
 
 /** Options of the configuration that concern connections. */
@@ -24,8 +25,8 @@ export interface DatabaseConfig {
 
 /** Dependencies other than the configuration. */
 export interface DatabaseDependencies {
-  /** SQL text that initialises a new embedded database; null for none. */
-  readonly embeddedInit: string | null;
+  /** SQL that initialises a new embedded database; null for none. */
+  readonly embeddedInit: InitScript | null;
   readonly applicationName: string;
   /** Whether readers of bodies keep no chunk of them. Default: false. */
   readonly releases?: boolean;

@@ -133,7 +133,7 @@ async function createService(
   const config = source().configure(noValues);
   const applicationName = config.dialect.displayName;
   const database = await openDatabase(config, {
-    embeddedInit,
+    embeddedInit: embeddedInit === null ? null : { text: embeddedInit, name: "embeddedInit" },
     applicationName,
     connections,
   });

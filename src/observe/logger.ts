@@ -100,6 +100,9 @@ const texts: {
     (folder === null ? "in memory..." : `in ${redact(folder)}...`),
   "embedded-initializing": ({ path }) => `Applying ${redact(path)} to the new database...`,
   "embedded-ready": ({ ms }) => `Embedded PostgreSQL ready after ${ms.toFixed(0)} milliseconds`,
+  "embedded-init-changed": ({ path, folder, config }) =>
+    `WARNING: ${redact(path)} has changed since ${redact(folder)} was made; it is applied once: ` +
+    `delete the folder, or run svc sql --file=${redact(path)} ${redact(config)}`,
   "target-names-used": ({ uses, method, target }) => [
     `WARNING: ${targetNameWarning}`,
     `Update filters, orders or limits that use ${redact(replacementsText(uses))} in ` +

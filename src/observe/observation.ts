@@ -163,6 +163,14 @@ export type Observation =
   | { readonly kind: "embedded-starting"; readonly folder: string | null }
   | { readonly kind: "embedded-initializing"; readonly path: string }
   | { readonly kind: "embedded-ready"; readonly ms: number }
+  /** The SQL of `db-embedded-init` differs from the text that was applied. */
+  | {
+    readonly kind: "embedded-init-changed";
+    readonly path: string;
+    readonly folder: string;
+    /** The argument that names the configuration. */
+    readonly config: string;
+  }
   | FinishedRequest
   | QueriedRequest
   /**
@@ -246,6 +254,7 @@ export const severities: Readonly<Record<Diagnostic["kind"], LogLevel>> = {
   "embedded-starting": "crit",
   "embedded-initializing": "crit",
   "embedded-ready": "crit",
+  "embedded-init-changed": "crit",
   "target-names-used": "crit",
   "request-failed": "error",
   "error-advised": "warn",

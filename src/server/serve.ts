@@ -16,7 +16,12 @@ import { assetReader } from "../admin/page_assets.ts";
 import { Service } from "../service/service.ts";
 import { version } from "../version.ts";
 import { adminListenAddress, apiListenAddress } from "./listen_address.ts";
-import { type ConfigReader, embeddedFolder, openConfiguredDatabase } from "../cli/config_files.ts";
+import {
+  type ConfigReader,
+  embeddedFolder,
+  openConfiguredDatabase,
+  shortPath,
+} from "../cli/config_files.ts";
 import { listen, type Listening } from "./listen.ts";
 import type { Log } from "../cli/log.ts";
 import { untilIdle, withTimeout } from "../lib/deadline.ts";
@@ -60,10 +65,11 @@ async function serveUntilStopped(
   const admin = await serveAdmin(service, config, () => api?.isOpen() ?? false);
   const stopped = stopSignal(observe);
   reloads.connect(service);
-  service.listen();
-  const firstLoad = service.reloadSchema();
   const startsApi = await Promise.race([
-    (config.serverReuseport ? loaded.seen : firstLoad).then(() => !service.isEnding),
+    startEmbedded(service, reader)
+      .then(() => load(service))
+      .then(() => config.serverReuseport ? loaded.seen : undefined)
+      .then(() => !service.isEnding),
     stopped.then(() => false),
   ]);
   if (embedded && startsApi) observe({ kind: "embedded-ready", ms: Date.now() - began });
@@ -84,6 +90,24 @@ async function serveUntilStopped(
   });
   // An embedded database must write its data to disk. A server notices the closed connections.
   await (embedded ? service.close() : withTimeout(closeTimeoutMs, service.close()));
+}
+
+/** Starts an embedded database. Rejects if its SQL fails, or if another process uses its folder. */
+async function startEmbedded({ database, observe }: Service, reader: ConfigReader): Promise<void> {
+  if (await database.start?.() !== "changed") return;
+  const { config: { dbUri, dbEmbeddedInit }, file } = reader;
+  observe({
+    kind: "embedded-init-changed",
+    path: dbEmbeddedInit ?? "",
+    folder: shortPath(embeddedFolder({ dbUri }) ?? ""),
+    config: file ?? dbUri,
+  });
+}
+
+/** Notices changes of the schema from now on. Resolves after the first attempt to load it. */
+function load(service: Service): Promise<void> {
+  service.listen();
+  return service.reloadSchema();
 }
 
 /**

@@ -12,7 +12,7 @@
  * @module
  */
 import { join } from "node:path";
-import { PGlite } from "@electric-sql/pglite";
+import { startEngine } from "../../src/database/adapters/start_engine.ts";
 import { pgliteVariable, serverVariable } from "./environment.ts";
 import { guardedFolder } from "./guarded_folder.ts";
 import { startPostgres } from "./postgres_server.ts";
@@ -60,8 +60,8 @@ async function startServer(cleanup: AsyncDisposableStack): Promise<string> {
 async function makePglite(path: string): Promise<string> {
   console.error("Preparing PGlite...");
   const start = performance.now();
-  const database = await PGlite.create(path);
-  await database.close();
+  const { close } = await startEngine({ uri: `pglite://${path}`, init: null });
+  await close();
   console.error(`PGlite is ready${since(start)}`);
   return path;
 }

@@ -10,7 +10,10 @@ import { isReference } from "./references.ts";
 /** Files of `src/` that may use the runtime's own interfaces. */
 const adapters: ReadonlySet<string> = new Set([
   "src/lib/builtin_modules.ts",
+  "src/database/adapters/files.ts",
+  "src/database/adapters/init_script.ts",
   "src/database/adapters/pglite.ts",
+  "src/database/adapters/start_engine.ts",
   "src/database/connect/pg_client.ts",
   "src/database/adapters/postgres.ts",
   "src/database/connect/reading_socket.ts",

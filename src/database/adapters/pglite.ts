@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { PGlite, PGliteOptions } from "@electric-sql/pglite";
+import type { PGlite } from "@electric-sql/pglite";
 import { systemClock } from "../../lib/clock.ts";
 import { DatabaseError } from "../../errors/service_error.ts";
 import { type ParamValue, quoteIdent } from "../../sql/fragment.ts";
@@ -17,19 +17,15 @@ import {
 import { nestsDeeper } from "./nesting.ts";
 import { createPool } from "../pool/pool.ts";
 import type { Transport, TransportEvents } from "../transport.ts";
+import type { InitResult } from "./init_script.ts";
+import { type EngineOptions, type StartedEngine, startEngine } from "./start_engine.ts";
 import { concat } from "../protocol/decoder.ts";
 
 /** How to open an embedded database. */
-export interface EmbeddedOptions {
-  /** `pglite://memory`, `pglite://<folder>`, or another scheme of PGlite: `pglite://idb://x`. */
-  readonly uri: string;
-  /** SQL text that initialises a new database, in one transaction; null for none. */
-  readonly init: string | null;
+export interface EmbeddedOptions extends EngineOptions {
   /** Maximum time that a request waits for the session. */
   readonly acquisitionTimeoutSeconds: number;
   readonly prepare: boolean;
-  /** Further options of PGlite: extensions, a data folder to load. */
-  readonly pglite?: PGliteOptions;
 }
 
 /** Most prepared statements of the session. */
@@ -62,6 +58,7 @@ export function openEmbedded(options: EmbeddedOptions): Database {
     counts: () => pool.counts(),
     configure: (changed) => pool.configure(changed),
     watch: (watcher) => pool.watch(watcher),
+    start: () => engine.start(),
     subscribe: async (channel, events) => {
       const version = await pool.version();
       return { version, place: options.uri, close: await engine.subscribe(channel, events) };
@@ -104,7 +101,10 @@ function stackDepthExceeded(statement: number): DatabaseError {
 /** The engine. It outlives connections to it, as closing it discards data in memory. */
 class Engine {
   readonly #options: EmbeddedOptions;
+  /** Null before the first start, and after one that failed. */
+  #starting: Promise<StartedEngine> | null = null;
   #engine: PGlite | null = null;
+  #isConnected = false;
   /** Channel of the subscription; a new session on the engine has to listen anew. */
   #channel: string | null = null;
 
@@ -112,15 +112,29 @@ class Engine {
     this.#options = options;
   }
 
-  async connect(): Promise<Transport> {
-    if (this.#engine === null) {
-      this.#engine = await start(this.#options);
-    } else {
-      await this.#engine.exec("rollback");
-      await this.#engine.exec("discard all");
+  /** Starts the engine unless it runs. A start that fails can be repeated. */
+  async start(): Promise<InitResult | null> {
+    this.#starting ??= startEngine(this.#options);
+    try {
+      const { engine, init } = await this.#starting;
+      this.#engine = engine;
+      return init;
+    } catch (error) {
+      this.#starting = null;
+      throw error;
     }
-    if (this.#channel !== null) await this.#engine.exec(listenText(this.#channel));
-    return new EngineTransport(this.#engine);
+  }
+
+  async connect(): Promise<Transport> {
+    await this.start();
+    const engine = this.#engine!;
+    if (this.#isConnected) {
+      await engine.exec("rollback");
+      await engine.exec("discard all");
+    }
+    this.#isConnected = true;
+    if (this.#channel !== null) await engine.exec(listenText(this.#channel));
+    return new EngineTransport(engine);
   }
 
   /** Listens on the engine's session; returns a function that ends that. The engine must have started. */
@@ -140,50 +154,16 @@ class Engine {
   }
 
   async close(): Promise<void> {
-    await this.#engine?.close();
+    const started = await this.#starting?.catch(() => null);
+    this.#starting = null;
     this.#engine = null;
+    this.#isConnected = false;
+    await started?.close();
   }
 }
 
 function listenText(channel: string): string {
   return `LISTEN ${quoteIdent(channel)}`;
-}
-
-/** Imports PGlite on demand, so that runtimes without it can load a bundle of this file. */
-async function start(options: EmbeddedOptions): Promise<PGlite> {
-  const { PGlite } = await import("@electric-sql/pglite");
-  const engine = await PGlite.create({ ...options.pglite, dataDir: dataDirectory(options.uri) });
-  try {
-    if (options.init !== null) await initialise(engine, options.init);
-  } catch (error) {
-    await engine.close();
-    throw error;
-  }
-  return engine;
-}
-
-function dataDirectory(uri: string): string {
-  const place = uri.slice("pglite://".length);
-  return place === "memory" || place === "" ? "memory://" : place;
-}
-
-/**
- * Applies the SQL unless the database is marked as initialised. It sets the mark in the same transaction,
- * so a process that dies half-way leaves neither.
- */
-async function initialise(engine: PGlite, sql: string): Promise<void> {
-  const { rows } = await engine.query(
-    "select 1 from pg_catalog.pg_db_role_setting s " +
-      "where s.setconfig::text like '%svc.initialised=%'",
-  );
-  if (rows.length > 0) return;
-  await engine.transaction(async (transaction) => {
-    await transaction.exec(sql);
-    await transaction.exec(
-      "do $$ begin execute format('alter database %I set svc.initialised = ''yes''', " +
-        "current_database()); end $$",
-    );
-  });
 }
 
 class EngineTransport implements Transport {

@@ -287,6 +287,12 @@ const events: {
     "error",
     `Aborted the response to GET /films?title=eq.a%0A: ${json}`,
   ],
+  "embedded-init-changed": [
+    { kind: "embedded-init-changed", path: "my.sql", folder: "data", config: "my.conf" },
+    "crit",
+    "WARNING: my.sql has changed since data was made; it is applied once: delete the folder, or run " +
+    "svc sql --file=my.sql my.conf",
+  ],
   "unexpected-error": [
     { kind: "unexpected-error", error: bug },
     "error",

@@ -1,0 +1,65 @@
+/**
+ * The runtime's files, for adapters that also run in browsers and Workers.
+ *
+ * @module
+ */
+
+/** Modules and facts of the process. */
+export interface Files {
+  readonly fs: typeof import("node:fs");
+  readonly path: typeof import("node:path");
+  readonly zlib: typeof import("node:zlib");
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly pid: number;
+  /** Null where files have no owners. */
+  readonly uid: number | null;
+  /** Whether a process with this id runs. */
+  readonly isRunning: (pid: number) => boolean;
+  /** When a process started, as the system counts; empty if it does not tell. */
+  readonly startTimeOf: (pid: number) => string;
+}
+
+interface Process {
+  readonly pid?: number;
+  readonly env?: Record<string, string | undefined>;
+  getBuiltinModule?(name: string): unknown;
+  getuid?(): number;
+  kill?(pid: number, signal: number): void;
+}
+
+/** Returns the runtime's files; null without them. Imports nothing, so that any runtime can load it. */
+export function runtimeFiles(): Files | null {
+  const { process } = globalThis as { process?: Process };
+  const fs = process?.getBuiltinModule?.("node:fs") as Files["fs"] | undefined;
+  const path = process?.getBuiltinModule?.("node:path") as Files["path"] | undefined;
+  const zlib = process?.getBuiltinModule?.("node:zlib") as Files["zlib"] | undefined;
+  if (fs?.readFileSync === undefined || !path || !zlib || process?.pid === undefined) return null;
+  return {
+    fs,
+    path,
+    zlib,
+    environment: process.env ?? {},
+    pid: process.pid,
+    uid: process.getuid?.() ?? null,
+    isRunning(pid) {
+      try {
+        process.kill?.(pid, 0);
+        return true;
+      } catch (error) {
+        // EPERM: the process belongs to another user.
+        return (error as { code?: unknown }).code !== "ESRCH";
+      }
+    },
+    startTimeOf: (pid) => startTimeOf(fs, pid),
+  };
+}
+
+/** Returns the 22nd field of a process's `stat` on Linux. */
+function startTimeOf(fs: Files["fs"], pid: number): string {
+  try {
+    const stat = fs.readFileSync(`/proc/${pid}/stat`, "utf8");
+    return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19] ?? "";
+  } catch {
+    return "";
+  }
+}

@@ -1,0 +1,131 @@
+/**
+ * Starts the engine of an embedded database: locks its folder, makes a new database from a prebuilt data
+ * directory, and initialises it.
+ *
+ * @module
+ */
+import type { PGlite, PGliteOptions } from "@electric-sql/pglite";
+import { type Files, runtimeFiles } from "./files.ts";
+import { lockFolder } from "./folder_lock.ts";
+import { applyInit, type InitResult, type InitScript } from "./init_script.ts";
+import { prebuiltData } from "./prebuilt_data.ts";
+
+/** How to start an engine. */
+export interface EngineOptions {
+  /** `pglite://memory`, `pglite://<folder>`, or another scheme of PGlite: `pglite://idb://x`. */
+  readonly uri: string;
+  /** SQL that initialises a new database, in one transaction; null for none. */
+  readonly init: InitScript | null;
+  /** Further options of PGlite: extensions, a data folder to load. */
+  readonly pglite?: PGliteOptions;
+}
+
+/** An engine that runs. */
+export interface StartedEngine {
+  readonly engine: PGlite;
+  /** Null without SQL to apply. */
+  readonly init: InitResult | null;
+  /** Closes the engine and unlocks its folder. */
+  close(): Promise<void>;
+}
+
+/** A folder on disk that holds, or will hold, a database. */
+interface DataFolder {
+  readonly files: Files;
+  readonly path: string;
+  /** `other`: files that are not a database, which are never removed. */
+  readonly state: "absent" | "empty" | "database" | "other";
+}
+
+/**
+ * Starts the engine. Rejects with an `Error` of one line if the folder is in use or the SQL fails; then it
+ * leaves no new folder.
+ */
+export async function startEngine(options: EngineOptions): Promise<StartedEngine> {
+  const dataDir = dataDirectory(options.uri);
+  const files = runtimeFiles();
+  const isFolder = files !== null && !/^[a-z-]+:\/\//.test(dataDir);
+  if (!isFolder) return await start(options, dataDir, files);
+  const unlock = lockFolder(files, dataDir);
+  const folder = { files, path: dataDir, state: stateOf(files, dataDir) } as const;
+  try {
+    const started = await start(options, dataDir, files, folder);
+    return { ...started, close: () => started.close().finally(unlock) };
+  } catch (error) {
+    removeNew(folder);
+    unlock();
+    throw error;
+  }
+}
+
+async function start(
+  options: EngineOptions,
+  dataDir: string,
+  files: Files | null,
+  folder: DataFolder | null = null,
+): Promise<StartedEngine> {
+  const isNew = folder === null
+    ? dataDir === memory
+    : folder.state === "absent" || folder.state === "empty";
+  const engine = await open(options, { dataDir, files: isNew ? files : null, folder });
+  const close = () => engine.close();
+  try {
+    const init = options.init === null ? null : await applyInit(engine, options.init);
+    return { engine, init, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+const memory = "memory://";
+
+function dataDirectory(uri: string): string {
+  const place = uri.slice("pglite://".length);
+  return place === "memory" || place === "" ? memory : place;
+}
+
+/** Imports PGlite on demand, so that runtimes without it can load a bundle of this file. */
+async function open(
+  { pglite = {} }: EngineOptions,
+  { dataDir, files, folder }: {
+    readonly dataDir: string;
+    /** Null for a database that exists, and where it may exist unseen. */
+    readonly files: Files | null;
+    readonly folder: DataFolder | null;
+  },
+): Promise<PGlite> {
+  const { PGlite } = await import("@electric-sql/pglite");
+  const isUsual = pglite.loadDataDir === undefined && pglite.fs === undefined;
+  const prebuilt = files === null || !isUsual ? null : prebuiltData(files);
+  const archive = prebuilt?.read() ?? null;
+  if (archive !== null) {
+    try {
+      return await PGlite.create({ ...pglite, dataDir, loadDataDir: archive });
+    } catch {
+      prebuilt?.discard();
+      if (folder !== null) removeNew(folder);
+    }
+  }
+  const engine = await PGlite.create({ ...pglite, dataDir });
+  if (prebuilt !== null) {
+    // Nothing but initdb has written to the database yet.
+    await engine.dumpDataDir("gzip").then((dump) => prebuilt.write(dump)).catch(() => {});
+  }
+  return engine;
+}
+
+function stateOf({ fs, path }: Files, folder: string): DataFolder["state"] {
+  if (!fs.existsSync(folder)) return "absent";
+  if (fs.existsSync(path.join(folder, "PG_VERSION"))) return "database";
+  return fs.readdirSync(folder).length === 0 ? "empty" : "other";
+}
+
+/** Removes what a start has written to a folder without a database. */
+function removeNew({ files: { fs, path }, path: folder, state }: DataFolder): void {
+  if (state === "database" || state === "other") return;
+  if (state === "absent") return fs.rmSync(folder, { recursive: true, force: true });
+  for (const name of fs.readdirSync(folder)) {
+    fs.rmSync(path.join(folder, name), { recursive: true, force: true });
+  }
+}

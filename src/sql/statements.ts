@@ -1,0 +1,204 @@
+/**
+ * Splits SQL text into statements as PostgreSQL does, without parsing them. It knows strings, dollar
+ * quotes, comments, parentheses and SQL-standard function bodies (`begin atomic`).
+ *
+ * Source: PostgreSQL documentation, chapter "Lexical Structure". Strings follow
+ * `standard_conforming_strings = on`.
+ *
+ * @module
+ */
+
+/** A statement in a text; positions in UTF-16 units. */
+export interface StatementRange {
+  /** Position of the first token. */
+  readonly start: number;
+  /** Position of the semicolon, or the end of the text. */
+  readonly end: number;
+}
+
+/** A place in a text; both count from 1, columns in characters. */
+export interface TextPlace {
+  readonly line: number;
+  readonly column: number;
+}
+
+/** Returns the statements of a text that have at least one token. Takes linear time. */
+export function splitStatements(text: string): readonly StatementRange[] {
+  return scanStatements(text).statements;
+}
+
+/** Returns whether a text ends with a complete statement, or has none. */
+export function isComplete(text: string): boolean {
+  return scanStatements(text).isComplete;
+}
+
+function scanStatements(
+  text: string,
+): { readonly statements: readonly StatementRange[]; readonly isComplete: boolean } {
+  const statements: StatementRange[] = [];
+  const tracker = new StatementTracker();
+  let start: number | null = null;
+  let at = 0;
+  let isClosed = true;
+  while (at < text.length) {
+    const token = readToken(text, at);
+    isClosed = token.isClosed;
+    if (token.kind === "separator" && !tracker.isNested) {
+      if (start !== null) statements.push({ start, end: at });
+      start = null;
+      tracker.reset();
+    } else if (token.kind !== "blank") {
+      start ??= at;
+      tracker.take(token.kind, text.slice(at, Math.min(token.end, at + longestWord)));
+    }
+    at = token.end;
+  }
+  if (start !== null) statements.push({ start, end: text.length });
+  return { statements, isComplete: start === null && isClosed };
+}
+
+/** Returns the place of a position in UTF-16 units. */
+export function placeAt(text: string, position: number): TextPlace {
+  const before = text.slice(0, position);
+  const lineStart = before.lastIndexOf("\n") + 1;
+  return { line: before.split("\n").length, column: [...before.slice(lineStart)].length + 1 };
+}
+
+/** Returns the place of a character. PostgreSQL counts characters from 1. */
+export function placeOfCharacter(text: string, number: number): TextPlace {
+  let position = 0;
+  for (let count = 1; count < number && position < text.length; count++) {
+    position += text.codePointAt(position)! > 0xffff ? 2 : 1;
+  }
+  return placeAt(text, position);
+}
+
+type TokenKind = "blank" | "separator" | "word" | "open" | "close" | "other";
+
+interface Token {
+  readonly kind: TokenKind;
+  readonly end: number;
+  /** False for a string or comment that has no end. */
+  readonly isClosed: boolean;
+}
+
+const token = (kind: TokenKind, end: number, isClosed = true): Token => ({ kind, end, isClosed });
+
+const patterns = {
+  blank: /[ \t\r\n\f\v]+|--[^\r\n]*/y,
+  word: /[\p{L}_\u{80}-\u{10ffff}][\p{L}\p{N}_$\u{80}-\u{10ffff}]*/uy,
+  number: /[0-9][0-9A-Za-z_]*/y,
+  dollarQuote: /\$(?:[\p{L}_\u{80}-\u{10ffff}][\p{L}\p{N}_\u{80}-\u{10ffff}]*)?\$/uy,
+} as const;
+
+/** Keywords are shorter. */
+const longestWord = 16;
+
+function match(pattern: RegExp, text: string, at: number): number {
+  pattern.lastIndex = at;
+  return pattern.exec(text)?.[0].length ?? 0;
+}
+
+function readToken(text: string, at: number): Token {
+  const blank = match(patterns.blank, text, at);
+  if (blank > 0) return token("blank", at + blank);
+  if (text.startsWith("/*", at)) return comment(text, at);
+  const character = text[at]!;
+  switch (character) {
+    case ";":
+      return token("separator", at + 1);
+    case "(":
+    case "[":
+      return token("open", at + 1);
+    case ")":
+    case "]":
+      return token("close", at + 1);
+    case "'":
+      return quoted(text, at, "'");
+    case '"':
+      return quoted(text, at, '"');
+    case "$":
+      return dollarQuoted(text, at);
+    default:
+      return wordOrOther(text, at);
+  }
+}
+
+function wordOrOther(text: string, at: number): Token {
+  if (/[Ee]/.test(text[at]!) && text[at + 1] === "'") return escapedString(text, at + 1);
+  const word = match(patterns.word, text, at);
+  if (word > 0) return token("word", at + word);
+  const number = match(patterns.number, text, at);
+  return token("other", at + Math.max(number, text.codePointAt(at)! > 0xffff ? 2 : 1));
+}
+
+/** Comments nest. */
+function comment(text: string, start: number): Token {
+  const pattern = /\/\*|\*\//g;
+  pattern.lastIndex = start;
+  let depth = 0;
+  for (let found = pattern.exec(text); found !== null; found = pattern.exec(text)) {
+    depth += found[0] === "/*" ? 1 : -1;
+    if (depth === 0) return token("blank", pattern.lastIndex);
+  }
+  return token("blank", text.length, false);
+}
+
+/** A doubled quote inside begins another string, which ends where the whole one does. */
+function quoted(text: string, start: number, quote: string): Token {
+  const end = text.indexOf(quote, start + 1);
+  return end < 0 ? token("other", text.length, false) : token("other", end + 1);
+}
+
+function escapedString(text: string, start: number): Token {
+  const pattern = /\\[^]|''|'/g;
+  pattern.lastIndex = start + 1;
+  for (let found = pattern.exec(text); found !== null; found = pattern.exec(text)) {
+    if (found[0] === "'") return token("other", pattern.lastIndex);
+  }
+  return token("other", text.length, false);
+}
+
+function dollarQuoted(text: string, start: number): Token {
+  const length = match(patterns.dollarQuote, text, start);
+  if (length === 0) return token("other", start + 1);
+  const quote = text.slice(start, start + length);
+  const end = text.indexOf(quote, start + length);
+  return end < 0 ? token("other", text.length, false) : token("other", end + length);
+}
+
+/** Knows whether a semicolon ends the statement. */
+class StatementTracker {
+  #parentheses = 0;
+  /** Open `begin atomic` and the `case` in it. */
+  #blocks = 0;
+  /** The first four words. */
+  readonly #words: string[] = [];
+  #previous = "";
+
+  get isNested(): boolean {
+    return this.#parentheses > 0 || this.#blocks > 0;
+  }
+
+  reset(): void {
+    this.#parentheses = 0;
+    this.#blocks = 0;
+    this.#words.length = 0;
+    this.#previous = "";
+  }
+
+  take(kind: TokenKind, text: string): void {
+    if (kind === "open") this.#parentheses++;
+    else if (kind === "close") this.#parentheses = Math.max(0, this.#parentheses - 1);
+    const word = kind === "word" ? text.toLowerCase() : "";
+    if (word !== "" && this.#words.length < 4) this.#words.push(word);
+    if (word === "atomic" && this.#previous === "begin" && this.#createsRoutine) this.#blocks++;
+    else if (word === "case" && this.#blocks > 0) this.#blocks++;
+    else if (word === "end" && this.#blocks > 0) this.#blocks--;
+    this.#previous = word;
+  }
+
+  get #createsRoutine(): boolean {
+    return /^create (or replace )?(function|procedure)\b/.test(this.#words.join(" "));
+  }
+}
