@@ -7,6 +7,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { sendNodeResponse } from "srvx/node";
 import { deferred } from "../lib/deferred.ts";
+import { mayHaveUnreadBody } from "./discard_body.ts";
 import type { HttpServer, HttpServerOptions, RequestHandler } from "./http_server.ts";
 import { NodeServerRequest, NodeServerResponse } from "./node_messages.ts";
 
@@ -92,5 +93,20 @@ async function respond(
 ): Promise<void> {
   const client = incoming.socket.remoteAddress ?? null;
   const request = new NodeServerRequest({ req: incoming, res: outgoing });
-  await sendNodeResponse(outgoing, await handler(request, { client, setsContentLength: true }));
+  const response = await handler(request, { client, setsContentLength: true });
+  if (!incoming.complete && mayHaveUnreadBody(request, response)) endAfterBody(outgoing, incoming);
+  await sendNodeResponse(outgoing, response);
+}
+
+/**
+ * Delays the end of a response until the rest of the request's body is discarded. Otherwise Node would
+ * close the connection under a client that still sends, and the client would lose the response.
+ */
+function endAfterBody(outgoing: ServerResponse, incoming: IncomingMessage): void {
+  const end = outgoing.end.bind(outgoing);
+  outgoing.end = ((...args: Parameters<typeof end>) => {
+    if (incoming.complete || incoming.destroyed) return end(...args);
+    incoming.once("close", () => void end(...args));
+    return outgoing;
+  }) as typeof outgoing.end;
 }
