@@ -28,7 +28,7 @@ Deno.test("a successor takes the port over without a failed request", async (t) 
     await t.step("one that does not share the port fails", async () => {
       await using other = await startService({ ...config, "server-reuseport": false });
       strictEqual((await other.status).code, 1);
-      await other.stderr.waitFor(/cannot listen on .*Address already in use/);
+      await other.stderr.waitFor(/cannot listen on .*address already in use/);
     });
 
     const kept = startClients({ port, clients: 8, target: "/items?order=id" });
