@@ -19,9 +19,19 @@ export async function readCatalogue(database: Database, config: Config): Promise
   return readFacts(rows.at(-1)![0]![0]!);
 }
 
-/** Lists the findings, errors first. The only user of an embedded database is a superuser. */
+/** Findings about writes, which a service with `db-read-only` refuses. */
+const writeFindings: ReadonlySet<string> = new Set([
+  "write-without-rls",
+  "create-in-schema",
+  "sequence-usage",
+  "truncate",
+]);
+
+/** Lists the findings, errors first. */
 export function findingsOf(catalogue: CatalogueFacts, config: Config): readonly Finding[] {
   const all = [...catalogueFindings(catalogue), ...settingFindings(catalogue, config)]
+    .filter(({ name }) => !(config.dbReadOnly && writeFindings.has(name)))
+    // The only user of an embedded database is a superuser.
     .filter(({ name }) => name !== "login-superuser" || !isEmbedded(config.dbUri));
   return findingLevels.flatMap((level) => all.filter((finding) => finding.level === level));
 }

@@ -73,7 +73,7 @@ function triggerFinding(
     subject: dbChannel,
     message: "changes of the schema cause no reload: create these event triggers, or set " +
       'db-schema-watch = "auto"',
-    sql: reloadTriggerSql(dbChannel),
+    sql: reloadTriggerSql(dbChannel).trimEnd(),
   };
 }
 

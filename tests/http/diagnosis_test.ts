@@ -289,7 +289,7 @@ const rows: readonly Row[] = [
     finding:
       "info no-reload-trigger svc: changes of the schema cause no reload: create these event " +
       'triggers, or set db-schema-watch = "auto"',
-    mend: reloadTriggerSql("svc"),
+    mend: reloadTriggerSql("svc").trimEnd(),
   },
   {
     label: "anonymous role is not set",

@@ -436,10 +436,10 @@ Deno.test({
     for (
       const line of [
         "Schemas:",
-        "  public: 3 relations, 1 functions",
+        "  public: 3 relations, 1 function",
         '  role name "public" is reserved',
         '  "flim" is not a relation of the schema; did you mean film?',
-        "Every role may call the 1 functions of this schema. Revoke that? [y/N] n",
+        "Every role may call 1 function of this schema. Revoke that? [y/N] n",
         "Start the service:",
         "  curl 'http://127.0.0.1:3000/film?limit=3'",
         `  svc token --role=${shop.userRole} svc.conf`,

@@ -8,6 +8,7 @@ import { print } from "../output.ts";
 import type { CommandCall } from "../command.ts";
 import {
   type Choices,
+  counted,
   defaultNames,
   likelySchema,
   pickRelations,
@@ -82,6 +83,9 @@ function chooseNames(
       ? ask(question, fallback, (text) => accepted(text, check))
       : accepted(flag ?? fallback, check);
   const schema = choose(schemaFlag, "Schema to serve", likelySchema(schemas), schemaProblem);
+  if (asks && !schemas.some(({ name }) => name === schema)) {
+    print(`  the schema ${schema} does not exist: the SQL creates it\n`);
+  }
   const loginRole = choose(
     flags.get("--login-role"),
     "Role that the service logs in as",
@@ -122,7 +126,7 @@ function accepted(name: string, check: Check): string {
 function printSchemas(schemas: readonly SchemaFacts[]): void {
   const filled = schemas.filter(({ relations, functions }) => relations + functions > 0);
   const lines = filled.map(({ name, relations, functions }) =>
-    `  ${name}: ${relations} relations, ${functions} functions\n`
+    `  ${name}: ${counted(relations, "relation")}, ${counted(functions, "function")}\n`
   );
   print(`Schemas:\n${lines.join("") || "  none has a relation or a function\n"}`);
 }
@@ -168,6 +172,8 @@ function revokesFunctions({ flags }: CommandCall, facts: TargetFacts, asks: bool
   if (flags.has("--revoke-functions")) return true;
   if (!asks || facts.publicFunctions === 0) return false;
   return confirm(
-    `Every role may call the ${facts.publicFunctions} functions of this schema. Revoke that?`,
+    `Every role may call ${
+      counted(facts.publicFunctions, "function")
+    } of this schema. Revoke that?`,
   );
 }

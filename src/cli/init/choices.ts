@@ -119,3 +119,8 @@ export function unknownTarget(names: TargetNames, relations: readonly string[]):
     quoted: Object.fromEntries(all.map((name) => [name, quoteIdent(name)])),
   };
 }
+
+/** Returns `1 function`, `2 functions`. */
+export function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? "" : "s"}`;
+}

@@ -26,11 +26,13 @@ export function writePrivateFile(path: string, text: string): void {
   chmodSync(path, 0o600);
 }
 
-/** Writes a file. */
+/** Writes a file. Replaces a file rather than writing into it. */
 export function writePublicFile(path: string, text: string): void {
-  writeFileSync(path, text);
+  rmSync(path, { force: true });
+  writeFileSync(path, text, { flag: "wx" });
 }
 
+/** Returns the text of a file. */
 export function readText(path: string): string {
   return readFileSync(path, "utf8");
 }

@@ -5,8 +5,8 @@
  */
 import { commented } from "../../diagnosis/finding.ts";
 import { reloadTriggerSql } from "../../schema_cache/reload_trigger.ts";
-import { catalogueSql, compile, ident, literal, type Sql, sql } from "../../sql/fragment.ts";
-import type { Choices } from "./choices.ts";
+import { catalogueSql, compile, literal, type Sql, sql } from "../../sql/fragment.ts";
+import { type Choices, counted } from "./choices.ts";
 import type { RelationFacts, TargetFacts } from "./facts.ts";
 
 /** Begins the line before the second transaction. */
@@ -153,7 +153,9 @@ function functionLines(
   const lines = `revoke execute on all functions in schema ${quoted[schema]} from public;\n` +
     "alter default privileges revoke execute on functions from public;";
   return [
-    `-- PUBLIC may call ${publicFunctions} functions of this schema. To grant each one instead:`,
+    `-- PUBLIC may call ${
+      counted(publicFunctions, "function")
+    } of this schema. To grant each one instead:`,
     unless(revokesFunctions, lines),
     "",
   ];
@@ -161,9 +163,4 @@ function functionLines(
 
 function unless(isChosen: boolean, line: string): string {
   return isChosen ? line : commented(line);
-}
-
-/** Returns a name as an SQL identifier, for texts apart from the file. */
-export function sqlName(name: string): string {
-  return compile(ident(name)).text;
 }

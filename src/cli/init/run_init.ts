@@ -167,7 +167,9 @@ async function applyFile(
     print(`\n${text}\n`);
     const question = `Apply to database ${database} at ${connection.place} as ${user}?`;
     if (!isConfirmed && !confirm(question)) {
-      print("Nothing was applied.\n");
+      print(
+        `Nothing was applied. To apply ${files.sql} later, call ${svcDialect.productToken} init --apply again.\n`,
+      );
       return failed;
     }
     const result = await applySql(connection, { name: files.sql, text });

@@ -106,6 +106,12 @@ const rows: readonly Row[] = [
     findings: [],
   },
   {
+    label: "no writes of a service that is read only",
+    facts: { rows: [["create-in-schema", true, "api", ["a"], [], ["x;"]]] },
+    options: { "db-read-only": "true" },
+    findings: [],
+  },
+  {
     label: "at most three names",
     facts: { rows: [["truncate", true, "a", [], ["api.a", "api.b", "api.c", "api.d"], ["x;"]]] },
     findings: [[
