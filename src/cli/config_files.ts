@@ -140,7 +140,7 @@ export async function openConfiguredDatabase(
     embeddedInit: readInit(config, file),
     applicationName: config.dialect.displayName,
     // Deno's server has sent a chunk before it pulls the next; Node's may still hold it.
-    releases: "Deno" in globalThis,
+    freesChunks: "Deno" in globalThis,
   });
 }
 

@@ -213,8 +213,8 @@ export function discardBody({ content }: ResultBody): void {
 /** The result of a batch that succeeded. */
 export interface BatchResult {
   /** `rollback` also if the result was outside of the batch's bounds. */
-  readonly ended: TransactionEnd;
-  readonly head: ResultColumns;
+  readonly end: TransactionEnd;
+  readonly columns: ResultColumns;
   readonly body: ResultBody;
   /** Rows of each statement with `use: "rows"`, by its position; others are empty. */
   readonly rows: readonly (readonly (readonly (string | null)[])[])[];

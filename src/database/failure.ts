@@ -16,7 +16,7 @@ export type FatalFailure =
 /** Returns the kind of a failure that a retry cannot repair; null for all others. */
 export function fatalFailureOf(thrown: unknown): FatalFailure | null {
   if (thrown instanceof ServiceError) {
-    const { own, code, details } = thrown.facts;
+    const { own, code, details } = thrown.fields;
     return own && code === "000" && isLoginRefused(String(details)) ? { kind: "login" } : null;
   }
   if (!(thrown instanceof DatabaseError)) return null;
@@ -40,7 +40,7 @@ export function isLoginRefused(reason: string): boolean {
 /** Whether the connection was lost or could not be opened: codes `000`, `001`, or SQLSTATE 57P01–3. */
 export function isConnectionLost(thrown: unknown): boolean {
   if (thrown instanceof ServiceError) {
-    const { own, code } = thrown.facts;
+    const { own, code } = thrown.fields;
     return own && (code === "000" || code === "001");
   }
   return thrown instanceof DatabaseError && /^57P0[123]$/.test(thrown.failure.sqlstate);

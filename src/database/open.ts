@@ -29,7 +29,7 @@ export interface DatabaseDependencies {
   readonly embeddedInit: InitScript | null;
   readonly applicationName: string;
   /** Whether readers of bodies keep no chunk of them. Default: false. */
-  readonly releases?: boolean;
+  readonly freesChunks?: boolean;
   /** Default: `pooled`. */
   readonly connections?: Connections;
 }
@@ -42,7 +42,8 @@ export function isEmbedded(uri: string): boolean {
 /** Opens a database. It opens connections on demand. */
 export async function openDatabase(
   config: DatabaseConfig,
-  { embeddedInit, applicationName, releases = false, connections = "pooled" }: DatabaseDependencies,
+  { embeddedInit, applicationName, freesChunks = false, connections = "pooled" }:
+    DatabaseDependencies,
 ): Promise<Database> {
   const common = {
     uri: config.dbUri,
@@ -57,7 +58,7 @@ export async function openDatabase(
   return openPostgres({
     ...common,
     applicationName,
-    releases,
+    freesChunks,
     namesKeywords: config.dialect.namesApplicationInKeywords,
     connections,
     poolSize: config.dbPool,

@@ -5,7 +5,7 @@
  */
 import type { HeaderList } from "../lib/header_list.ts";
 import { quotable, quotableList } from "./quoting.ts";
-import { type ErrorFacts, type ErrorTexts, ServiceError } from "./service_error.ts";
+import { type ErrorFields, type ErrorTexts, ServiceError } from "./service_error.ts";
 
 /** One row: creates the error, and holds its code, status and text for the reference. */
 type ErrorDefinition<Args extends readonly unknown[]> = ((...args: Args) => ServiceError) & {
@@ -23,7 +23,7 @@ function defineError<Args extends readonly unknown[]>(
     ...args: Args
   ) =>
     & ErrorTexts
-    & Pick<ErrorFacts, "advice" | "closesConnection" | "describesServer" | "headers" | "variant">,
+    & Pick<ErrorFields, "advice" | "closesConnection" | "describesServer" | "headers" | "variant">,
 ): ErrorDefinition<Args> {
   const make = (...args: Args) => new ServiceError({ code, own: true, status, ...texts(...args) });
   return Object.assign(make, { code, status, when });

@@ -7,7 +7,7 @@ import type { Dialect } from "../dialect.ts";
 import type { HeaderList } from "../lib/header_list.ts";
 import { errors } from "./catalogue.ts";
 import { hasBody, sendableStatus } from "./http_text.ts";
-import { DatabaseError, type ErrorFacts, ServiceError } from "./service_error.ts";
+import { DatabaseError, type ErrorFields, ServiceError } from "./service_error.ts";
 import { databaseFailureToError, type FailureContext } from "./sqlstate.ts";
 
 /** `verbose` and `advise` send all four keys, `minimal` only `code` and `message`. */
@@ -60,9 +60,9 @@ export function toServiceError(thrown: unknown, context: FailureContext): Servic
 
 /** Returns the error with the code and status of a dialect. */
 function numbered(error: ServiceError, variants: Dialect["variants"]): ServiceError {
-  const { variant } = error.facts;
+  const { variant } = error.fields;
   const own = variant === undefined ? undefined : variants[variant];
-  return own === undefined ? error : new ServiceError({ ...error.facts, ...own });
+  return own === undefined ? error : new ServiceError({ ...error.fields, ...own });
 }
 
 /**
@@ -71,10 +71,10 @@ function numbered(error: ServiceError, variants: Dialect["variants"]): ServiceEr
  * the error, and `Connection: close` if the request is not read to its end. Headers of the error replace the others, except those that frame the message.
  */
 export function errorResponse(error: ServiceError, options: ErrorResponseOptions): ErrorResponse {
-  const facts = shownFacts(error, options);
-  const status = sendableStatus(facts.status);
-  const code = facts.own ? options.dialect.errorPrefix + facts.code : facts.code;
-  const body = hasBody(status) ? utf8.encode(errorBody(code, facts, options.verbosity)) : null;
+  const fields = shownFields(error, options);
+  const status = sendableStatus(fields.status);
+  const code = fields.own ? options.dialect.errorPrefix + fields.code : fields.code;
+  const body = hasBody(status) ? utf8.encode(errorBody(code, fields, options.verbosity)) : null;
   const ownHeaders: HeaderList = [
     ...(body === null ? [] : [contentType]),
     ["Proxy-Status", `${options.dialect.displayName}; error=${proxyStatusValue(code)}`],
@@ -83,20 +83,20 @@ export function errorResponse(error: ServiceError, options: ErrorResponseOptions
   const length: HeaderList = body === null ? [] : [["Content-Length", String(body.byteLength)]];
   return {
     status,
-    ...(facts.statusText === undefined ? {} : { statusText: facts.statusText }),
+    ...(fields.statusText === undefined ? {} : { statusText: fields.statusText }),
     headers: [
       ...length,
-      ...replaceHeaders(ownHeaders, facts.headers ?? []),
-      ...(facts.closesConnection === true ? [["Connection", "close"] as const] : []),
+      ...replaceHeaders(ownHeaders, fields.headers ?? []),
+      ...(fields.closesConnection === true ? [["Connection", "close"] as const] : []),
     ],
     body,
   };
 }
 
-/** Returns the facts that clients may see. */
-function shownFacts({ facts }: ServiceError, { dialect }: ErrorResponseOptions): ErrorFacts {
-  const isHidden = facts.describesServer === true && dialect.serverDetails === "logged";
-  return isHidden ? { ...facts, details: null } : facts;
+/** Returns the fields that clients may see. */
+function shownFields({ fields }: ServiceError, { dialect }: ErrorResponseOptions): ErrorFields {
+  const isHidden = fields.describesServer === true && dialect.serverDetails === "logged";
+  return isHidden ? { ...fields, details: null } : fields;
 }
 
 function retryAfter({ dialect, retryAfter }: ErrorResponseOptions): string {
@@ -106,8 +106,8 @@ function retryAfter({ dialect, retryAfter }: ErrorResponseOptions): string {
 const contentType = ["Content-Type", "application/json; charset=utf-8"] as const;
 
 /** Returns the text of the body. The log uses the verbose form. */
-export function errorBody(code: string, facts: ErrorFacts, verbosity: ErrorVerbosity): string {
-  const { details = null, hint = null, message } = facts;
+export function errorBody(code: string, fields: ErrorFields, verbosity: ErrorVerbosity): string {
+  const { details = null, hint = null, message } = fields;
   return JSON.stringify(
     verbosity === "minimal" ? { code, message } : { code, details, hint, message },
   );
@@ -129,11 +129,11 @@ function proxyStatusValue(code: string): string {
 
 /** Returns the four members of an error for the log; the code has its prefix. */
 export function errorFacts(thrown: unknown, dialect: FailureContext["dialect"]) {
-  const { facts } = toServiceError(thrown, { authenticated: false, dialect });
+  const { fields } = toServiceError(thrown, { authenticated: false, dialect });
   return {
-    code: facts.own ? dialect.errorPrefix + facts.code : facts.code,
-    message: facts.message,
-    details: facts.details ?? null,
-    hint: facts.hint ?? null,
+    code: fields.own ? dialect.errorPrefix + fields.code : fields.code,
+    message: fields.message,
+    details: fields.details ?? null,
+    hint: fields.hint ?? null,
   };
 }

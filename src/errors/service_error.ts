@@ -15,7 +15,7 @@ export interface ErrorTexts {
 }
 
 /** An error as data: its texts, code, status and headers. */
-export interface ErrorFacts extends ErrorTexts {
+export interface ErrorFields extends ErrorTexts {
   /** The whole code without the dialect's prefix (`116`), or a complete foreign code. */
   readonly code: string;
   /** Whether `code` is the service's own, which the dialect prefixes. */
@@ -41,12 +41,12 @@ export interface ErrorFacts extends ErrorTexts {
 
 /** An error that the service sends to the client. */
 export class ServiceError extends Error {
-  readonly facts: ErrorFacts;
+  readonly fields: ErrorFields;
 
-  constructor(facts: ErrorFacts) {
-    super(facts.message);
+  constructor(fields: ErrorFields) {
+    super(fields.message);
     this.name = "ServiceError";
-    this.facts = facts;
+    this.fields = fields;
   }
 }
 

@@ -16,7 +16,7 @@ import {
   type PipelineResult,
   runPipeline,
 } from "./pipeline.ts";
-import { requestPieces } from "../request/raw_request.ts";
+import { readRawRequest } from "../request/raw_request.ts";
 import type { FinishedRequest } from "../observe/observation.ts";
 import type { Header } from "../response/overrides.ts";
 import type { Service, ServiceOptions } from "../service/service.ts";
@@ -63,7 +63,7 @@ export function serviceHandler(
       return new Response(null, { status: 200, headers });
     }
     const statements: Statement[] | null = snapshot.config.logQuery ? [] : null;
-    const pieces = requestPieces(request);
+    const pieces = readRawRequest(request);
     if (!isHostHeader(pieces.headers["host"] ?? null)) return badHostResponse(headersInit(own));
     const result = await runPipeline(request, pieces, { context: contextOf(snapshot), statements });
     if (statements !== null) reportStatements(service, statements, result.reply.status);
@@ -187,9 +187,9 @@ function report(
   }
   // A failure that follows from the client's disconnect is not logged.
   if (error !== null && isLoggedFailure(result, service.dialect) && !request.signal.aborted) {
-    const kind = reply.status === 504 && error.facts.own ? "pool-timeout" : "request-failed";
+    const kind = reply.status === 504 && error.fields.own ? "pool-timeout" : "request-failed";
     service.observe({ kind, error: errorFacts(error, service.dialect) });
-  } else if (error?.facts.code === "X00" && !request.signal.aborted) {
+  } else if (error?.fields.code === "X00" && !request.signal.aborted) {
     service.observe({ kind: "unexpected-error", error: thrown });
   }
   if (error !== null && advice !== null && service.dialect.advice === "logged") {

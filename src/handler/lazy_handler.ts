@@ -98,9 +98,9 @@ const closedMessage = "the handler was closed";
 
 function checkReady({ snapshot }: Service): void {
   if (snapshot.cache !== null) return;
-  const { facts } = snapshot.cacheError ?? errors.noSchemaCache();
-  const details = typeof facts.details === "string" ? ` (${facts.details.trim()})` : "";
-  throw new Error(facts.message + details);
+  const { fields } = snapshot.cacheError ?? errors.noSchemaCache();
+  const details = typeof fields.details === "string" ? ` (${fields.details.trim()})` : "";
+  throw new Error(fields.message + details);
 }
 
 /**

@@ -24,7 +24,7 @@ import { type QueryShape, readQueryShape } from "../plan_cache/query_shape.ts";
 import type { ApiRequest, Payload } from "../request/api_request.ts";
 import type { DivisionOptions } from "../request/divided_body.ts";
 import { parseHead, receivePayload, type RequestHead } from "../request/parse_request.ts";
-import type { RequestPieces } from "../request/raw_request.ts";
+import type { RawRequest } from "../request/raw_request.ts";
 import { adviceFor } from "../response/advice.ts";
 import type { Reply } from "../response/reply.ts";
 import {
@@ -46,7 +46,7 @@ import { type DataPlan, queryOf } from "../transaction/data_plan.ts";
 import {
   buildRootTransaction,
   buildTransaction,
-  checkReply,
+  checkBatchResult,
   estimateOf,
   explainedLines,
   isEndOverridable,
@@ -72,7 +72,7 @@ export interface PipelineContext {
   readonly traceStage: TraceStage | null;
 }
 
-/** A reply, and the facts that the log needs. */
+/** A reply, and the data that the log needs. */
 export interface PipelineResult {
   readonly reply: Reply;
   /** Null when authentication failed. */
@@ -90,7 +90,7 @@ export interface PipelineResult {
 /** One request on its way through the stages. */
 interface Exchange {
   readonly request: Request;
-  readonly pieces: RequestPieces;
+  readonly pieces: RawRequest;
   readonly context: PipelineContext;
   readonly stopwatch: Stopwatch;
   /** Collects the statements of the request for the log; null if the log omits them. */
@@ -102,7 +102,7 @@ interface Exchange {
 /** Runs the stages of a request. Never rejects. */
 export async function runPipeline(
   request: Request,
-  pieces: RequestPieces,
+  pieces: RawRequest,
   { context, statements }: Pick<Exchange, "context" | "statements">,
 ): Promise<PipelineResult> {
   const { serverTimingEnabled } = context.snapshot.config;
@@ -148,9 +148,9 @@ function failedResult(
   });
   const { config } = snapshot;
   const role = identity?.role ?? null;
-  const advice = adviceFor(error.facts, { pieces, role, config });
+  const advice = adviceFor(error.fields, { pieces, role, config });
   const isAdvised = advice !== null && config.clientErrorVerbosity === "advise";
-  const sent = isAdvised ? new ServiceError({ ...error.facts, hint: advice }) : error;
+  const sent = isAdvised ? new ServiceError({ ...error.fields, hint: advice }) : error;
   const { status, statusText, headers, body } = errorResponse(sent, {
     dialect,
     verbosity: config.clientErrorVerbosity,
@@ -380,7 +380,7 @@ function makeReply(
   },
 ): Reply {
   const { config } = context.snapshot;
-  checkReply(transaction, result);
+  checkBatchResult(transaction, result);
   const lines = explainedLines(result, transaction);
   if (lines !== null) return respondToPlan(parsed, planned, lines);
   const responseConfig: ResponseConfig = {
@@ -417,10 +417,10 @@ export function isLoggedFailure(
   { thrown, error }: PipelineResult,
   { ownFailures }: Pick<Dialect, "ownFailures">,
 ): boolean {
-  if (error === null || error.facts.status < 500) return false;
+  if (error === null || error.fields.status < 500) return false;
   if (thrown instanceof DatabaseError) return true;
-  if (!(thrown instanceof ServiceError) || !error.facts.own) return false;
-  return ownFailures === "logged" || error.facts.code.startsWith(connectionGroup);
+  if (!(thrown instanceof ServiceError) || !error.fields.own) return false;
+  return ownFailures === "logged" || error.fields.code.startsWith(connectionGroup);
 }
 
 /** Group 0 of the error codes. */

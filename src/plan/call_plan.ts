@@ -88,7 +88,7 @@ export function isolationOf(text: string | null): IsolationLevel | null {
 
 /** Plans reading the result of a function. */
 export function planCallResult(
-  { query, window, schema }: ApiRequest,
+  { query, bounds, schema }: ApiRequest,
   routine: Routine,
   cache: SchemaCache,
   config: ReadConfig,
@@ -98,7 +98,7 @@ export function planCallResult(
   return planRead(
     {
       query,
-      window,
+      bounds,
       schema,
       source: {
         kind: "rows",

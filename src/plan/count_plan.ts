@@ -4,7 +4,7 @@
  * @module
  */
 import type { Preferences } from "../request/api_request.ts";
-import type { Window } from "../request/query_types.ts";
+import type { RowBounds } from "../request/query_types.ts";
 
 export type CountPlan =
   | { readonly kind: "none" }
@@ -18,10 +18,10 @@ export type CountPlan =
 /** Plans the count for reading a relation. */
 export function planCount(
   preference: Preferences["count"],
-  window: Window,
+  bounds: RowBounds,
   maxRows: number | null,
 ): CountPlan {
-  const isUnlimited = window.first === 0n && window.last === null && maxRows === null;
+  const isUnlimited = bounds.first === 0n && bounds.last === null && maxRows === null;
   switch (preference) {
     case null:
       return { kind: "none" };
@@ -42,11 +42,11 @@ export function planCount(
  */
 export function planResultCount(
   preference: Preferences["count"],
-  window: Window,
+  bounds: RowBounds,
   maxRows: number | null,
   set: boolean,
 ): CountPlan {
   if (preference === null || preference === "planned") return { kind: "none" };
   if (!set) return { kind: "page" };
-  return planCount("exact", window, maxRows);
+  return planCount("exact", bounds, maxRows);
 }

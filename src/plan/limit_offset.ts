@@ -3,14 +3,14 @@
  *
  * @module
  */
-import type { Window } from "../request/query_types.ts";
+import type { RowBounds } from "../request/query_types.ts";
 import type { RowRange } from "./read_node.ts";
 
 /** All rows. */
 export const unlimited: RowRange = { limit: null, offset: null, isRequested: false };
 
 /** Returns the range of the root, limited to `maxRows` rows. */
-export function rootRange({ first, last }: Window, maxRows: number | null): RowRange {
+export function rootRange({ first, last }: RowBounds, maxRows: number | null): RowRange {
   const limit = last === null ? null : last - first + 1n;
   return embedRange({ limit, offset: first > 0n ? first : null }, maxRows);
 }

@@ -158,7 +158,7 @@ export function planDelete(
 }
 
 function returningOf(
-  { query, preferences, schema, window }: ApiRequest,
+  { query, preferences, schema, bounds }: ApiRequest,
   relation: Relation,
   cache: SchemaCache,
   config: MutateConfig,
@@ -169,7 +169,7 @@ function returningOf(
   const read = planRead(
     {
       query: { ...query, select },
-      window,
+      bounds,
       schema,
       source: { kind: "rows", alias: relation.name, relation, origin: relation },
       purpose: "representation",
@@ -284,15 +284,15 @@ function rootConditions(request: ApiRequest, relation: Relation, cache: SchemaCa
   return planConditions(rootFilters(request), logic.map(({ value }) => value), relation, cache);
 }
 
-function limitedRows({ query, window }: ApiRequest): LimitedRows | null {
+function limitedRows({ query, bounds }: ApiRequest): LimitedRows | null {
   if (query.limit === null && query.offset === null) return null;
   const order = query.order.find(({ path }) => path.length === 0)?.value;
   // A column of another relation cannot identify the rows of a write.
   if (order === undefined || order.some(({ relation }) => relation !== null)) {
     throw errors.limitWithoutOrder();
   }
-  const limit = window.last === null ? null : window.last - window.first + 1n;
-  return { order, limit, offset: window.first };
+  const limit = bounds.last === null ? null : bounds.last - bounds.first + 1n;
+  return { order, limit, offset: bounds.first };
 }
 
 /** Returns the maximum number of rows that a limited write may change; null for no limit. */

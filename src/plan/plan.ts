@@ -124,7 +124,7 @@ export function checkWithoutBody(
   if (action.kind === "call") {
     const [routine, ...others] = routinesNamed({ schema, name: action.routine }, cache);
     if (routine === undefined || others.length > 0) return checkPreferences(request);
-    checkResult(request, routine, cache, config);
+    checkRoutineResponse(request, routine, cache, config);
     return checkMaxAffected(request, routine);
   }
   // A PUT without the key in its body fails, so the placeholder has the key.
@@ -159,15 +159,15 @@ function planReadAction(
     readonly config: PlanConfig;
   },
 ): Plan {
-  const { query, window, schema, preferences } = request;
+  const { query, bounds, schema, preferences } = request;
   const read = planRead(
-    { query, window, schema, source: { kind: "relation", relation }, purpose: "read" },
+    { query, bounds, schema, source: { kind: "relation", relation }, purpose: "read" },
     cache,
     config,
   );
   const representation = represent(request, { kind: "relation", relation }, cache, config);
   checkPreferences(request);
-  const count = planCount(preferences.count, window, config.dbMaxRows);
+  const count = planCount(preferences.count, bounds, config.dbMaxRows);
   return {
     kind: "read",
     relation,
@@ -222,10 +222,10 @@ function planCallAction(
   const representation = represent(request, { kind: "routine", routine }, cache, config);
   checkPreferences(request);
   checkMaxAffected(request, routine);
-  const { preferences, window } = request;
+  const { preferences, bounds } = request;
   const count = planResultCount(
     preferences.count,
-    window,
+    bounds,
     config.dbMaxRows,
     routine.returns.set,
   );
@@ -311,12 +311,12 @@ function allowedMethodsOfRoutine(
   config: PlanConfig,
 ): string {
   const overloads = overloadsWithoutArguments({ schema: request.schema, name }, cache);
-  checkResult(request, overloads[0]!, cache, config);
+  checkRoutineResponse(request, overloads[0]!, cache, config);
   return routineMethods(overloads);
 }
 
 /** Runs the checks that depend only on the function. */
-function checkResult(
+function checkRoutineResponse(
   request: ApiRequest,
   routine: Routine,
   cache: SchemaCache,

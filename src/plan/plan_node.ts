@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { OrderTerm, Window } from "../request/query_types.ts";
+import type { OrderTerm, RowBounds } from "../request/query_types.ts";
 import type { Relationship, SchemaCache } from "../schema_cache/schema_cache.ts";
 import type { Aliases } from "./aliases.ts";
 import { planCondition } from "./conditions.ts";
@@ -44,7 +44,7 @@ export interface NodeContext {
   /** True to plan `*` as a list of columns, in this node and below. */
   readonly expandAll: boolean;
   /** Null when row ranges do not apply. */
-  readonly ranges: { readonly root: Window; readonly maxRows: number | null } | null;
+  readonly ranges: { readonly root: RowBounds; readonly maxRows: number | null } | null;
 }
 
 /**

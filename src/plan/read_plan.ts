@@ -5,7 +5,7 @@
  * @module
  */
 import type { TargetNameUse } from "../errors/target_name_warning.ts";
-import type { QueryParams, Window } from "../request/query_types.ts";
+import type { QueryParams, RowBounds } from "../request/query_types.ts";
 import type { QualifiedName, Relation, SchemaCache } from "../schema_cache/schema_cache.ts";
 import { makeAliases } from "./aliases.ts";
 import { type AggregateConfig, checkTree } from "./tree_checks.ts";
@@ -44,7 +44,7 @@ export type ReadPurpose = "read" | "result" | "representation";
 export interface ReadInput {
   readonly query: QueryParams;
   /** The row range of the root. */
-  readonly window: Window;
+  readonly bounds: RowBounds;
   /** Schema of the request. */
   readonly schema: string;
   readonly source: ReadSource;
@@ -66,7 +66,7 @@ export interface ReadPlan {
  * for more columns than PostgreSQL accepts.
  */
 export function planRead(input: ReadInput, cache: SchemaCache, config: ReadConfig): ReadPlan {
-  const { source, purpose, window } = input;
+  const { source, purpose, bounds } = input;
   const { root, targetNameUses } = buildSelectTree(input.query, config);
   const { relation } = source;
   const origin = source.kind === "relation" ? source.relation : source.origin;
@@ -82,7 +82,7 @@ export function planRead(input: ReadInput, cache: SchemaCache, config: ReadConfi
     cache,
     aliases: makeAliases(alias),
     rows: source.kind === "rows" ? purpose : null,
-    ranges: purpose === "representation" ? null : { root: window, maxRows: config.dbMaxRows },
+    ranges: purpose === "representation" ? null : { root: bounds, maxRows: config.dbMaxRows },
   });
   return { root: node, relation, targetNameUses };
 }

@@ -11,7 +11,7 @@ import type { Query } from "../query/query.ts";
 import type { ApiRequest, Payload } from "../request/api_request.ts";
 import { parseHead } from "../request/parse_request.ts";
 import type { PayloadReader } from "../request/payload.ts";
-import type { RequestPieces } from "../request/raw_request.ts";
+import type { RawRequest } from "../request/raw_request.ts";
 import type { Config } from "../config/options.ts";
 import type { SchemaCache } from "../schema_cache/schema_cache.ts";
 import type { ParamValue } from "../sql/fragment.ts";
@@ -67,7 +67,7 @@ interface CachedPlan {
 
 /** A request whose shape is to be cached, with its query. */
 export interface Example {
-  readonly pieces: RequestPieces;
+  readonly pieces: RawRequest;
   readonly payload: Payload | null;
   /** How its body was read; null when it has none. */
   readonly reader: PayloadReader | null;
@@ -105,7 +105,7 @@ export class PlanCache {
   /** Returns a request planned by its shape; undefined where the shape is not cached. */
   lookup(
     shape: QueryShape,
-    { headers, cookies }: RequestPieces,
+    { headers, cookies }: RawRequest,
     payload: Payload | null,
   ): PlannedRequest | undefined {
     const keyOfPayload = payloadKey(payload);
@@ -118,7 +118,7 @@ export class PlanCache {
       ...cached.request,
       headers,
       cookies,
-      window: offsetAt < 0 ? cached.request.window : { first, last: null },
+      bounds: offsetAt < 0 ? cached.request.bounds : { first, last: null },
       // Only responses to reads contain it.
       query: plan.kind === "read"
         ? { ...cached.request.query, canonical: canonicalOf(shape) }

@@ -5,7 +5,7 @@
  * @module
  */
 import type { Payload } from "../request/api_request.ts";
-import type { RequestPieces } from "../request/raw_request.ts";
+import type { RawRequest } from "../request/raw_request.ts";
 import { canonicalQuery, type QueryParam, splitQuery } from "../request/query_string.ts";
 
 /** A request's shape, and its values. */
@@ -44,7 +44,7 @@ const shapingHeaders: ReadonlyMap<string, readonly string[]> = new Map<string, r
 ]);
 
 /** Returns the shape of a request; null if its plan cannot be shared. */
-export function readQueryShape({ method, path, query, headers }: RequestPieces): QueryShape | null {
+export function readQueryShape({ method, path, query, headers }: RawRequest): QueryShape | null {
   const shaping = shapingHeaders.get(method);
   if (shaping === undefined) return null;
   // NUL separates the parts of the key. A request that contains it is rejected later.

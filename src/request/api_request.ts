@@ -4,7 +4,7 @@
  * @module
  */
 import type { MediaRange } from "../http/media_type.ts";
-import type { QueryParams, Window } from "./query_types.ts";
+import type { QueryParams, RowBounds } from "./query_types.ts";
 
 /** The action of a request, chosen by path and method. */
 export type Action =
@@ -94,8 +94,8 @@ export interface ApiRequest {
   /** The schema was named by a profile header, or several are exposed. */
   readonly schemaNegotiated: boolean;
   readonly query: QueryParams;
-  /** Root window from `limit`/`offset` and, for GET, `Range`. */
-  readonly window: Window;
+  /** Rows of the root, by `limit`/`offset` and, for GET, `Range`. */
+  readonly bounds: RowBounds;
   readonly preferences: Preferences;
   /** Accepted media types, most preferred first. */
   readonly accept: readonly MediaRange[];

@@ -9,12 +9,12 @@ import { type ActionConfig, chooseAction, readPath } from "./action.ts";
 import type { Action, ApiRequest, Payload } from "./api_request.ts";
 import { receiveBody, type ReceivingOptions } from "./body.ts";
 import { type PayloadReader, payloadReader, payloadUse, usesColumns } from "./payload.ts";
-import { type RequestPieces, requestPieces } from "./raw_request.ts";
+import { type RawRequest, readRawRequest } from "./raw_request.ts";
 import { parsePreferences } from "./preferences.ts";
 import { chooseSchema, type ProfileConfig } from "./profile.ts";
 import { parseQuery, type QueryMode } from "./query_params.ts";
 import type { QueryParams } from "./query_types.ts";
-import { chooseWindow } from "./window.ts";
+import { chooseRowBounds } from "./row_bounds.ts";
 
 /** The part of the configuration that requests are read by. */
 export interface RequestConfig extends ActionConfig, ProfileConfig {
@@ -37,7 +37,7 @@ export function parseRequest(
   request: Request,
   config: RequestConfig,
 ): ApiRequest | Promise<ApiRequest> {
-  const head = parseHead(requestPieces(request), config);
+  const head = parseHead(readRawRequest(request), config);
   if (head.reader === null) return head.request;
   return receivePayload(request, head.reader).then((payload) => ({ ...head.request, payload }));
 }
@@ -53,23 +53,23 @@ export function receivePayload(
 
 /**
  * Reads everything but the body. Raises, in this order: `125` and `126` (path), `106` (schema), `101`
- * and `117` (method), `100` (query string), `103`, `109` and `114` (window), `107` (content type).
+ * and `117` (method), `100` (query string), `103`, `109` and `114` (bounds), `107` (content type).
  */
-export function parseHead(pieces: RequestPieces, config: RequestConfig): RequestHead {
+export function parseHead(pieces: RawRequest, config: RequestConfig): RequestHead {
   const { method, path, query: rawQuery, headers, cookies } = pieces;
   const resource = readPath(path, config);
   const profile = chooseSchema({ method, headers }, config);
   const action = chooseAction(resource, method);
   const asked = parseQuery(rawQuery, queryMode(action));
   const query = limitsCount(method, config) ? asked : withoutLimits(asked);
-  const window = chooseWindow({ method, range: headers["range"] ?? null, query });
+  const bounds = chooseRowBounds({ method, range: headers["range"] ?? null, query });
   const request: ApiRequest = {
     method,
     path,
     action,
     ...profile,
     query,
-    window,
+    bounds,
     preferences: parsePreferences(headers["prefer"] ?? null),
     accept: parseAccept(headers["accept"] ?? null),
     payload: null,
@@ -88,9 +88,9 @@ function limitsCount(method: string, { dialect }: RequestConfig): boolean {
   return dialect.limitedChanges === "limited" || (method !== "PATCH" && method !== "DELETE");
 }
 
-/** Forgets the root's limits; an impossible window is refused nevertheless. */
+/** Forgets the root's limits; impossible bounds are refused nevertheless. */
 function withoutLimits(query: QueryParams): QueryParams {
-  chooseWindow({ method: "GET", range: null, query });
+  chooseRowBounds({ method: "GET", range: null, query });
   return { ...query, limit: null, offset: null, hasLimits: false };
 }
 

@@ -140,8 +140,8 @@ export interface AtLevel<T> {
   readonly value: T;
 }
 
-/** A row window: rows `first` to `last` (inclusive); `last` null is unbounded. */
-export interface Window {
+/** Positions of the first and the last row, from 0. The last row is included; null means no limit. */
+export interface RowBounds {
   readonly first: bigint;
   readonly last: bigint | null;
 }

@@ -6,7 +6,7 @@
 import { type HeaderRecords, readHeaders } from "./headers.ts";
 
 /** The request as received, the input of parsing. */
-export interface RequestPieces extends HeaderRecords {
+export interface RawRequest extends HeaderRecords {
   readonly method: string;
   readonly path: string;
   /** Without the question mark; empty if absent. */
@@ -14,12 +14,12 @@ export interface RequestPieces extends HeaderRecords {
 }
 
 /** Takes a request apart. */
-export function requestPieces(request: Request): RequestPieces {
+export function readRawRequest(request: Request): RawRequest {
   return { method: request.method, ...splitUrl(request.url), ...readHeaders(request.headers) };
 }
 
 /** Cuts path and query string out of an absolute URL, without normalising them. */
-export function splitUrl(url: string): Pick<RequestPieces, "path" | "query"> {
+export function splitUrl(url: string): Pick<RawRequest, "path" | "query"> {
   const start = url.indexOf("/", url.indexOf("//") + 2);
   const hash = url.indexOf("#");
   const target = url.slice(start < 0 ? url.length : start, hash < 0 ? url.length : hash);

@@ -5,7 +5,7 @@
  */
 import { errors } from "../errors/catalogue.ts";
 import type { ServiceError } from "../errors/service_error.ts";
-import { type Misfit, type Production, Scanner } from "./scanner.ts";
+import { type ParseFailure, type Production, Scanner } from "./scanner.ts";
 
 /** A text to be read. */
 export interface Source {
@@ -29,12 +29,12 @@ export function readFrom<T>(scanner: Scanner, source: Source, production: Produc
 
 /** Makes the error of a text that did not fit. Columns count characters, from 1. */
 export function parseError(scanner: Scanner, source: Source): ServiceError {
-  const misfit = scanner.misfit();
+  const failure = scanner.failure();
   return errors.parse({
     what: source.what,
     raw: source.raw,
-    column: countCharacters(scanner.text, misfit.at) + 1,
-    details: wording(misfit),
+    column: countCharacters(scanner.text, failure.at) + 1,
+    details: wording(failure),
   });
 }
 
@@ -45,7 +45,7 @@ function countCharacters(text: string, end: number): number {
 }
 
 /** `unexpected "x" expecting "a", "b" or letter` */
-function wording({ unexpected, endExpected, expected, rule }: Misfit): string {
+function wording({ unexpected, endExpected, expected, rule }: ParseFailure): string {
   if (rule !== null) return rule;
   const quote = endExpected ? "'" : '"';
   const found = unexpected === null ? "end of input" : quoted(unexpected, quote);

@@ -12,7 +12,7 @@
 export type Production<T> = (scanner: Scanner) => T | undefined;
 
 /** Why a text did not fit. */
-export interface Misfit {
+export interface ParseFailure {
   /** Where the text stopped fitting, in UTF-16 units. */
   readonly at: number;
   /** The character that did not fit; null at the end of the text. */
@@ -161,7 +161,7 @@ export class Scanner {
   }
 
   /** Why the text did not fit; for when a production returned undefined. */
-  misfit(): Misfit {
+  failure(): ParseFailure {
     const at = Math.max(this.#farthest, 0);
     const shownAt = this.#endExpected || this.#rule !== null ? at : this.#unexpectedAt;
     const unexpected = this.text.codePointAt(shownAt);

@@ -8,18 +8,18 @@
 import { nearest } from "../config/nearest.ts";
 import type { Config } from "../config/options.ts";
 import { isEmbedded } from "../database/open.ts";
-import type { ErrorFacts } from "../errors/service_error.ts";
+import type { ErrorFields } from "../errors/service_error.ts";
 import { quotable } from "../errors/quoting.ts";
 import { operatorWords } from "../request/filter_grammar.ts";
 import { splitQuery } from "../request/query_string.ts";
-import type { RequestPieces } from "../request/raw_request.ts";
+import type { RawRequest } from "../request/raw_request.ts";
 import { nameText } from "../sql/name_text.ts";
 import { privilegeAdvice } from "./privilege_advice.ts";
 import { tokenAdvice } from "./token_advice.ts";
 
 /** A request that failed. */
 export interface AdviceContext {
-  readonly pieces: RequestPieces;
+  readonly pieces: RawRequest;
   /** Null when authentication failed. */
   readonly role: string | null;
   readonly config: Pick<
@@ -28,13 +28,13 @@ export interface AdviceContext {
   >;
 }
 
-type Adviser = (facts: ErrorFacts, context: AdviceContext) => string | null;
+type Adviser = (fields: ErrorFields, context: AdviceContext) => string | null;
 
 /** Returns the hint for an error; null if the error has one, and if the table has none. */
-export function adviceFor(facts: ErrorFacts, context: AdviceContext): string | null {
-  if (facts.hint !== null && facts.hint !== undefined) return null;
-  const advise = (facts.own ? ownAdvisers : databaseAdvisers).get(facts.code);
-  const advice = facts.advice ?? advise?.(facts, context) ?? null;
+export function adviceFor(fields: ErrorFields, context: AdviceContext): string | null {
+  if (fields.hint !== null && fields.hint !== undefined) return null;
+  const advise = (fields.own ? ownAdvisers : databaseAdvisers).get(fields.code);
+  const advice = fields.advice ?? advise?.(fields, context) ?? null;
   return advice === null ? null : quotable(advice);
 }
 
@@ -46,7 +46,7 @@ const ownAdvisers: ReadonlyMap<string, Adviser> = new Map<string, Adviser>([
   ["126", () => 'Set openapi-mode = "follow-privileges"'],
   ["200", staleAdvice],
   ["202", staleAdvice],
-  ["204", (facts, context) => formAdvice(facts, context) ?? staleAdvice(facts, context)],
+  ["204", (fields, context) => formAdvice(fields, context) ?? staleAdvice(fields, context)],
   ["205", staleAdvice],
   ["300", () => "jwt-secret is not set"],
   ["301", ({ details }, { pieces }) => tokenAdvice(details, pieces.headers["authorization"])],
@@ -64,13 +64,13 @@ const databaseAdvisers: ReadonlyMap<string, Adviser> = new Map<string, Adviser>(
   ["42P01", staleAdvice],
 ]);
 
-function missingRoleAdvice({ message }: ErrorFacts): string | null {
+function missingRoleAdvice({ message }: ErrorFields): string | null {
   const role = /^role "(.*)" does not exist$/s.exec(message)?.[1];
   if (role === undefined) return null;
   return `create role ${nameText(role)} nologin; grant ${nameText(role)} to authenticator;`;
 }
 
-function readOnlyAdvice({ message }: ErrorFacts, { pieces }: AdviceContext): string | null {
+function readOnlyAdvice({ message }: ErrorFields, { pieces }: AdviceContext): string | null {
   if (!message.endsWith(" in a read-only transaction")) return null;
   if (!pieces.path.startsWith("/rpc/")) return "The server is a standby.";
   return pieces.method === "POST"
@@ -78,7 +78,7 @@ function readOnlyAdvice({ message }: ErrorFacts, { pieces }: AdviceContext): str
     : "The function writes: call it with POST.";
 }
 
-function unsupportedAdvice({ message }: ErrorFacts): string | null {
+function unsupportedAdvice({ message }: ErrorFields): string | null {
   if (message.endsWith(" is not allowed in a non-volatile function")) {
     return "The function writes: declare it volatile.";
   }
@@ -86,18 +86,18 @@ function unsupportedAdvice({ message }: ErrorFacts): string | null {
 }
 
 /** Advice for a name that a reload may add to the schema cache. */
-function staleAdvice(_facts: ErrorFacts, { config }: AdviceContext): string | null {
+function staleAdvice(_facts: ErrorFields, { config }: AdviceContext): string | null {
   const { dbSchemaWatch, dbUri } = config;
   const isPolled = dbSchemaWatch === "poll" || dbSchemaWatch === "auto" && !isEmbedded(dbUri);
   return isPolled ? "If it was made just now, ask again" : null;
 }
 
-function planAdvice(_facts: ErrorFacts, { pieces, config }: AdviceContext): string | null {
+function planAdvice(_facts: ErrorFields, { pieces, config }: AdviceContext): string | null {
   const isPlan = /application\/vnd\.[a-z]+\.plan/.test(pieces.headers["accept"] ?? "");
   return isPlan && !config.dbPlanEnabled ? "Set db-plan-enabled = true" : null;
 }
 
-function formAdvice({ message }: ErrorFacts, { pieces }: AdviceContext): string | null {
+function formAdvice({ message }: ErrorFields, { pieces }: AdviceContext): string | null {
   const isForm = pieces.headers["content-type"]?.startsWith("application/x-www-form-urlencoded");
   return isForm && /^Could not find the '\s*[{[]/.test(message)
     ? "The body was read as a form: send Content-Type: application/json"
@@ -116,7 +116,7 @@ const operatorAliases: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** Returns the filter as it should be written: `Write id=eq.5`. */
-function filterAdvice({ message }: ErrorFacts, { pieces }: AdviceContext): string | null {
+function filterAdvice({ message }: ErrorFields, { pieces }: AdviceContext): string | null {
   const value = /^"failed to parse filter \((.*)\)" \(line/s.exec(message)?.[1];
   if (value === undefined) return null;
   const name = splitQuery(pieces.query).find((param) => param.value === value)?.name;

@@ -3,16 +3,16 @@
  *
  * @module
  */
-import type { ErrorFacts } from "../errors/service_error.ts";
+import type { ErrorFields } from "../errors/service_error.ts";
 import { chooseSchema } from "../request/profile.ts";
 import { percentDecode } from "../request/percent.ts";
 import { decodeQueryText, splitQuery } from "../request/query_string.ts";
-import type { RequestPieces } from "../request/raw_request.ts";
+import type { RawRequest } from "../request/raw_request.ts";
 import { nameText } from "../sql/name_text.ts";
 import type { AdviceContext } from "./advice.ts";
 
 /** Returns the hint for SQLSTATE 42501 by PostgreSQL's message; null for another message. */
-export function privilegeAdvice({ message }: ErrorFacts, context: AdviceContext): string | null {
+export function privilegeAdvice({ message }: ErrorFields, context: AdviceContext): string | null {
   const becomes = /^permission denied to set role "(.*)"$/s.exec(message)?.[1];
   if (becomes !== undefined) return `grant ${nameText(becomes)} to authenticator;`;
   const secured = /row-level security policy.* for table "(.*)"$/s.exec(message)?.[1];
@@ -55,7 +55,7 @@ function relationAdvice(name: string, role: string, context: AdviceContext): str
 type Privilege = "select" | "insert" | "update" | "delete";
 
 /** Returns what a request on a relation needs. */
-function privilegesOf({ method, query, headers }: RequestPieces): readonly Privilege[] {
+function privilegesOf({ method, query, headers }: RawRequest): readonly Privilege[] {
   const prefer = headers["prefer"] ?? "";
   const params = splitQuery(query);
   const isRepresented = /return=representation/.test(prefer);
@@ -77,7 +77,7 @@ function privilegesOf({ method, query, headers }: RequestPieces): readonly Privi
 }
 
 /** Returns the relation in a path; null for others. */
-function targetOf({ path }: RequestPieces): string | null {
+function targetOf({ path }: RawRequest): string | null {
   return path.startsWith("/rpc/") ? null : percentDecode(path.slice(1), "reject");
 }
 

@@ -40,9 +40,9 @@ export function respondToRead(
   reply: BatchResult,
   config: ResponseConfig & { readonly estimate: number | null },
 ): Reply {
-  const metadata = readResultMetadata(reply.head);
+  const metadata = readResultMetadata(reply.columns);
   const total = totalOf(plan, metadata, config.estimate);
-  const range = { first: request.window.first, rows: metadata.rows, total };
+  const range = { first: request.bounds.first, rows: metadata.rows, total };
   const { canonical } = request.query;
   const headers: HeaderList = [
     ...(metadata.isCounted ? rangeHeaders(range, config.dialect) : []),
@@ -60,11 +60,11 @@ export function respondToCall(
   config: ResponseConfig,
 ): Reply {
   const { returns } = plan.call.routine;
-  const columns = readResultMetadata(reply.head);
+  const columns = readResultMetadata(reply.columns);
   // A single value or row counts as one row, even if a filter or an offset removes it.
   const metadata = returns.set ? columns : { ...columns, rows: 1 };
   const total = totalOf(plan, metadata, null);
-  const range = { first: request.window.first, rows: metadata.rows, total };
+  const range = { first: request.bounds.first, rows: metadata.rows, total };
   const headers: HeaderList = [
     ...rangeHeaders(range, config.dialect),
     ...appliedHeader(request.preferences, { tx: config.txOverridable, maxAffected: true }),
@@ -87,7 +87,7 @@ export function respondToMutation(
   reply: BatchResult,
   config: ResponseConfig,
 ): Reply {
-  const metadata = readResultMetadata(reply.head);
+  const metadata = readResultMetadata(reply.columns);
   const returnsRows = plan.mutate.read !== null;
   const body = returnsRows ? reply.body : plan.action === "insert" ? emptyBody : null;
   return successReply(request, metadata, {
@@ -171,10 +171,10 @@ function outOfRange(
   total: number,
   { dialect, verbosity }: ResponseConfig,
 ): ResultBody {
-  const { facts } = errors.invalidRange(
+  const { fields } = errors.invalidRange(
     `An offset of ${first} was requested, but there are only ${total} rows.`,
   );
-  const text = errorBody(dialect.errorPrefix + facts.code, facts, verbosity);
+  const text = errorBody(dialect.errorPrefix + fields.code, fields, verbosity);
   const content = new TextEncoder().encode(text);
   return { length: content.length, content };
 }

@@ -25,8 +25,8 @@ const schemaErrors: ReadonlySet<string> = new Set([
 ]);
 
 /** Returns whether an error may come from a schema cache that lacks a name. */
-export function mayBeStale({ facts }: ServiceError): boolean {
-  return schemaErrors.has(facts.code);
+export function mayBeStale({ fields }: ServiceError): boolean {
+  return schemaErrors.has(fields.code);
 }
 
 /** Decides when a request reloads the schema cache. */

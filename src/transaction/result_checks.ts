@@ -22,15 +22,15 @@ export function resultChecks(request: ApiRequest, plan: DataPlan): readonly Resu
 }
 
 /** Throws the error of the first check that a result fails: `115`, `116`, `124` or `110`. */
-export function checkResult(checks: readonly ResultCheck[], head: ResultColumns): void {
+export function applyResultChecks(checks: readonly ResultCheck[], result: ResultColumns): void {
   for (const { bounds, error } of checks) {
-    const value = numberIn(bounds, head);
+    const value = numberIn(bounds, result);
     if (value < bounds.min || value > bounds.max) throw error(value);
   }
 }
 
-function numberIn({ columns }: ColumnBounds, head: ResultColumns): number {
-  const text = columns.map((column) => head[column] ?? null).find((cell) => cell !== null);
+function numberIn({ columns }: ColumnBounds, result: ResultColumns): number {
+  const text = columns.map((column) => result[column] ?? null).find((cell) => cell !== null);
   return Number(text ?? 0);
 }
 

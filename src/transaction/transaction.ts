@@ -25,7 +25,7 @@ import type { ApiRequest, PayloadPieces } from "../request/api_request.ts";
 import { compile, ident, type ParamValue, sql } from "../sql/fragment.ts";
 import { accessOf, type DataPlan, isExplained, isolationOf } from "./data_plan.ts";
 import { invalidResponseGuc, responseGucCheck } from "./response_guc_check.ts";
-import { checkResult, type ResultCheck, resultChecks } from "./result_checks.ts";
+import { applyResultChecks, type ResultCheck, resultChecks } from "./result_checks.ts";
 import {
   claimSettings,
   planContextOf,
@@ -201,8 +201,8 @@ export function transactionError(
 }
 
 /** Throws the error of the first check that fails; the transaction was rolled back then. */
-export function checkReply({ checks }: RequestTransaction, { head }: BatchResult): void {
-  checkResult(checks, head);
+export function checkBatchResult({ checks }: RequestTransaction, { columns }: BatchResult): void {
+  applyResultChecks(checks, columns);
 }
 
 /** Returns the lines of the execution plan; null where the request did not ask for it. */

@@ -92,9 +92,9 @@ for (const [text, expected] of described) {
 
 Deno.test("a server that asks for another method than require_auth is refused", async () => {
   const uri = `postgres://other:q@127.0.0.1:${server.port}/shop?require_auth=md5`;
-  await rejects(describe(uri), ({ facts }: { facts: { details: string } }) => {
+  await rejects(describe(uri), ({ fields }: { fields: { details: string } }) => {
     match(
-      facts.details,
+      fields.details,
       /failed: authentication method requirement "md5" failed: server requested SCRAM-SHA-256 authentication\n$/,
     );
     return true;
@@ -191,8 +191,8 @@ Deno.test({
           deepStrictEqual([ssl, version ?? ""], outcome);
           return;
         }
-        await rejects(describe(uri, usesTls), ({ facts }: { facts: { details: string } }) => {
-          match(facts.details, outcome);
+        await rejects(describe(uri, usesTls), ({ fields }: { fields: { details: string } }) => {
+          match(fields.details, outcome);
           return true;
         });
       });

@@ -109,8 +109,8 @@ for (const [names, attributes, used] of rows) {
       const found = usedPort(text(names, attributes));
       if (used === "primary" || used === "standby") strictEqual(await found, portOf(used));
       else {
-        await rejects(found, ({ facts }: { facts: { details: string } }) => {
-          match(facts.details, new RegExp(used));
+        await rejects(found, ({ fields }: { fields: { details: string } }) => {
+          match(fields.details, new RegExp(used));
           return true;
         });
       }

@@ -105,7 +105,7 @@ export class FakeConnection {
 }
 
 /**
- * What became of each result by now: `1` (the head), `22P02` (PostgreSQL's error), `001` (an error of
+ * What became of each result by now: `1` (the columns), `22P02` (PostgreSQL's error), `001` (an error of
  * the service), `waits`.
  */
 export async function outcomesOf(
@@ -114,7 +114,7 @@ export async function outcomesOf(
   const outcomes = promises.map(() => "waits");
   promises.forEach((promise, index) =>
     promise.then(
-      ({ head }) => outcomes[index] = head.join(),
+      ({ columns }) => outcomes[index] = columns.join(),
       (error) => outcomes[index] = codeOf(error),
     )
   );
@@ -125,6 +125,6 @@ export async function outcomesOf(
 /** Returns the SQLSTATE or code of an error, else its message. */
 export function codeOf(error: unknown): string {
   if (error instanceof DatabaseError) return error.failure.sqlstate;
-  if (error instanceof ServiceError) return error.facts.code;
+  if (error instanceof ServiceError) return error.fields.code;
   return error instanceof Error ? error.message : String(error);
 }

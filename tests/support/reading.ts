@@ -319,9 +319,9 @@ export function planOf(
   options: Partial<ReadConfig> = {},
 ): ReadPlan {
   const source = { kind: "relation", relation: cache.relation(api(name))! } as const;
-  const window = { first: 0n, last: null };
+  const bounds = { first: 0n, last: null };
   return planRead(
-    { query: query(parts), window, schema: "api", source, purpose: "read", ...input },
+    { query: query(parts), bounds, schema: "api", source, purpose: "read", ...input },
     cache,
     { ...config, ...options },
   );

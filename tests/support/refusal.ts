@@ -38,6 +38,6 @@ export async function rejectionOf(run: () => unknown): Promise<Refusal> {
 
 function describe(error: unknown): Refusal {
   if (!(error instanceof ServiceError)) throw error;
-  const { code, status, message, details, hint } = error.facts;
+  const { code, status, message, details, hint } = error.fields;
   return { code, status, message, ...(details ? { details } : {}), ...(hint ? { hint } : {}) };
 }

@@ -3,6 +3,7 @@ import { errors } from "../../src/errors/catalogue.ts";
 
 /** Errors that share a code and a status on purpose: one mistake, worded by how it was made. */
 const shared: Readonly<Record<string, readonly string[]>> = {
+  "102 400": ["invalidBody", "malformedJson"],
   "108 400": ["notEmbedded", "embeddedUnderAlias"],
   "130 413": ["bodyTooLarge", "bodyExpandsTooMuch"],
   "301 401": ["invalidToken", "invalidClaims"],

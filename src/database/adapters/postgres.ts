@@ -49,7 +49,7 @@ export interface PostgresOptions {
   readonly maxLifetimeSeconds: number;
   readonly prepare: boolean;
   /** Whether readers of bodies keep no chunk of them. */
-  readonly releases: boolean;
+  readonly freesChunks: boolean;
   readonly connections: Connections;
 }
 
@@ -70,7 +70,7 @@ export function openPostgres(options: PostgresOptions): Database {
     prepare: options.prepare,
     preparedLimit,
     setup: connectionSetup,
-    releases: options.releases,
+    freesChunks: options.freesChunks,
     clock: systemClock,
     connect: () => connect(targets),
     statementPrefix,

@@ -28,7 +28,7 @@ export interface BodyReceiverOptions {
   /** Whether bytes may be handed out before all have arrived. */
   readonly mayStream: boolean;
   /** Whether its readers keep no chunk of it, so that a chunk's memory can be freed early. */
-  readonly releases: boolean;
+  readonly freesChunks: boolean;
   /** Epoch milliseconds. */
   readonly now: () => number;
 }
@@ -177,7 +177,7 @@ export class BodyReceiver implements RowRun {
     const first = this.#held?.bytes;
     this.#held = null;
     const stream = new BodyStream({
-      releases: this.#options.releases,
+      freesChunks: this.#options.freesChunks,
       onFull: () => this.#pause(),
       onRoom: () => this.#resume(),
       onCancelled: () => this.#abandon(),

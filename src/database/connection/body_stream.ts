@@ -18,7 +18,7 @@ export interface BodyStreamOptions {
    * Frees the memory of a chunk when the reader pulls the next one, before the garbage collector would.
    * Only for readers that keep no chunk.
    */
-  readonly releases: boolean;
+  readonly freesChunks: boolean;
 }
 
 /** A stream that enqueues a chunk for each pull. */
@@ -114,7 +114,7 @@ export class BodyStream {
   #release(): void {
     const chunk = this.#lastChunk;
     this.#lastChunk = null;
-    if (chunk === null || !this.#options.releases) return;
+    if (chunk === null || !this.#options.freesChunks) return;
     const { buffer } = chunk;
     if (buffer instanceof ArrayBuffer && buffer.byteLength === chunk.byteLength) buffer.transfer(0);
   }

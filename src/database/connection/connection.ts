@@ -30,7 +30,7 @@ export interface ConnectionOptions extends PreparingOptions {
    */
   readonly setup?: string;
   /** Whether readers of bodies keep no chunk of them. Default: false. */
-  readonly releases?: boolean;
+  readonly freesChunks?: boolean;
   /** Milliseconds; measures how long a reader of a body keeps the connection waiting. */
   readonly clock: () => number;
 }
@@ -160,9 +160,9 @@ export class Connection {
   }
 
   #bodyOptions({ batch }: PendingBatch): BodyReceiverOptions {
-    const { clock, releases = false } = this.#options;
+    const { clock, freesChunks = false } = this.#options;
     const mayStream = batch.access === "read only" && batch.body === "stream";
-    return { transport: this.#transport, mayStream, releases, now: clock };
+    return { transport: this.#transport, mayStream, freesChunks, now: clock };
   }
 
   #write(executions: BatchExecution[]): void {

@@ -95,8 +95,8 @@ export class BatchExecution {
   #hasRunUserCode = false;
   /** Whether the server refused the batch although none of its effects had begun. */
   #isRefusedUnbegun = false;
-  #head: ResultColumns = [];
-  #ended: TransactionEnd = "commit";
+  #columns: ResultColumns = [];
+  #end: TransactionEnd = "commit";
   readonly #rows: TextRows[];
   /** The row that is arriving, without its last column, where rows are kept. */
   #row: (string | null)[] | null = null;
@@ -163,7 +163,7 @@ export class BatchExecution {
     this.#preambleLength = 1;
     if (this.stream !== null) return [begin, ...statements.slice(0, this.stream.statement)];
     if (typeof end !== "string") return [begin, ...statements];
-    this.#ended = end;
+    this.#end = end;
     return [begin, ...statements, endStatements[end]];
   }
 
@@ -192,7 +192,7 @@ export class BatchExecution {
     this.#preambleLength = -position - 1;
     const rest = this.batch.statements.slice(position + 1);
     if (typeof end !== "string") return rest;
-    this.#ended = end;
+    this.#end = end;
     return [...rest, endStatements[end]];
   }
 
@@ -269,7 +269,7 @@ export class BatchExecution {
     if (this.isSettled) return;
     this.#settlement = "resolved";
     const body = this.body.take();
-    this.pending.resolve({ ended: this.#ended, head: this.#head, body, rows: this.#rows });
+    this.pending.resolve({ end: this.#end, columns: this.#columns, body, rows: this.#rows });
   }
 
   /** Rejects the result, unless it is settled. */
@@ -288,14 +288,14 @@ export class BatchExecution {
   /** Returns the end of the transaction that bounds on the result decide. */
   decideEnd(bounds: readonly ColumnBounds[]): TransactionEnd {
     const holds = bounds.every(({ columns, min, max }) => {
-      const text = columns.map((column) => this.#head[column] ?? null).find((cell) =>
+      const text = columns.map((column) => this.#columns[column] ?? null).find((cell) =>
         cell !== null
       );
       const number = Number(text ?? 0);
       return number >= min && number <= max;
     });
-    this.#ended = holds ? "commit" : "rollback";
-    return this.#ended;
+    this.#end = holds ? "commit" : "rollback";
+    return this.#end;
   }
 
   wantsRow(): boolean {
@@ -312,7 +312,7 @@ export class BatchExecution {
 
   rowStart(head: readonly (string | null)[], length: number | null): void {
     if (this.statement?.use === "result") {
-      this.#head = this.phase === "values" ? this.#summed(head) : head;
+      this.#columns = this.phase === "values" ? this.#summed(head) : head;
       this.body.start(length, this.statement.framing ?? null);
       return;
     }
@@ -321,11 +321,11 @@ export class BatchExecution {
   }
 
   /** Adds up the columns that the stream sums. */
-  #summed(head: ResultColumns): ResultColumns {
+  #summed(columns: ResultColumns): ResultColumns {
     const { summed } = this.stream!;
-    return head.map((text, column) =>
+    return columns.map((text, column) =>
       summed.includes(column) && text !== null
-        ? String(BigInt(text) + BigInt(this.#head[column] ?? 0))
+        ? String(BigInt(text) + BigInt(this.#columns[column] ?? 0))
         : text
     );
   }

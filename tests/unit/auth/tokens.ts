@@ -79,6 +79,6 @@ export async function expectRefusal(
     error = thrown;
   }
   if (!(error instanceof ServiceError)) throw new Error(`${row}: not refused: ${error}`);
-  const { code, status, message, details = null } = error.facts;
+  const { code, status, message, details = null } = error.fields;
   deepStrictEqual({ code, status, message, details }, expected, row);
 }

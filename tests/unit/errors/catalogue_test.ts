@@ -285,17 +285,17 @@ const rows: readonly Row[] = [
 
 Deno.test("errors say what the interface says, row by row", () => {
   for (const [error, code, status, message, others = {}] of rows) {
-    const { facts } = error;
+    const { fields } = error;
     deepStrictEqual(
       {
-        code: facts.code,
-        own: facts.own,
-        status: facts.status,
-        message: facts.message,
-        details: facts.details ?? null,
-        hint: facts.hint ?? null,
-        headers: facts.headers ?? null,
-        statusText: facts.statusText,
+        code: fields.code,
+        own: fields.own,
+        status: fields.status,
+        message: fields.message,
+        details: fields.details ?? null,
+        hint: fields.hint ?? null,
+        headers: fields.headers ?? null,
+        statusText: fields.statusText,
       },
       {
         code,
@@ -328,7 +328,7 @@ Deno.test("errors have every code of the interface, and the rows above every err
     ...["300:500", "301:401", "302:401"],
     "X00:500",
   ]);
-  const withRow = new Set(rows.map(([{ facts }]) => `${facts.code} ${facts.status}`));
+  const withRow = new Set(rows.map(([{ fields }]) => `${fields.code} ${fields.status}`));
   for (const [name, { code, status }] of Object.entries(errors)) {
     strictEqual(withRow.has(`${code} ${status}`), true, name);
   }

@@ -10,7 +10,7 @@ import {
 import {
   DatabaseError,
   type DatabaseFailure,
-  type ErrorFacts,
+  type ErrorFields,
   ServiceError,
 } from "../../../src/errors/service_error.ts";
 
@@ -34,8 +34,8 @@ function respond(error: ServiceError, changes: Partial<ErrorResponseOptions> = {
   return { status, statusText, headers: Object.fromEntries(headers), count: headers.length, text };
 }
 
-function custom(facts: Partial<ErrorFacts>): ServiceError {
-  return new ServiceError({ code: "C", own: false, status: 400, message: "m", ...facts });
+function custom(fields: Partial<ErrorFields>): ServiceError {
+  return new ServiceError({ code: "C", own: false, status: 400, message: "m", ...fields });
 }
 
 Deno.test("errorResponse sends an error of the service", () => {
@@ -273,7 +273,7 @@ Deno.test("toServiceError says nothing of what is thrown by a bug", () => {
     "postgres://user:password@host",
     null,
     undefined,
-    { facts: { code: "1", status: 200, message: "forged" } },
+    { fields: { code: "1", status: 200, message: "forged" } },
   ];
   for (const value of thrown) {
     deepStrictEqual(respond(toServiceError(value, anonymous)), {

@@ -7,7 +7,7 @@ const goodDetail = '{"status":332,"status_text":"My Custom Status","headers":{"X
 
 function raise(message: string, detail: string | null, sqlstate = "SVC00") {
   const failure = { sqlstate, message, detail, hint: "the error's own hint" };
-  return databaseFailureToError(failure, { authenticated: false, dialect: svcDialect }).facts;
+  return databaseFailureToError(failure, { authenticated: false, dialect: svcDialect }).fields;
 }
 
 Deno.test("a full-control state answers with what its JSON says", () => {
@@ -33,9 +33,9 @@ Deno.test("a full-control state takes these messages", () => {
     [' {"message":"m","hint":"h","code":"1"} ', null, "h"],
   ];
   for (const [message, details, hint] of rows) {
-    const facts = raise(message, goodDetail);
+    const fields = raise(message, goodDetail);
     deepStrictEqual(
-      [facts.code, facts.message, facts.details, facts.hint],
+      [fields.code, fields.message, fields.details, fields.hint],
       ["1", "m", details, hint],
     );
   }
@@ -57,9 +57,13 @@ Deno.test("a full-control state takes these details", () => {
     ['{"status":1e300,"headers":{}}', 500, []],
   ];
   for (const [detail, status, headers, statusText] of rows) {
-    const facts = raise(goodMessage, detail);
-    deepStrictEqual([facts.status, facts.headers, facts.statusText], [status, headers, statusText]);
-    strictEqual(facts.code, "123", detail);
+    const fields = raise(goodMessage, detail);
+    deepStrictEqual([fields.status, fields.headers, fields.statusText], [
+      status,
+      headers,
+      statusText,
+    ]);
+    strictEqual(fields.code, "123", detail);
   }
 });
 
@@ -68,8 +72,8 @@ const messageHint = "MESSAGE must be a JSON object with obligatory keys: 'code',
 const detailHint = "DETAIL must be a JSON object with obligatory keys: 'status', 'headers' and " +
   "optional key: 'status_text'.";
 
-function expectInvalid(facts: ReturnType<typeof raise>, details: string, hint: string): void {
-  deepStrictEqual(facts, {
+function expectInvalid(fields: ReturnType<typeof raise>, details: string, hint: string): void {
+  deepStrictEqual(fields, {
     code: "121",
     own: true,
     status: 400,

@@ -118,11 +118,11 @@ Deno.test("statusOf answers PTnnn with nnn when that can be sent", () => {
 Deno.test("databaseFailureToError() makes a lost connection of the server's end", () => {
   const context = { authenticated: true, dialect: pgrstDialect };
   const texts = { message: "terminating connection due to administrator command" };
-  const codeOf = (sqlstate: string, facts: Partial<DatabaseFailure>) =>
-    databaseFailureToError(failure(sqlstate, { ...texts, ...facts }), context).facts.code;
+  const codeOf = (sqlstate: string, fields: Partial<DatabaseFailure>) =>
+    databaseFailureToError(failure(sqlstate, { ...texts, ...fields }), context).fields.code;
   deepStrictEqual(
-    databaseFailureToError(failure("57P01", { ...texts, fatal: true }), context).facts,
-    errors.connectionLost("FATAL:  terminating connection due to administrator command").facts,
+    databaseFailureToError(failure("57P01", { ...texts, fatal: true }), context).fields,
+    errors.connectionLost("FATAL:  terminating connection due to administrator command").fields,
   );
   deepStrictEqual(
     ["57P01", "57P02", "57P03", "57P04", "57P05", "57014", "25P04", "08P01", "P0001"]
@@ -139,7 +139,7 @@ Deno.test("databaseFailureToError forwards code, message, detail and hint", () =
     hint: "h",
   };
   const context = { authenticated: true, dialect: svcDialect };
-  deepStrictEqual(databaseFailureToError(failure("23502", texts), context).facts, {
+  deepStrictEqual(databaseFailureToError(failure("23502", texts), context).fields, {
     code: "23502",
     own: false,
     status: 400,
@@ -160,13 +160,13 @@ Deno.test("databaseFailureToError challenges with every 401 of the database", ()
     ["22023", true, 400, false],
   ];
   for (const [state, authenticated, status, challenged] of rows) {
-    const { facts } = databaseFailureToError(failure(state), {
+    const { fields } = databaseFailureToError(failure(state), {
       authenticated,
       dialect: svcDialect,
     });
-    strictEqual(facts.status, status, state);
+    strictEqual(fields.status, status, state);
     deepStrictEqual(
-      facts.headers,
+      fields.headers,
       challenged ? [["WWW-Authenticate", "Bearer"]] : undefined,
       state,
     );
@@ -187,13 +187,13 @@ Deno.test("databaseFailureToError makes the message of PTnnn the reason phrase",
       failure(state, { message, detail: "Quota exceeded", hint: "Upgrade your plan" }),
       { authenticated: false, dialect: svcDialect },
     );
-    const { code, details, hint } = error.facts;
-    deepStrictEqual({ code, message: error.facts.message, details, hint }, {
+    const { code, details, hint } = error.fields;
+    deepStrictEqual({ code, message: error.fields.message, details, hint }, {
       code: state,
       message,
       details: "Quota exceeded",
       hint: "Upgrade your plan",
     });
-    strictEqual(error.facts.statusText, statusText, state);
+    strictEqual(error.fields.statusText, statusText, state);
   }
 });

@@ -119,7 +119,7 @@ function call({ name, method = "GET", values = [], payload }: Call) {
       callArguments: values,
       canonical: "",
     },
-    window: { first: 0n, last: null },
+    bounds: { first: 0n, last: null },
     preferences: {
       resolution: null,
       return: null,
@@ -282,10 +282,10 @@ Deno.test("planCall() reports the searched function and a similar one", async (t
       const error = errorOf(() => call(request));
       deepStrictEqual(
         [
-          error.facts.code,
-          error.facts.message,
-          error.facts.details ?? null,
-          error.facts.hint ?? null,
+          error.fields.code,
+          error.fields.message,
+          error.fields.details ?? null,
+          error.fields.hint ?? null,
         ],
         [code, message, details, hint],
       );

@@ -80,7 +80,7 @@ for (const [origin, embed, using, hint] of missing) {
   Deno.test(`findRelationship() finds no ${embed} of ${origin}`, () => {
     const target = embed.split("!")[0];
     throws(() => find(origin, embed), (error: ServiceError) => {
-      deepStrictEqual(error.facts, {
+      deepStrictEqual(error.fields, {
         code: "200",
         own: true,
         status: 400,
@@ -103,7 +103,7 @@ Deno.test("findRelationship() throws for a function without a relation, whatever
 
 Deno.test("findRelationship() rejects an ambiguous target with its candidates", () => {
   throws(() => find("visits", "people"), (error: ServiceError) => {
-    deepStrictEqual(error.facts, {
+    deepStrictEqual(error.fields, {
       code: "201",
       own: true,
       status: 300,

@@ -111,7 +111,7 @@ Deno.test("negotiate() throws 107 with all accepted types", () => {
     throws(() => chosen(input), (error) => {
       deepStrictEqual(
         error instanceof ServiceError &&
-          [error.facts.code, error.facts.status, error.facts.message],
+          [error.fields.code, error.fields.status, error.fields.message],
         ["107", 406, `None of these media types are available: ${shown}`],
       );
       return true;

@@ -26,7 +26,7 @@ function representation(name: string, parts: Partial<QueryParams>, maxRows: numb
   return planOf(
     name,
     parts,
-    { source, purpose: "representation", window: { first: 2n, last: 3n } },
+    { source, purpose: "representation", bounds: { first: 2n, last: 3n } },
     {
       dbMaxRows: maxRows,
     },
@@ -105,7 +105,7 @@ Deno.test("planRead() applies the maximum of rows to the root and to embeds of m
         at("tool_sheds", { limit: 9n, offset: 1n }),
       ],
     },
-    { window: { first: 5n, last: 99n } },
+    { bounds: { first: 5n, last: 99n } },
     { dbMaxRows: 7 },
   );
   deepStrictEqual(root.range, { limit: "7", offset: "5", isRequested: true });

@@ -29,12 +29,12 @@ function outline({ item, filters, logic, order, limit, offset, children }: Selec
     filters: filters.map(({ field }) => field.name),
     logic: logic.length,
     order: order.map(({ field }) => field.name),
-    window: [limit, offset],
+    bounds: [limit, offset],
     children: children.map(outline),
   };
 }
 
-const bare = { filters: [], logic: 0, order: [], window: [null, null], children: [] };
+const bare = { filters: [], logic: 0, order: [], bounds: [null, null], children: [] };
 
 Deno.test("buildSelectTree() attaches parameters to the node that names and aliases address", () => {
   const { root, targetNameUses } = buildSelectTree(
@@ -52,7 +52,7 @@ Deno.test("buildSelectTree() attaches parameters to the node that names and alia
     }),
     strict,
   );
-  const manuals = { ...bare, name: "manuals", filters: ["pages"], window: [3n, 2n] };
+  const manuals = { ...bare, name: "manuals", filters: ["pages"], bounds: [3n, 2n] };
   deepStrictEqual(outline(root), {
     ...bare,
     name: "",
@@ -176,7 +176,7 @@ const refusals: readonly [
 for (const [name, parts, config, texts] of refusals) {
   Deno.test(`buildSelectTree() rejects ${name}`, () => {
     throws(() => buildSelectTree(query({ select, ...parts }), config), (error: ServiceError) => {
-      const { code, status, message, details, hint } = error.facts;
+      const { code, status, message, details, hint } = error.fields;
       strictEqual(`${code} ${status}`, "108 400");
       deepStrictEqual({ message, details, hint }, texts);
       return true;

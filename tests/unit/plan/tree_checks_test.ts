@@ -113,7 +113,7 @@ const refusals: readonly [
 for (const [name, relation, parts, expected] of refusals) {
   Deno.test(`planRead() rejects ${name}`, () => {
     throws(() => planOf(relation, parts), (error: ServiceError) => {
-      const { code, message, details } = error.facts;
+      const { code, message, details } = error.fields;
       deepStrictEqual(`${code} ${message}${details ? `: ${details}` : ""}`, expected);
       return true;
     });
@@ -157,7 +157,7 @@ for (const [name, select] of aggregates) {
     doesNotThrow(() => planOf("tools", { select }));
     throws(
       () => planOf("tools", { select }, {}, { dbAggregatesEnabled: false }),
-      (error: ServiceError) => error.facts.code === "123" && error.facts.status === 400,
+      (error: ServiceError) => error.fields.code === "123" && error.fields.status === 400,
     );
   });
 }
@@ -175,7 +175,7 @@ const gathered: readonly [name: string, relation: string, select: QueryParams["s
 
 for (const [name, relation, select] of gathered) {
   Deno.test(`planRead() rejects ${name} in a to-many spread`, () => {
-    const refusal = (code: string) => (error: ServiceError) => error.facts.code === code;
+    const refusal = (code: string) => (error: ServiceError) => error.fields.code === code;
     const arrays = { dialect: pgrstDialect };
     throws(() => planOf(relation, { select }, {}, arrays), refusal("127"));
     throws(

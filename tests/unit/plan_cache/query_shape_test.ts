@@ -1,6 +1,6 @@
 import { deepStrictEqual, notStrictEqual, strictEqual } from "node:assert/strict";
 import type { Payload } from "../../../src/request/api_request.ts";
-import type { RequestPieces } from "../../../src/request/raw_request.ts";
+import type { RawRequest } from "../../../src/request/raw_request.ts";
 import {
   canonicalOf,
   payloadKey,
@@ -10,12 +10,12 @@ import {
 
 const noBytes = new Uint8Array(0);
 
-function pieces(target: string, more: Partial<RequestPieces> = {}): RequestPieces {
+function pieces(target: string, more: Partial<RawRequest> = {}): RawRequest {
   const [path, query = ""] = target.split("?") as [string, string?];
   return { method: "GET", path, query, headers: {}, cookies: {}, ...more };
 }
 
-function shape(target: string, more: Partial<RequestPieces> = {}) {
+function shape(target: string, more: Partial<RawRequest> = {}) {
   const read = readQueryShape(pieces(target, more));
   if (read === null) throw new Error(`${target} has no shape`);
   return read;
@@ -78,11 +78,11 @@ Deno.test("readQueryShape tells requests apart that differ in more than values",
   }
 });
 
-const shaping: [string, Partial<RequestPieces>][] = [
+const shaping: [string, Partial<RawRequest>][] = [
   ["the method", { method: "HEAD" }],
   ...["accept", "prefer", "range", "accept-profile"].flatMap((
     name,
-  ): [string, Partial<RequestPieces>][] => [
+  ): [string, Partial<RawRequest>][] => [
     [name, { headers: { [name]: "x" } }],
     [`an empty ${name}`, { headers: { [name]: "" } }],
   ]),
@@ -100,7 +100,7 @@ Deno.test("readQueryShape looks at the headers that planning looks at", async (t
   strictEqual(shape("/t", { headers: { "user-agent": "x" } }).key, shape("/t").key);
 });
 
-const shapeless: [string, Partial<RequestPieces>][] = [
+const shapeless: [string, Partial<RawRequest>][] = [
   ["/t", { method: "PUT" }],
   ["/t", { method: "OPTIONS" }],
   ["/t?offset=1", { method: "DELETE" }],

@@ -5,8 +5,8 @@ import { pgrstDialect } from "../../../src/dialect.ts";
 import type {
   LogicTree,
   QueryParams,
+  RowBounds,
   SelectItem,
-  Window,
 } from "../../../src/request/query_types.ts";
 import { compile, sql } from "../../../src/sql/fragment.ts";
 import {
@@ -27,15 +27,15 @@ import {
   spread,
 } from "../../support/reading.ts";
 
-const everything: Window = { first: 0n, last: null };
-const page: Window = { first: 20n, last: 29n };
+const everything: RowBounds = { first: 0n, last: null };
+const page: RowBounds = { first: 20n, last: 29n };
 
 /** A row: the request, its row range, the statement. Parameters are shown in place. */
 type Row = readonly [
   name: string,
   relation: string,
   parts: Partial<QueryParams>,
-  window: Window,
+  bounds: RowBounds,
   text: string,
 ];
 
@@ -49,7 +49,7 @@ const makerName = embed("makers", [column("name")]);
 const rows: readonly Row[] = [
   ["all columns", "tools", {}, everything, "select tools.* from tools"],
   [
-    "columns, filters, order and window in one SELECT",
+    "columns, filters, order and bounds in one SELECT",
     "tools",
     {
       select: [column("name"), column("price", { alias: "p", cast: "text" })],
@@ -111,7 +111,7 @@ const rows: readonly Row[] = [
     "makers.name as c2, makers.city as c3 from makers limit 10 offset <20>) as makers",
   ],
   [
-    "filters, order and window of an embed inside it",
+    "filters, order and bounds of an embed inside it",
     "makers",
     {
       select: [column("name"), embed("tools", [column("name")])],
@@ -349,9 +349,9 @@ const rows: readonly Row[] = [
   ],
 ];
 
-for (const [name, relation, parts, window, text] of rows) {
+for (const [name, relation, parts, bounds, text] of rows) {
   Deno.test(`renderRows() reads ${name}`, () => {
-    strictEqual(shown(compile(renderRows(planOf(relation, parts, { window })))), text);
+    strictEqual(shown(compile(renderRows(planOf(relation, parts, { bounds })))), text);
   });
 }
 
@@ -362,7 +362,7 @@ const counts: readonly [
   text: string,
 ][] = [
   [
-    "without order, window and embeds",
+    "without order, bounds and embeds",
     "tools",
     {
       select: [column("name"), makerName],
@@ -372,7 +372,7 @@ const counts: readonly [
     "select 1 from tools where tools.id > <3>",
   ],
   [
-    "with inner embeds, whatever their window",
+    "with inner embeds, whatever their bounds",
     "makers",
     {
       select: [embed("tools", [embed("manuals", [], { join: "inner" })], { join: "inner" })],
@@ -399,7 +399,7 @@ const counts: readonly [
 
 for (const [name, relation, parts, text] of counts) {
   Deno.test(`renderCount() counts ${name}`, () => {
-    const plan = planOf(relation, parts, { window: page });
+    const plan = planOf(relation, parts, { bounds: page });
     strictEqual(shown(compile(renderCount(plan))), text);
   });
 }
@@ -457,7 +457,7 @@ Deno.test("renderRows() returns equal texts for equal shapes", () => {
     compile(renderRows(planOf("tools", {
       select: [column("name"), makerName],
       filters: [at("", filter("name", ["eq", value]))],
-    }, { window: { first, last: first + 9n } }))).text;
+    }, { bounds: { first, last: first + 9n } }))).text;
   strictEqual(text("a", 10n), text("'; drop table tools; --", 4000n));
 });
 
@@ -471,7 +471,7 @@ function lengthAt(depth: number, tests: readonly LogicTree[]): number {
     { length: depth },
     (_, level) => at(Array<string>(level).fill("people").join("."), group("or", tests)),
   );
-  return compile(renderRows(planOf("people", { select, logic }, { window: page }))).text.length;
+  return compile(renderRows(planOf("people", { select, logic }, { bounds: page }))).text.length;
 }
 
 Deno.test("renderRows() returns statements of linear length in the depth of embeds", () => {

@@ -15,7 +15,7 @@ function tryQuery(query: string, mode: QueryMode = "relation"): void {
   try {
     parseQuery(query, mode);
   } catch (error) {
-    if (!(error instanceof ServiceError) || error.facts.code !== "100") throw error;
+    if (!(error instanceof ServiceError) || error.fields.code !== "100") throw error;
   }
 }
 

@@ -1,5 +1,5 @@
 import { strictEqual } from "node:assert/strict";
-import type { ErrorFacts } from "../../../src/errors/service_error.ts";
+import type { ErrorFields } from "../../../src/errors/service_error.ts";
 import { type AdviceContext, adviceFor } from "../../../src/response/advice.ts";
 import { nameText } from "../../../src/sql/name_text.ts";
 
@@ -12,12 +12,12 @@ const config: AdviceContext["config"] = {
 
 function advice(
   line: string,
-  facts: Partial<ErrorFacts>,
+  fields: Partial<ErrorFields>,
   context: Partial<AdviceContext> = {},
 ): string | null {
   const [method = "", target = ""] = line.split(" ");
   const [path = "", query = ""] = target.split("?");
-  return adviceFor({ code: "42501", own: false, status: 400, message: "", ...facts }, {
+  return adviceFor({ code: "42501", own: false, status: 400, message: "", ...fields }, {
     pieces: { method, path, query, headers: {}, cookies: {} },
     role: "anon",
     config,
@@ -28,8 +28,8 @@ function advice(
 const readOnly = "cannot execute INSERT in a read-only transaction";
 const recovery = "cannot set transaction read-write mode during recovery";
 
-const rows: readonly (readonly [line: string, facts: Partial<ErrorFacts>, hint: string | null])[] =
-  [
+const rows:
+  readonly (readonly [line: string, fields: Partial<ErrorFields>, hint: string | null])[] = [
     ["POST /film", { code: "25006", message: readOnly }, "The server is a standby."],
     ["POST /film", { code: "0A000", message: recovery }, "The server is a standby."],
     ["POST /film", { code: "0A000", message: "no" }, null],
@@ -47,15 +47,15 @@ const rows: readonly (readonly [line: string, facts: Partial<ErrorFacts>, hint: 
     ["GET /film", { code: "123", message: "raised by a function" }, null],
   ];
 
-for (const [line, facts, hint] of rows) {
-  Deno.test(`adviceFor() is ${hint} for ${line} ${JSON.stringify(facts)}`, () => {
-    strictEqual(advice(line, facts), hint);
+for (const [line, fields, hint] of rows) {
+  Deno.test(`adviceFor() is ${hint} for ${line} ${JSON.stringify(fields)}`, () => {
+    strictEqual(advice(line, fields), hint);
   });
 }
 
 Deno.test("adviceFor() names no role before authentication", () => {
-  const facts = { message: "permission denied for table film" };
-  strictEqual(advice("GET /film", facts, { role: null }), null);
+  const fields = { message: "permission denied for table film" };
+  strictEqual(advice("GET /film", fields, { role: null }), null);
 });
 
 Deno.test("adviceFor() cuts what a client sent", () => {

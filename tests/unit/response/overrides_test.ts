@@ -80,5 +80,5 @@ Deno.test("mergeHeaders() omits headers with an empty value", () => {
 });
 
 function throwsCode(code: string, run: () => unknown): void {
-  throws(run, (error) => error instanceof ServiceError && error.facts.code === code);
+  throws(run, (error) => error instanceof ServiceError && error.fields.code === code);
 }

@@ -69,7 +69,7 @@ const rows: readonly Row[] = [
   [
     "a listener's refused login",
     {},
-    (f) => f.exitOnListenerFailure(String(login.facts.details)),
+    (f) => f.exitOnListenerFailure(String(login.fields.details)),
     ["connect-failed", "end"],
   ],
   [

@@ -1,13 +1,13 @@
 import { deepStrictEqual, rejects, strictEqual } from "node:assert/strict";
 import { BodyStream } from "../../../../src/database/connection/body_stream.ts";
 
-function open(releases = false) {
+function open(freesChunks = false) {
   const log: string[] = [];
   const body = new BodyStream({
     onFull: () => log.push("full"),
     onRoom: () => log.push("room"),
     onCancelled: () => log.push("cancelled"),
-    releases,
+    freesChunks,
   });
   return { body, log, reader: body.stream.getReader() };
 }
@@ -67,14 +67,14 @@ Deno.test("BodyStream tells that its reader left", async () => {
 });
 
 Deno.test("BodyStream frees a chunk's memory when the reader pulls the next one, if it may", async () => {
-  for (const releases of [true, false]) {
-    const { body, reader } = open(releases);
+  for (const freesChunks of [true, false]) {
+    const { body, reader } = open(freesChunks);
     body.add(piece(10));
     body.add(piece(10));
     const first = (await reader.read()).value!;
     strictEqual(first.length, 10);
     await reader.read();
-    strictEqual(first.length, releases ? 0 : 10);
+    strictEqual(first.length, freesChunks ? 0 : 10);
   }
 });
 

@@ -44,10 +44,10 @@ function types(bytes: Uint8Array | undefined): string {
 
 Deno.test("Connection.execute() sends a whole transaction in one write", async () => {
   const { connection, transport, run, log } = open();
-  const { head, body, ended } = await run(blockRead);
-  deepStrictEqual(head, ["1", null]);
+  const { columns, body, end } = await run(blockRead);
+  deepStrictEqual(columns, ["1", null]);
   strictEqual(text.decode(body.content as Uint8Array), "body");
-  strictEqual(ended, "commit");
+  strictEqual(end, "commit");
   strictEqual(transport.writes.length, 1);
   deepStrictEqual(
     transport.sent[0]!.filter(({ type }) => type === "P").map(({ text }) => text),
@@ -85,7 +85,7 @@ const forms: readonly (readonly [
 for (const [name, batch, [begin, end]] of forms) {
   Deno.test(`Connection.execute() delimits ${name}`, async () => {
     const { transport, run } = open();
-    strictEqual((await run(batch)).ended, end ?? "commit");
+    strictEqual((await run(batch)).end, end ?? "commit");
     const texts = transport.sent[0]!.filter(({ type }) => type === "P").map(({ text }) => text);
     const expected = ["select settings", "select main"];
     deepStrictEqual(texts, begin === undefined ? expected : [begin, ...expected, end]);
@@ -164,8 +164,8 @@ Deno.test("Connection.execute() ends the transaction by the bounds on its result
       const { transport, run, log } = open();
       const end = [{ columns: [0], min, max }];
       const reply = await run({ ...blockWrite, transaction: { ...block, end } });
-      strictEqual(reply.ended, ended);
-      deepStrictEqual(reply.head, ["1", null]);
+      strictEqual(reply.end, ended);
+      deepStrictEqual(reply.columns, ["1", null]);
       strictEqual(transport.sent[1]![0]!.text, ended);
       strictEqual(types(transport.writes[1]), "PBES");
       deepStrictEqual(log, ["success: 4", "idle"]);
@@ -286,7 +286,7 @@ Deno.test("Connection sends its setup with the first batch and ignores its error
   opened.transport.reply = fakeServer({
     errorOf: (sql) => sql === "set jit = off" ? refusal : null,
   });
-  for (let time = 0; time < 2; time++) strictEqual((await opened.run(blockRead)).head[0], "1");
+  for (let time = 0; time < 2; time++) strictEqual((await opened.run(blockRead)).columns[0], "1");
   strictEqual(types(opened.transport.writes[0]), "QPBEPBEPBEPBES");
   strictEqual(types(opened.transport.writes[1]), "BEBEBEBES");
 });

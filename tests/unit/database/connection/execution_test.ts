@@ -18,7 +18,7 @@ function start(batch: Batch, { isRetry = false } = {}): BatchExecution {
       body: {
         transport: new FakeTransport(),
         mayStream: false,
-        releases: false,
+        freesChunks: false,
         now: () => 0,
       },
       isRetry,

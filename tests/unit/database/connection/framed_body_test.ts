@@ -52,8 +52,8 @@ for (const [framing, first, further, whole] of bodies) {
       const [result] = execute(framed(framing, body));
       const rows = further.map((text) => row(null, text));
       transport.tell(join(begun, row("1", first), ...rows, ended));
-      const { head, body: { content, length } } = await result!;
-      deepStrictEqual(head, ["1"]);
+      const { columns, body: { content, length } } = await result!;
+      deepStrictEqual(columns, ["1"]);
       strictEqual(length, whole.length);
       strictEqual(await textOf(content), whole);
     });

@@ -115,9 +115,9 @@ Deno.test("Connection.execute() runs a statement for each value of a stream", as
   ]);
   deepStrictEqual(await outcomesOf([promise]), ["waits"]);
   await reply(executed("SELECT 1"), executed("COMMIT"), ready("I"));
-  const { head, ended } = await promise;
-  deepStrictEqual(head, ["5", "last"]);
-  strictEqual(ended, "commit");
+  const { columns, end } = await promise;
+  deepStrictEqual(columns, ["5", "last"]);
+  strictEqual(end, "commit");
   deepStrictEqual(opened.log, ["success: null", "idle"]);
 });
 
@@ -198,7 +198,7 @@ Deno.test("Connection.execute() decides the end of a stream by the sum", async (
   await reply(executed("SELECT 1"), ready("T"));
   deepStrictEqual(writesOf(opened).slice(2), ["P(select check) B E S", "P(rollback) B E S"]);
   await reply(executed("ROLLBACK"), ready("I"));
-  strictEqual((await promise).ended, "rollback");
+  strictEqual((await promise).end, "rollback");
 });
 
 for (const place of ["before the first value", "between values", "before the end"] as const) {
@@ -231,9 +231,9 @@ Deno.test("Connection.execute() repeats a stream that the server refused before 
       yield encoder.encode("[1]");
       yield encoder.encode("[2]");
     })();
-  strictEqual((await opened.run(streamed(values()))).head[0], "2");
+  strictEqual((await opened.run(streamed(values()))).columns[0], "2");
   isForgotten = true;
-  strictEqual((await opened.run(streamed(values()))).head[0], "2");
+  strictEqual((await opened.run(streamed(values()))).columns[0], "2");
   deepStrictEqual(opened.log.filter((line) => line === "forgotten").length, 1);
 });
 
@@ -245,5 +245,5 @@ Deno.test("Connection.execute() finishes a stream whose statements are not prepa
   const values = (async function* () {
     for (let at = 0; at < 5; at++) yield encoder.encode("[]");
   })();
-  deepStrictEqual((await opened.run(streamed(values))).head, ["20", "last"]);
+  deepStrictEqual((await opened.run(streamed(values))).columns, ["20", "last"]);
 });

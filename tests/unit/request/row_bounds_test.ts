@@ -1,11 +1,11 @@
 import { deepStrictEqual } from "node:assert/strict";
 import { parseQuery } from "../../../src/request/query_params.ts";
-import type { Window } from "../../../src/request/query_types.ts";
-import { chooseWindow } from "../../../src/request/window.ts";
+import type { RowBounds } from "../../../src/request/query_types.ts";
+import { chooseRowBounds } from "../../../src/request/row_bounds.ts";
 import { type Refusal, refusalOf } from "../../support/refusal.ts";
 
-function windowOf(method: string, query: string, range: string | null = null): Window {
-  return chooseWindow({ method, range, query: parseQuery(query, "relation") });
+function boundsOf(method: string, query: string, range: string | null = null): RowBounds {
+  return chooseRowBounds({ method, range, query: parseQuery(query, "relation") });
 }
 
 const negative: Refusal = {
@@ -31,7 +31,7 @@ const put: Refusal = {
   message: "limit/offset querystring parameters are not allowed for PUT",
 };
 
-Deno.test("chooseWindow intersects limit, offset and Range", () => {
+Deno.test("chooseRowBounds intersects limit, offset and Range", () => {
   const rows: [query: string, range: string | null, first: bigint, last: bigint | null][] = [
     ["", null, 0n, null],
     ["limit=3", null, 0n, 2n],
@@ -62,19 +62,19 @@ Deno.test("chooseWindow intersects limit, offset and Range", () => {
     ["offset=99999999999999999999", null, 99999999999999999999n, null],
   ];
   for (const [query, range, first, last] of rows) {
-    deepStrictEqual(windowOf("GET", query, range), { first, last }, `${query} ${range}`);
+    deepStrictEqual(boundsOf("GET", query, range), { first, last }, `${query} ${range}`);
   }
 });
 
-Deno.test("chooseWindow reads Range with GET alone", () => {
+Deno.test("chooseRowBounds reads Range with GET alone", () => {
   for (const method of ["HEAD", "POST", "PATCH", "PUT", "DELETE", "OPTIONS"]) {
     for (const range of ["2-3", "3-1"]) {
-      deepStrictEqual(windowOf(method, "", range), { first: 0n, last: null }, method);
+      deepStrictEqual(boundsOf(method, "", range), { first: 0n, last: null }, method);
     }
   }
 });
 
-Deno.test("chooseWindow refuses windows that cannot be", () => {
+Deno.test("chooseRowBounds refuses windows that cannot be", () => {
   const rows: [method: string, query: string, range: string | null, refusal: Refusal][] = [
     ["GET", "limit=-1", null, negative],
     ["GET", "limit=-1&offset=5", null, negative],
@@ -102,12 +102,12 @@ Deno.test("chooseWindow refuses windows that cannot be", () => {
   ];
   for (const [method, query, range, refusal] of rows) {
     const label = `${method} ${query} ${range}`;
-    deepStrictEqual(refusalOf(() => windowOf(method, query, range)), refusal, label);
+    deepStrictEqual(refusalOf(() => boundsOf(method, query, range)), refusal, label);
   }
 });
 
-Deno.test("chooseWindow lets writes have what does no harm", () => {
-  const rows: [method: string, query: string, window: Window][] = [
+Deno.test("chooseRowBounds lets writes have what does no harm", () => {
+  const rows: [method: string, query: string, bounds: RowBounds][] = [
     ["PATCH", "limit=1&order=id", { first: 0n, last: 0n }],
     ["DELETE", "offset=1&order=id.desc", { first: 1n, last: null }],
     ["DELETE", "order=id", { first: 0n, last: null }],
@@ -116,7 +116,7 @@ Deno.test("chooseWindow lets writes have what does no harm", () => {
     ["PUT", "limit=x", { first: 0n, last: null }],
     ["POST", "limit=1", { first: 0n, last: 0n }],
   ];
-  for (const [method, query, window] of rows) {
-    deepStrictEqual(windowOf(method, query), window, `${method} ${query}`);
+  for (const [method, query, bounds] of rows) {
+    deepStrictEqual(boundsOf(method, query), bounds, `${method} ${query}`);
   }
 });

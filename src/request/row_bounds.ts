@@ -1,19 +1,19 @@
 /**
- * The rows that a request wants of the root.
+ * Computes which rows of the root a request selects.
  *
  * @module
  */
 import { errors } from "../errors/catalogue.ts";
 import { parseRange } from "../http/range_header.ts";
-import type { QueryParams, Window } from "./query_types.ts";
+import type { QueryParams, RowBounds } from "./query_types.ts";
 
-const everything: Window = { first: 0n, last: null };
-const noRows: Window = { first: 0n, last: -1n };
+const everything: RowBounds = { first: 0n, last: null };
+const noRows: RowBounds = { first: 0n, last: -1n };
 
-/** The parts of a request that say which rows are wanted. */
-export interface WindowParts {
+/** Parts of a request that select rows of the root by position. */
+export interface RowBoundsParts {
   readonly method: string;
-  /** The `Range` header, which counts with GET only. */
+  /** The `Range` header, which only GET uses. */
   readonly range: string | null;
   readonly query: Pick<QueryParams, "limit" | "offset" | "hasLimits" | "order">;
 }
@@ -21,27 +21,27 @@ export interface WindowParts {
 /**
  * Intersects `limit` and `offset` with `Range`. Throws `103` when nothing is left, although
  * `limit=0` may request no rows; `109` for PATCH and DELETE with limits and without an order of the
- * root; `114` for PUT with a window.
+ * root; `114` for PUT with bounds.
  */
-export function chooseWindow({ method, range, query }: WindowParts): Window {
+export function chooseRowBounds({ method, range, query }: RowBoundsParts): RowBounds {
   const header = method === "GET" ? parseRange(range) : null;
-  const window = intersect(windowOf(query), header ?? everything);
+  const bounds = intersect(boundsOf(query), header ?? everything);
   const isLimited = method === "PATCH" || method === "DELETE";
   if (isLimited && query.hasLimits && !query.order.some(({ path }) => path.length === 0)) {
     throw errors.limitWithoutOrder();
   }
-  if (method === "PUT" && (window.first !== 0n || window.last !== null)) {
+  if (method === "PUT" && (bounds.first !== 0n || bounds.last !== null)) {
     throw errors.putWithLimits();
   }
-  return window;
+  return bounds;
 }
 
-function windowOf({ limit, offset }: Pick<QueryParams, "limit" | "offset">): Window {
+function boundsOf({ limit, offset }: Pick<QueryParams, "limit" | "offset">): RowBounds {
   const first = offset ?? 0n;
   return { first, last: limit === null ? null : first + limit - 1n };
 }
 
-function intersect(wanted: Window, header: Window): Window {
+function intersect(wanted: RowBounds, header: RowBounds): RowBounds {
   if (wanted.last === -1n) return noRows;
   const first = wanted.first > header.first ? wanted.first : header.first;
   const last = lower(wanted.last, header.last);
