@@ -424,6 +424,10 @@ Deno.test({
   ignore: !findScript(),
   fn: async () => {
     await using shop = await makeShop();
+    await withClient(
+      shop.superuserUri,
+      (client) => client.query("create extension pgcrypto; create extension pg_buffercache"),
+    );
     await using folder = await programFolder();
     const names = { LOGIN: shop.loginRole, ANON: shop.anonRole, USER: shop.userRole };
     const text = answers.map((answer) => names[answer as keyof typeof names] ?? answer);

@@ -97,6 +97,11 @@ async function readJson<Result>(
   return JSON.parse(rows.at(-1)![0]![0]!);
 }
 
+/** Objects of extensions are no part of an API. */
+const isOwn = (catalogue: string, alias: string) =>
+  `not exists (select from pg_depend e where e.classid = '${catalogue}'::regclass
+    and e.objid = ${alias}.oid and e.deptype = 'e')`;
+
 const serverQuery = `
 select json_build_object(
   'version', current_setting('server_version_num')::int,
@@ -107,9 +112,11 @@ select json_build_object(
     select coalesce(json_agg(s order by s.relations + s.functions = 0, s.name), '[]') from (
       select n.nspname as name,
         (select count(*) from pg_class c where c.relnamespace = n.oid
-          and c.relkind in ('r', 'p', 'v', 'm', 'f') and not c.relispartition) as relations,
+          and c.relkind in ('r', 'p', 'v', 'm', 'f') and not c.relispartition
+          and ${isOwn("pg_class", "c")}) as relations,
         (select count(*) from pg_proc p where p.pronamespace = n.oid and p.prokind = 'f'
-          and p.prorettype not in ('trigger'::regtype, 'event_trigger'::regtype)) as functions
+          and p.prorettype not in ('trigger'::regtype, 'event_trigger'::regtype)
+          and ${isOwn("pg_proc", "p")}) as functions
       from pg_namespace n
       where n.nspname !~ '^pg_' and n.nspname not in ('information_schema', 'svc_private')
     ) s
@@ -148,6 +155,7 @@ relations as (
       as writable
   from pg_class c join schema s on s.oid = c.relnamespace
   where c.relkind in ('r', 'p', 'v', 'm', 'f') and not c.relispartition
+    and ${isOwn("pg_class", "c")}
 )
 select json_build_object(
   'version', current_setting('server_version_num')::int,
@@ -178,7 +186,7 @@ select json_build_object(
   'publicFunctions', (
     select count(*) from pg_proc p join schema s on s.oid = p.pronamespace
     where p.prokind = 'f' and p.prorettype not in ('trigger'::regtype, 'event_trigger'::regtype)
-      and exists (
+      and ${isOwn("pg_proc", "p")} and exists (
         select from aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a
         where a.grantee = 0
       )
