@@ -8,12 +8,16 @@ import { type OptionKey, options } from "../config/options.ts";
 import { redact } from "../observe/redact.ts";
 import type { Command, CommandCall, CommandFlag, ConfigArguments } from "./command.ts";
 import { optionOfFlag, suggestFlag } from "./option_flags.ts";
-import { callTarget } from "./target.ts";
+import { callTarget, connectionName } from "./target.ts";
 
 /** A call that the arguments describe. */
 export type ParsedCall =
   /** Serves, or performs another mode of the program. */
-  | { readonly kind: "run" | Mode; readonly config: ConfigArguments }
+  | {
+    readonly kind: "run" | Mode;
+    readonly config: ConfigArguments;
+    readonly serving: ServeFlags;
+  }
   | { readonly kind: "command"; readonly command: Command; readonly call: CommandCall }
   /** Prints the help of one command, or of the whole program if `command` is null. */
   | { readonly kind: "help"; readonly command: Command | null }
@@ -27,6 +31,23 @@ export interface ArgumentContext {
   readonly commands: readonly Command[];
   readonly isFile: (path: string) => boolean;
 }
+
+/** Flags of serving. */
+export interface ServeFlags {
+  /** Reloads when files change, and notices changes of the schema. */
+  readonly watches: boolean;
+  /** Opens the console in a browser. */
+  readonly opensConsole: boolean;
+}
+
+/** The flags of a call without any. */
+export const noServeFlags: ServeFlags = { watches: false, opensConsole: false };
+
+/** Names of the flags of serving, with their texts for `--help`. */
+export const serveFlagDocs: ReadonlyMap<string, string> = new Map([
+  ["--watch", "Reload when the configuration file or the schema changes"],
+  ["--open", "Open the console in a browser"],
+]);
 
 /** A mode other than serving. */
 type Mode = typeof modes[number];
@@ -142,18 +163,26 @@ function callOf(command: Command | null, { flags, others }: Tokens): ParsedCall 
   const ownFlags = new Map<string, string>();
   const optionFlags = new Map<OptionKey, ConfigFlag>();
   const kinds = new Set<ModeFlagKind>();
+  const serveFlags = new Set<string>();
   for (const token of flags) {
     const own = command?.flags.find(({ name }) => name === token.name);
     const kind = command === null ? modeOf(token) : null;
     if (own !== undefined) setOwnFlag(ownFlags, own, token);
     else if (kind !== null) kinds.add(kind);
-    else setOption(optionFlags, optionFlag(token, command));
+    else if (command === null && token.value === null && serveFlagDocs.has(token.name)) {
+      serveFlags.add(token.name);
+    } else setOption(optionFlags, optionFlag(token, command));
   }
   const config = configArguments(others, optionFlags);
   if (command !== null) return { kind: "command", command, call: { config, flags: ownFlags } };
   const [mode = "run", other] = modes.filter((each) => kinds.has(each));
   if (other !== undefined) throw new ArgumentError(`--${mode} and --${other} exclude each other`);
-  return { kind: mode, config };
+  const [serveFlag] = serveFlags;
+  if (mode !== "run" && serveFlag !== undefined) {
+    throw new ArgumentError(`--${mode} and ${serveFlag} exclude each other`);
+  }
+  const serving = { watches: serveFlags.has("--watch"), opensConsole: serveFlags.has("--open") };
+  return { kind: mode, config, serving };
 }
 
 function setOwnFlag(
@@ -184,7 +213,7 @@ function optionFlag({ name, value }: FlagToken, command: Command | null): Option
 
 function unknownFlag(name: string, command: Command | null): ArgumentError {
   const others = command === null
-    ? modeFlags.flatMap(({ spellings }) => spellings)
+    ? [...modeFlags.flatMap(({ spellings }) => spellings), ...serveFlagDocs.keys()]
     : command.flags.map((flag) => flag.name);
   if (others.includes(name)) return new ArgumentError(`${name} takes no value`);
   const suggestion = suggestFlag(name, others);
@@ -217,6 +246,6 @@ function configArguments(
   const target = callTarget(argument);
   if (target.kind === "problem") throw new ArgumentError(target.message);
   if (target.kind === "file") return { file: target.path, flags };
-  setOption(flags, { key: "db-uri", name: "the connection string", value: target.connection });
+  setOption(flags, { key: "db-uri", name: connectionName, value: target.connection });
   return { file: null, flags };
 }

@@ -15,7 +15,7 @@ import { notificationFindings } from "../diagnosis/notifications.ts";
 import { svcDialect } from "../dialect.ts";
 import type { Service } from "../service/service.ts";
 import type { Command, CommandCall } from "./command.ts";
-import { printConnectError } from "./connect_error.ts";
+import { CannotConnectError } from "./connect_error.ts";
 import { print, printError } from "./output.ts";
 import { withService } from "./with_service.ts";
 
@@ -38,22 +38,29 @@ async function check({ config, flags }: CommandCall): Promise<number> {
   if (flags.has("--json") && flags.has("--fix-sql")) {
     throw new Error("--json and --fix-sql exclude each other");
   }
-  return await withService(config, async (service) => {
-    try {
-      await service.database.version();
-    } catch (thrown) {
-      printConnectError(thrown);
-      return cannotConnect;
-    }
-    const findings = await readFindings(service);
-    if (flags.has("--json")) print(findingsJson(findings));
-    else if (flags.has("--fix-sql")) print(findingsSql(findings));
-    else {
-      print(findingsText(findings));
-      printError(`${svcDialect.productToken} check: ${countText(findings)}`);
-    }
-    return findings.some(({ level }) => level === "error") ? foundErrors : 0;
-  });
+  try {
+    return await withService(config, (service) => printFindings(service, flags));
+  } catch (error) {
+    if (!(error instanceof CannotConnectError)) throw error;
+    printError(`${svcDialect.productToken}: ${error.message}`);
+    return cannotConnect;
+  }
+}
+
+async function printFindings(service: Service, flags: CommandCall["flags"]): Promise<number> {
+  try {
+    await service.database.version();
+  } catch (thrown) {
+    throw new CannotConnectError(thrown);
+  }
+  const findings = await readFindings(service);
+  if (flags.has("--json")) print(findingsJson(findings));
+  else if (flags.has("--fix-sql")) print(findingsSql(findings));
+  else {
+    print(findingsText(findings));
+    printError(`${svcDialect.productToken} check: ${countText(findings)}`);
+  }
+  return findings.some(({ level }) => level === "error") ? foundErrors : 0;
 }
 
 async function readFindings(service: Service): Promise<readonly Finding[]> {

@@ -23,20 +23,30 @@ export interface ConfigReader {
   readonly config: Config;
   /** Sources of {@linkcode config}. */
   readonly initialSource: ConfigSource;
+  /** Paths of the files that `--watch` looks at: the configuration file, and `db-embedded-init`. */
+  readonly watchedFiles: readonly string[];
   /** Reads the sources again. Throws an `Error` if one cannot be read. */
   readonly read: () => ConfigSource;
 }
 
 /**
- * Reads file, environment and flags. Throws an `Error` of one line if the configuration is invalid.
+ * Reads file, environment and flags; `defaults` precede the options' own defaults. Throws an `Error`
+ * if the configuration is invalid.
  */
-export function configReader({ file, flags }: ConfigArguments): ConfigReader {
+export function configReader(
+  { file, flags }: ConfigArguments,
+  defaults: Partial<Config> = {},
+): ConfigReader {
   const readFile = fileReader();
   const pathFlags = withResolvedPaths(flags);
-  const read = (started: Config | null) => sourceOf(file, { readFile, started, flags: pathFlags });
+  const read = (started: Config | null) =>
+    sourceOf(file, { readFile, started, flags: pathFlags, defaults });
   const initialSource = read(null);
   const config = initialSource.configure(noValues);
-  return { file, config, initialSource, read: () => read(config) };
+  const { dbEmbeddedInit } = config;
+  const init = dbEmbeddedInit === null ? null : relativeTo(file, dbEmbeddedInit);
+  const watchedFiles = [file, init].filter((path) => path !== null);
+  return { file, config, initialSource, watchedFiles, read: () => read(config) };
 }
 
 type ReadBytes = (path: string) => Uint8Array<ArrayBuffer>;
@@ -71,10 +81,11 @@ function withResolvedPaths(flags: ConfigFlags): ConfigFlags {
 
 function sourceOf(
   file: string | null,
-  { readFile, started, flags }: {
+  { readFile, started, flags, defaults }: {
     readonly readFile: ReadBytes;
     readonly started: Config | null;
     readonly flags: ConfigFlags;
+    readonly defaults: Partial<Config>;
   },
 ): ConfigSource {
   const environment = readEnvironment();
@@ -82,6 +93,7 @@ function sourceOf(
     file: file === null ? null : { path: file, text: decode(file, readFile) },
     environment,
     flags,
+    defaults,
     databaseUrl: environment["DATABASE_URL"] ?? null,
     readFile: (path, base) =>
       readFile(base === "working directory" ? resolve(path) : relativeTo(file, path)),

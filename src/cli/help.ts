@@ -5,7 +5,7 @@
  */
 import { svcDialect } from "../dialect.ts";
 import { version } from "../version.ts";
-import { modeFlags } from "./arguments.ts";
+import { modeFlags, serveFlagDocs } from "./arguments.ts";
 import type { Command, CommandFlag } from "./command.ts";
 import { shortForms } from "./option_flags.ts";
 
@@ -39,7 +39,13 @@ export function helpText(command: Command | null, commands: readonly Command[]):
     : command.flags.map((flag): HelpRow => [flagText(flag), flag.doc]);
   const sections: readonly (readonly [title: string, rows: readonly HelpRow[]])[] = [
     ["Commands:", command === null ? commands.map(({ name, doc }) => [name, doc]) : []],
-    ["Available options:", [...targetRows, ...ownFlags, ...shortFormRows, keyRow]],
+    ["Available options:", [
+      ...targetRows,
+      ...ownFlags,
+      ...serveRows(command),
+      ...shortFormRows,
+      keyRow,
+    ]],
   ];
   const shown = sections.filter(([, rows]) => rows.length > 0);
   return `${usage(command, commands)}
@@ -56,6 +62,10 @@ const targetRows: readonly HelpRow[] = [
   ["FILE", "Path of the configuration file"],
   ["CONNECTION", "Database to use: postgres://user@host:5432/database, or host=… dbname=…"],
 ];
+
+function serveRows(command: Command | null): readonly HelpRow[] {
+  return command === null ? Array.from(serveFlagDocs) : [];
+}
 
 const shortFormRows: readonly HelpRow[] = shortForms.map(({ name, key, placeholder }) => [
   `${name}=${placeholder}`,

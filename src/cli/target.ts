@@ -4,6 +4,9 @@
  * @module
  */
 
+/** Name of a connection string that is an argument, in messages. */
+export const connectionName = "the connection string";
+
 /** The configuration file or the database that an argument names. */
 export type CallTarget =
   | { readonly kind: "file"; readonly path: string }

@@ -6,8 +6,9 @@
  */
 import { Service } from "../service/service.ts";
 import type { ConfigArguments } from "./command.ts";
-import { configReader, openConfiguredDatabase } from "./config_files.ts";
+import { openConfiguredDatabase } from "./config_files.ts";
 import { openLog } from "./log.ts";
+import { openStart } from "./start.ts";
 
 /**
  * Runs a task with a service of the configuration. Rejects if the configuration is invalid, or if the
@@ -17,10 +18,11 @@ export async function withService<Result>(
   args: ConfigArguments,
   run: (service: Service) => Promise<Result>,
 ): Promise<Result> {
-  const { config, file, initialSource } = configReader(args);
+  const { reader, database: opened } = await openStart(args, { ports: "serves nothing" });
+  const { config, file, initialSource } = reader;
   const log = openLog(config.logLevel);
   try {
-    const database = await openConfiguredDatabase(config, file);
+    const database = opened ?? await openConfiguredDatabase(config, file);
     await database.start?.();
     const { observe } = log;
     const source = () => initialSource;

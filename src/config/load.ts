@@ -49,6 +49,8 @@ export interface ConfigSources {
   readonly flags?: ConfigFlags;
   /** The variable `DATABASE_URL`: `db-uri` if no other source sets it. Default: null. */
   readonly databaseUrl?: string | null;
+  /** Values that precede the options' own defaults, already checked. Default: none. */
+  readonly defaults?: Partial<Config>;
 }
 
 /** The value of an option on the command line. */
@@ -269,6 +271,8 @@ function variableOf(key: string, { environmentPrefix }: Dialect): string {
 }
 
 function defaultValue(loader: Loader, row: Row, context: CodecContext): unknown {
+  const chosen = loader.defaults?.[camelCase(row[0] as OptionKey)];
+  if (chosen !== undefined) return chosen;
   const fallback = row[1].default;
   const text = loader.dialect.defaults[row[0]];
   if (text !== undefined) return defaultOf(row, text, context);

@@ -428,6 +428,22 @@ export const errors = {
     }),
   ),
 
+  foreignSite: defineError(
+    "191",
+    403,
+    "in quick mode, the host is not this machine, or another site sends it",
+    (header: "Host" | "Origin") =>
+      header === "Host"
+        ? {
+          message: "The Host header names another server",
+          hint: "Call http://127.0.0.1:3000, or set server-host",
+        }
+        : {
+          message: "The request comes from another site",
+          hint: "Set server-cors-allowed-origins to the origin of the site",
+        },
+  ),
+
   // Group 2: schema cache
   noRelationship: defineError(
     "200",

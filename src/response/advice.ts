@@ -24,7 +24,7 @@ export interface AdviceContext {
   readonly role: string | null;
   readonly config: Pick<
     Config,
-    "dbSchemas" | "dbSchemaWatch" | "dbUri" | "dbPlanEnabled"
+    "dbReadOnly" | "dbSchemas" | "dbSchemaWatch" | "dbUri" | "dbPlanEnabled"
   >;
 }
 
@@ -70,8 +70,12 @@ function missingRoleAdvice({ message }: ErrorFields): string | null {
   return `create role ${nameText(role)} nologin; grant ${nameText(role)} to authenticator;`;
 }
 
-function readOnlyAdvice({ message }: ErrorFields, { pieces }: AdviceContext): string | null {
+function readOnlyAdvice(
+  { message }: ErrorFields,
+  { pieces, config }: AdviceContext,
+): string | null {
   if (!message.endsWith(" in a read-only transaction")) return null;
+  if (config.dbReadOnly) return "The service is read only (db-read-only).";
   if (!pieces.path.startsWith("/rpc/")) return "The server is a standby.";
   return pieces.method === "POST"
     ? "The function writes: declare it volatile."

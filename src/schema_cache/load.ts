@@ -12,6 +12,7 @@ import { type RepresentationRow, representationsQuery } from "./queries/represen
 import {
   computedRelationshipsQuery,
   type ComputedRow,
+  isNotOfExtension,
   type RoutineRow,
   routinesQuery,
 } from "./queries/routines.ts";
@@ -43,6 +44,8 @@ export interface SchemaCacheConfig {
   readonly dbExtraSearchPath: readonly string[];
   /** Settings of functions that a call applies to its transaction. */
   readonly dbHoistedTxSettings: readonly string[];
+  /** Leaves out functions that belong to extensions. Default: false. */
+  readonly hidesExtensionFunctions?: boolean;
 }
 
 /** One query of the load. Its result is one row with one text column. */
@@ -78,11 +81,15 @@ export function schemaCacheQueries(config: SchemaCacheConfig): readonly SchemaCa
     { name: "relations", text: relationsQuery, params: [exposed] },
     { name: "volatile relations", text: volatileRelationsQuery, params: [exposed] },
     { name: "keys", text: keysQuery, params: [] },
-    { name: "routines", text: routinesQuery, params: [exposed] },
+    { name: "routines", text: routinesText(config), params: [exposed] },
     { name: "computed relationships", text: computedRelationshipsQuery, params: [exposed] },
     { name: "representations", text: representationsQuery, params: [] },
     { name: "media handlers", text: mediaHandlersQuery, params: [exposed] },
   ];
+}
+
+function routinesText({ hidesExtensionFunctions = false }: SchemaCacheConfig): string {
+  return hidesExtensionFunctions ? `${routinesQuery}\n  and ${isNotOfExtension}` : routinesQuery;
 }
 
 /**

@@ -174,11 +174,15 @@ function throwListenError(host: string, port: number): (cause: unknown) => never
   };
 }
 
-/** Reasons by the system's code, since each runtime words them differently. */
+/** Reasons and next steps by the system's code, since each runtime words them differently. */
 const listenProblems: ReadonlyMap<unknown, string> = new Map([
-  ["EADDRINUSE", "address already in use"],
+  [
+    "EADDRINUSE",
+    "address already in use; stop the other server, or give another port: --port, " +
+    "--admin-server-port",
+  ],
   ["EADDRNOTAVAIL", "the machine does not have this address"],
-  ["EACCES", "permission denied"],
+  ["EACCES", "permission denied; give a port above 1023"],
 ]);
 
 function listenProblem(cause: unknown): string {

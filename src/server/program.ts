@@ -3,22 +3,26 @@
  *
  * @module
  */
-import { parseArguments, type ParsedCall } from "../cli/arguments.ts";
+import { noServeFlags, parseArguments, type ParsedCall } from "../cli/arguments.ts";
 import type { ConfigArguments, ServeEvents } from "../cli/command.ts";
 import { commands } from "../cli/commands.ts";
-import { configReader } from "../cli/config_files.ts";
+import { type ConfigReader, configReader } from "../cli/config_files.ts";
+import { watchFiles } from "../cli/file_watch.ts";
 import { helpText, usage, versionText } from "../cli/help.ts";
 import { openLog } from "../cli/log.ts";
 import { errorMessage, fail, isFile, print, printError } from "../cli/output.ts";
+import { openBrowser } from "../cli/open_browser.ts";
+import { quickObserver, readyObserver } from "../cli/quick/quick_report.ts";
 import { readyCheck, readyVerdict } from "../cli/ready.ts";
 import { secretWarnings } from "../cli/secret_flags.ts";
+import { openStart } from "../cli/start.ts";
 import { withService } from "../cli/with_service.ts";
 import type { Config } from "../config/options.ts";
 import { dumpConfig, exampleFile } from "../config/print.ts";
 import { svcDialect } from "../dialect.ts";
 import { dumpSchemaCache } from "../schema_cache/dump.ts";
-import type { Observation } from "../observe/observation.ts";
 import type { Service } from "../service/service.ts";
+import { schedule } from "../lib/timers.ts";
 import { serve } from "./serve.ts";
 import { ReloadSignals } from "./signals.ts";
 
@@ -51,7 +55,7 @@ async function run(call: ParsedCall): Promise<number | void> {
 }
 
 async function runMode(
-  { kind, config }: Extract<ParsedCall, { readonly config: ConfigArguments }>,
+  { kind, config, serving }: Extract<ParsedCall, { readonly config: ConfigArguments }>,
 ): Promise<number | void> {
   switch (kind) {
     case "dump-config":
@@ -66,7 +70,7 @@ async function runMode(
     case "ready":
       return await checkReady(configReader(config).config);
     case "run":
-      return await serveConfig(config);
+      return await serveConfig(config, {}, serving);
     default:
       return kind satisfies never;
   }
@@ -120,18 +124,36 @@ function verdict({ ready, message }: ReturnType<typeof readyVerdict>): number {
 async function serveConfig(
   args: ConfigArguments,
   { onListening }: ServeEvents = {},
+  flags = noServeFlags,
 ): Promise<number> {
   // Listeners are added first, so that no signal after the read of the configuration is lost.
   const reloads = new ReloadSignals();
-  const reader = configReader(args);
+  const defaults = flags.watches ? watchDefaults : {};
+  const { reader, database, quick } = await openStart(args, { ports: "serves", defaults });
   const log = openLog(reader.config.logLevel);
+  const onReady = (origin: string | null) => {
+    onListening?.(reader.config);
+    if (flags.opensConsole && origin !== null) openBrowser(origin);
+  };
+  const observe = quick === null || database === null
+    ? readyObserver(log.observe, onReady)
+    : quickObserver(log.observe, { quick, database, onReady });
+  const stopWatching = flags.watches ? watch(reader, reloads) : () => {};
   try {
-    const observe = (event: Observation) => {
-      log.observe(event);
-      if (event.kind === "listening" && event.what === "api") onListening?.(reader.config);
-    };
-    return await serve({ reader, log: { ...log, observe }, reloads });
+    return await serve({ reader, log: { ...log, observe }, reloads, database, quick });
   } finally {
+    stopWatching();
     await log.flush();
   }
+}
+
+/** Defaults of `--watch`. */
+const watchDefaults: Partial<Config> = { dbSchemaWatch: "auto", dbSchemaWatchInterval: 1 };
+
+function watch({ watchedFiles }: ConfigReader, reloads: ReloadSignals): () => void {
+  return watchFiles({
+    paths: watchedFiles,
+    onChange: () => reloads.request("reloadConfig"),
+    schedule,
+  });
 }

@@ -5,7 +5,7 @@
  */
 import { adminHandler } from "../admin/admin.ts";
 import type { Config } from "../config/options.ts";
-import type { PoolCounts } from "../database/database.ts";
+import type { Database, PoolCounts } from "../database/database.ts";
 import { isEmbedded } from "../database/open.ts";
 import { deferred } from "../lib/deferred.ts";
 import { diagnoseRunning } from "../diagnosis/diagnose.ts";
@@ -24,7 +24,9 @@ import {
 } from "../cli/config_files.ts";
 import { listen, type Listening } from "./listen.ts";
 import type { Log } from "../cli/log.ts";
+import type { QuickStart } from "../cli/start.ts";
 import { untilIdle, withTimeout } from "../lib/deadline.ts";
+import { guardSite } from "./site_guard.ts";
 import { type ReloadSignals, stopSignal } from "./signals.ts";
 import { stageTracer } from "./tracing.ts";
 
@@ -33,6 +35,10 @@ export interface ServeDependencies {
   readonly reader: ConfigReader;
   readonly log: Log;
   readonly reloads: ReloadSignals;
+  /** An open database. Default: `serve` opens that of the configuration. */
+  readonly database?: Database | null;
+  /** Quick mode: its facts and choices. Default: null. */
+  readonly quick?: QuickStart | null;
 }
 
 /**
@@ -46,7 +52,7 @@ export async function serve(dependencies: ServeDependencies): Promise<number> {
 }
 
 async function serveUntilStopped(
-  { reader, log, reloads }: ServeDependencies,
+  { reader, log, reloads, database = null, quick = null }: ServeDependencies,
   onFatal: () => void,
 ): Promise<void> {
   const { config } = reader;
@@ -60,7 +66,7 @@ async function serveUntilStopped(
   const began = Date.now();
   const embedded = isEmbedded(config.dbUri);
   if (embedded) observe({ kind: "embedded-starting", folder: embeddedFolder(config) });
-  const service = await startService(reader, { ...log, observe, onFatal });
+  const service = await startService(reader, { ...log, observe, onFatal, database, quick });
   let api: Listening | null = null;
   const admin = await serveAdmin(service, config, () => api?.isOpen() ?? false);
   const stopped = stopSignal(observe);
@@ -74,7 +80,7 @@ async function serveUntilStopped(
   ]);
   if (embedded && startsApi) observe({ kind: "embedded-ready", ms: Date.now() - began });
   if (startsApi) {
-    api = await serveApi(service, config);
+    api = await serveApi(service, config, quick);
     diagnosis.start({
       diagnose: () => diagnoseRunning(service.database, service.snapshot.config),
       config: () => service.snapshot.config,
@@ -125,31 +131,40 @@ const closeTimeoutMs = 500;
 
 async function startService(
   { file, config, initialSource, read }: ConfigReader,
-  { observe, setLevel, onFatal }: Pick<Log, "observe" | "setLevel"> & {
-    readonly onFatal: () => void;
-  },
+  { observe, setLevel, onFatal, database, quick }:
+    & Pick<Log, "observe" | "setLevel">
+    & Required<Pick<ServeDependencies, "database" | "quick">>
+    & { readonly onFatal: () => void },
 ): Promise<Service> {
   const service = await Service.create({
     source: read,
     initialSource,
-    database: await openConfiguredDatabase(config, file),
+    database: database ?? await openConfiguredDatabase(config, file),
     now: Date.now,
     observe,
     onFatal,
     traceStage: await stageTracer(),
     missingCacheDetail: "none",
+    hidesExtensionFunctions: quick?.choice.hidesExtensionFunctions ?? false,
   });
   setLevel(() => service.snapshot.config.logLevel);
   return service;
 }
 
-function serveApi(service: Service, config: Config): Promise<Listening> {
+function serveApi(
+  service: Service,
+  config: Config,
+  quick: QuickStart | null,
+): Promise<Listening> {
   const handle = serviceHandler(service);
+  const { dialect } = service;
   return listen(apiListenAddress(config), {
     what: "api",
     server: `${service.dialect.productToken}/${version}`,
     observe: service.observe,
-    serve: handle,
+    serve: quick === null
+      ? handle
+      : guardSite(handle, { config: () => service.snapshot.config, dialect }),
   });
 }
 

@@ -36,7 +36,7 @@ export class ReloadSignals {
   readonly #service = deferred<Pick<Service, Reload>>();
   readonly #listeners = Object.entries(reloadOf).map(([signal, reload]) => ({
     signal: signal as keyof typeof reloadOf,
-    listener: () => void this.#service.promise.then((service) => service[reload]()),
+    listener: () => this.request(reload),
   }));
 
   constructor() {
@@ -46,6 +46,11 @@ export class ReloadSignals {
   /** Sets the service to reload. Reloads for signals that arrived earlier begin now. */
   connect(service: Pick<Service, Reload>): void {
     this.#service.resolve(service);
+  }
+
+  /** Reloads as a signal does. */
+  request(reload: Reload): void {
+    void this.#service.promise.then((service) => service[reload]());
   }
 
   /** Stops listening. */

@@ -17,7 +17,11 @@ import { type Database, metadataBatch, type Statement } from "../database/databa
 import type { Dialect } from "../dialect.ts";
 import { errorFacts } from "../errors/error_response.ts";
 import type { Observation, QueryTiming } from "../observe/observation.ts";
-import { buildSchemaCache, schemaCacheQueries } from "../schema_cache/load.ts";
+import {
+  buildSchemaCache,
+  type SchemaCacheConfig,
+  schemaCacheQueries,
+} from "../schema_cache/load.ts";
 import type { SchemaCacheData } from "../schema_cache/schema_cache.ts";
 import { loadStatements, splitLoadResults } from "../schema_cache/timings.ts";
 
@@ -75,7 +79,9 @@ export class MetadataReader {
   }
 
   /** Reads the catalogue. Times each query if the log level is `debug`. */
-  async readSchema(config: Config): Promise<SchemaReading> {
+  async readSchema(
+    config: Config & Pick<SchemaCacheConfig, "hidesExtensionFunctions">,
+  ): Promise<SchemaReading> {
     const queries = schemaCacheQueries(config);
     const start = performance.now();
     const statements = loadStatements(queries, { timed: config.logLevel === "debug" });

@@ -30,7 +30,7 @@ import { SchemaWatch } from "./schema_watch.ts";
 import { mayBeStale, StalenessCheck } from "./staleness.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import { isLogged, type Observation } from "../observe/observation.ts";
-import { MetadataReader } from "./metadata_reader.ts";
+import { MetadataReader, type SchemaReading } from "./metadata_reader.ts";
 import { type LoadScheduler, Reloader, unsharedLoader } from "./reloader.ts";
 import { indexSchemaCache } from "../schema_cache/lookups.ts";
 import type { SchemaCache, SchemaCacheData } from "../schema_cache/schema_cache.ts";
@@ -64,6 +64,8 @@ export interface ServiceOptions {
   readonly onFatal?: () => void;
   /** Receives the times of requests' stages. Default: null. */
   readonly traceStage?: TraceStage | null;
+  /** Exposes no functions that belong to extensions. Default: false. */
+  readonly hidesExtensionFunctions?: boolean;
   /** Whether error responses give the reason while no schema cache is loaded. Default: `reason`. */
   readonly missingCacheDetail?: "reason" | "none";
 }
@@ -95,6 +97,7 @@ export class Service {
   readonly #failurePolicy: FailurePolicy;
   readonly #metadata: MetadataReader;
   readonly #missingCacheDetail: "reason" | "none";
+  readonly #hidesExtensionFunctions: boolean;
   #isListening = false;
   /**
    * Sources that the service was created with, for the first load. Null after that load, or after
@@ -115,6 +118,7 @@ export class Service {
     this.traceStage = options.traceStage ?? null;
     this.#snapshot = snapshot;
     this.#missingCacheDetail = options.missingCacheDetail ?? "reason";
+    this.#hidesExtensionFunctions = options.hidesExtensionFunctions ?? false;
     this.#failurePolicy = new FailurePolicy({
       dialect: this.dialect,
       observe: this.observe,
@@ -226,13 +230,18 @@ export class Service {
   async readSchema(): Promise<SchemaCacheData | null> {
     const { config } = await this.#readConfig();
     try {
-      const { data, ms } = await this.#metadata.readSchema(config);
+      const { data, ms } = await this.#readCatalogue(config);
       this.observe({ kind: "schema-cache-queried", ms });
       return data;
     } catch (thrown) {
       this.#reportSchemaFailure(thrown, config);
       return null;
     }
+  }
+
+  #readCatalogue(config: Config): Promise<SchemaReading> {
+    const hidesExtensionFunctions = this.#hidesExtensionFunctions;
+    return this.#metadata.readSchema({ ...config, hidesExtensionFunctions });
   }
 
   /** Resolves with whether the database is reachable and the schema cache is loaded. */
@@ -274,7 +283,7 @@ export class Service {
       if (config.dbConfig) read = await this.#tryReadConfig(version, this.#takeUnusedSource());
       config = read?.config ?? config;
       const recordWatchedState = await this.#watch?.beforeLoad(config);
-      const { data, ms: queryMs, timings } = await this.#metadata.readSchema(config);
+      const { data, ms: queryMs, timings } = await this.#readCatalogue(config);
       this.#querySeconds = queryMs / 1000;
       const began = performance.now();
       const cache = indexSchemaCache(data);

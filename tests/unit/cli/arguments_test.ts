@@ -1,5 +1,5 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import { parseArguments } from "../../../src/cli/arguments.ts";
+import { noServeFlags, parseArguments } from "../../../src/cli/arguments.ts";
 import type { Command, ConfigArguments } from "../../../src/cli/command.ts";
 import type { OptionKey } from "../../../src/config/options.ts";
 
@@ -35,7 +35,7 @@ const problem = (message: string) => ({ kind: "error", message });
 
 const connection = "the connection string";
 
-const calls: readonly (readonly [argv: readonly string[], call: unknown])[] = [
+const calls: readonly (readonly [argv: readonly string[], call: object])[] = [
   [[], { kind: "run", config: config(null) }],
   [["svc.conf"], { kind: "run", config: config("svc.conf") }],
   [["-"], { kind: "run", config: config("-") }],
@@ -152,6 +152,17 @@ const calls: readonly (readonly [argv: readonly string[], call: unknown])[] = [
   [["-x\u001b[2J"], problem('unknown option "-x\\u001b[2J"')],
   [["-p=1"], problem('unknown option "-p=1"')],
 
+  // Flags of serving.
+  [["--watch", "--open", "a"], {
+    kind: "run",
+    config: config("a"),
+    serving: { watches: true, opensConsole: true },
+  }],
+  [["--watch", "--types"], problem("--types and --watch exclude each other")],
+  [["--watch=1"], problem("--watch takes no value")],
+  [["--wach"], problem('unknown option "--wach"; did you mean --watch?')],
+  [["paint", "--watch"], problem('unknown option "--watch"')],
+
   // Commands.
   [["paint"], {
     kind: "command",
@@ -185,13 +196,19 @@ const calls: readonly (readonly [argv: readonly string[], call: unknown])[] = [
   [["--dry"], problem('unknown option "--dry"')],
 ];
 
+/** Calls without flags of serving need not name them. */
+function withServing(call: object): object {
+  return "config" in call ? { serving: noServeFlags, ...call } : call;
+}
+
 for (const [argv, call] of calls) {
   Deno.test(`parseArguments() parses ${JSON.stringify(argv)}`, () => {
-    deepStrictEqual<unknown>(parse(argv), call);
+    deepStrictEqual<unknown>(parse(argv), withServing(call));
   });
 }
 
 Deno.test("parseArguments() reads a single argument as the file of a command's name", () => {
-  deepStrictEqual(parse(["paint"], ["paint"]), { kind: "run", config: config("paint") });
+  const run = { kind: "run", config: config("paint"), serving: noServeFlags };
+  deepStrictEqual(parse(["paint"], ["paint"]), run);
   strictEqual(parse(["paint", "--dry"], ["paint"]).kind, "command");
 });

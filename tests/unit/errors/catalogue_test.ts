@@ -196,6 +196,12 @@ const rows: readonly Row[] = [
   [errors.bodyTooLarge(1000, 2000), "130", 413, "Request body too large", {
     details: "The body has 2000 bytes; at most 1000 are accepted",
   }],
+  [errors.foreignSite("Host"), "191", 403, "The Host header names another server", {
+    hint: "Call http://127.0.0.1:3000, or set server-host",
+  }],
+  [errors.foreignSite("Origin"), "191", 403, "The request comes from another site", {
+    hint: "Set server-cors-allowed-origins to the origin of the site",
+  }],
   [
     errors.noRelationship(missing),
     "200",
@@ -324,6 +330,7 @@ Deno.test("errors have every code of the interface, and the rows above every err
     ...["109:400", "110:400", "111:500", "112:500", "114:400", "115:400", "116:406", "117:405"],
     ...["118:400", "119:400", "120:400", "121:400", "122:400", "123:400", "124:400", "125:404"],
     ...["126:404", "127:400", "128:400", "130:413", "133:408", "135:503", "138:415", "139:400"],
+    "191:403",
     ...["200:400", "201:300", "202:404", "203:300", "204:400", "205:404"],
     ...["300:500", "301:401", "302:401"],
     "X00:500",

@@ -4,6 +4,7 @@ import { type AdviceContext, adviceFor } from "../../../src/response/advice.ts";
 import { nameText } from "../../../src/sql/name_text.ts";
 
 const config: AdviceContext["config"] = {
+  dbReadOnly: false,
   dbSchemas: ["api"],
   dbSchemaWatch: "notify",
   dbUri: "postgres://localhost/shop",
@@ -78,3 +79,11 @@ const names: readonly (readonly [names: readonly string[], text: string])[] = [
 for (const [parts, text] of names) {
   Deno.test(`nameText(${parts.join()}) is ${text}`, () => strictEqual(nameText(...parts), text));
 }
+
+Deno.test("adviceFor() names db-read-only where that refuses a write", () => {
+  const context = { config: { ...config, dbReadOnly: true } };
+  const facts = { code: "25006", message: readOnly };
+  for (const line of ["POST /film", "POST /rpc/add", "GET /rpc/add"]) {
+    strictEqual(advice(line, facts, context), "The service is read only (db-read-only).");
+  }
+});

@@ -1,0 +1,42 @@
+/**
+ * Finds ports for the API and the admin server, which has the port after that of the API.
+ *
+ * @module
+ */
+import { createServer } from "node:net";
+
+/** First and last port that quick mode tries for the API. */
+const [firstPort, lastPort] = [3000, 3020];
+
+/** Returns whether a server can listen on a port. */
+export type IsFreePort = (port: number) => Promise<boolean>;
+
+/** Returns the first port of the API that is free together with the next one. Rejects if none is. */
+export async function findPort(isFree: IsFreePort): Promise<number> {
+  for (let port = firstPort; port <= lastPort; port++) {
+    if (await isFree(port) && await isFree(port + 1)) return port;
+  }
+  throw new Error(`ports ${firstPort} to ${lastPort} are in use: give --port`);
+}
+
+/** Number of ports after that of the API that the admin server tries. */
+const adminAttempts = 20;
+
+/** Returns the first free port after that of the API; the next one if none is free. */
+export async function findAdminPort(port: number, isFree: IsFreePort): Promise<number> {
+  if (port === 0) return 0;
+  const last = Math.min(port + adminAttempts, 65_535);
+  for (let next = port + 1; next <= last; next++) if (await isFree(next)) return next;
+  return port + 1;
+}
+
+/** Returns whether this machine can listen on a port of the loopback address. */
+export function isFreePort(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once("error", () => resolve(false));
+    server.listen({ port, host: "127.0.0.1", exclusive: true }, () => {
+      server.close(() => resolve(true));
+    });
+  });
+}
