@@ -6,7 +6,7 @@
 import { errors } from "../errors/catalogue.ts";
 import type { Claims } from "./jwt.ts";
 
-/** Tolerated difference between clocks. PostgREST uses the same value. */
+/** Tolerated difference between clocks, that of PostgREST since 11.0.1. */
 const clockSkewSeconds = 30;
 
 /** A claim that holds a time, and the condition that makes it invalid. */

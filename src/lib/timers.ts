@@ -25,7 +25,7 @@ export function turn(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 0));
 }
 
-/** PostgREST caps its backoff at the same value. */
+/** The longest pause between two attempts to connect or to load the schema, as in PostgREST. */
 const maxBackoffSeconds = 32;
 
 /** Returns the backoff, in seconds, that follows `seconds`: it doubles from 1 to 32. */

@@ -107,9 +107,9 @@ export function ordinal(position: number): Sql {
 }
 
 /**
- * Returns a whole number of at most four digits as SQL text, a greater one as a parameter. PostgreSQL
- * keeps a generic plan only if the statement shows a small LIMIT. Four digits bound the number of
- * distinct statements.
+ * Returns a whole number of at most four digits as SQL text, a greater one as a parameter. A generic
+ * plan for a LIMIT that is a parameter expects a tenth of all rows. It often costs more than a plan for
+ * the value, so PostgreSQL would plan each execution anew. Four digits bound the number of statements.
  */
 export function smallNumber(digits: string): Sql {
   return /^[0-9]{1,4}$/.test(digits) ? makeSql([String(Number(digits))]) : param(digits);

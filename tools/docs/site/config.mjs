@@ -24,9 +24,15 @@ function sidebar() {
   }));
 }
 
+/** In the page itself, since browsers request `/favicon.ico` of pages that name no icon. */
+const icon = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16">
+<rect width="16" height="16" rx="3" fill="#336791"/>
+<path d="M4 5h8M4 8h8M4 11h5" stroke="#fff" stroke-width="1.5" stroke-linecap="round"/></svg>`;
+
 export default {
   title: "svc",
   description: "A PostgreSQL database as a REST API",
+  head: [["link", { rel: "icon", href: `data:image/svg+xml,${encodeURIComponent(icon)}` }]],
   srcDir: "pages",
   outDir: "./dist",
   cacheDir: "./cache",
