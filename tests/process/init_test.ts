@@ -233,7 +233,9 @@ Deno.test("svc init quotes every name", async () => {
   const quoted = names.map((name) => `"${name.replaceAll('"', '""')}"`);
   await withClient(shop.superuserUri, (client) =>
     client.query(
-      `create schema ${quoted[2]}; create table ${quoted[2]}."a'b\nselect 1/0; --" (id int)`,
+      `revoke create on schema public from public; create schema ${quoted[2]}; create table ${
+        quoted[2]
+      }."a'b\nselect 1/0; --" (id int)`,
     ));
   try {
     const { code, stderr } = await folder.run([

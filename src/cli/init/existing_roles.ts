@@ -6,7 +6,7 @@
 import { loadConfig } from "../../config/load.ts";
 import { rejectFile } from "../../config/handler_options.ts";
 import { diagnose } from "../../diagnosis/diagnose.ts";
-import { findingsText } from "../../diagnosis/finding.ts";
+import { type Finding, findingsText } from "../../diagnosis/finding.ts";
 import type { Choices } from "./choices.ts";
 import { configFileText } from "./init_conf.ts";
 import type { TargetFacts } from "./facts.ts";
@@ -20,6 +20,11 @@ const refused: ReadonlySet<string> = new Set([
   "write-without-rls",
   "create-in-schema",
 ]);
+
+/** Whether every role has the right: up to PostgreSQL 14, PUBLIC may create in the schema `public`. */
+function isOfPublic({ sql }: Finding): boolean {
+  return sql !== null && sql.split("\n").every((line) => line.endsWith(" from public;"));
+}
 
 /** Returns why the anonymous role must not be used; null if it may, or does not exist. */
 export async function anonymousErrors(
@@ -39,7 +44,9 @@ export async function anonymousErrors(
   const file = { path: "svc.conf", text };
   const config = loadConfig({ file, environment: {}, readFile: rejectFile });
   const findings = await withServer(uri, (database) => diagnose(database, config));
-  const errors = findings.filter(({ name, level }) => level === "error" && refused.has(name));
+  const errors = findings.filter((finding) =>
+    finding.level === "error" && refused.has(finding.name) && !isOfPublic(finding)
+  );
   if (errors.length === 0) return null;
   return `the role ${anonRole} must not be used for requests without a token:\n` +
     findingsText(errors).trimEnd();
