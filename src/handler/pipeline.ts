@@ -38,6 +38,7 @@ import {
 import { respondToRoot } from "../response/root.ts";
 import { targetNameHeaders } from "../response/warning.ts";
 import { isDivisibleInsert } from "../plan/divisible_insert.ts";
+import type { SpoolFile } from "../lib/spool_file.ts";
 import type { SchemaCache } from "../schema_cache/schema_cache.ts";
 import type { Snapshot } from "../service/snapshot.ts";
 import type { Uploads } from "./uploads.ts";
@@ -97,6 +98,8 @@ interface Exchange {
   readonly statements: Statement[] | null;
   /** Collects the aliased embeds that the request addresses by their targets' names. */
   readonly targetNameUses: TargetNameUse[];
+  /** Collects the temporary files of the request. */
+  readonly files: SpoolFile[];
 }
 
 /** Runs the stages of a request. Never rejects. */
@@ -115,6 +118,7 @@ export async function runPipeline(
     stopwatch,
     statements,
     targetNameUses,
+    files: [],
   };
   let identity: Identity | null = null;
   try {
@@ -134,6 +138,8 @@ export async function runPipeline(
     };
   } catch (thrown) {
     return { ...failedResult(thrown, identity, exchange), targetNameUses };
+  } finally {
+    for (const file of exchange.files) void file.close();
   }
 }
 
@@ -283,15 +289,16 @@ function receiveBody(
 
 /** Returns how a long body of a request is divided; only inserts are. */
 function divisionOf(
-  { pieces: { method }, context: { snapshot: { cache, config }, uploads } }: Exchange,
+  { pieces: { method }, context: { snapshot: { cache, config }, uploads }, files }: Exchange,
   head: () => ApiRequest,
 ): DivisionOptions | undefined {
   if (method !== "POST" || cache === null) return undefined;
-  return uploads.division(config.serverSpoolSize, (payload) => {
+  const isDivisible = (payload: Payload | null) => {
     const request = head();
     if (request.action.kind !== "insert") return false;
     return isDivisibleInsert(plan({ ...request, payload: payload ?? noRows }, cache, config));
-  });
+  };
+  return uploads.division({ maxBytes: config.serverSpoolSize, files, isDivisible });
 }
 
 const noRows: Payload = {

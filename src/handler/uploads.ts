@@ -6,7 +6,7 @@
  */
 import type { Database } from "../database/database.ts";
 import { type Clock, systemClock } from "../lib/clock.ts";
-import { openSpoolFile, SpoolSpace } from "../lib/spool_file.ts";
+import { openSpoolFile, type SpoolFile, SpoolSpace } from "../lib/spool_file.ts";
 import type { PayloadPieces } from "../request/api_request.ts";
 import type { DivisionOptions } from "../request/divided_body.ts";
 import { MinRate } from "../request/min_rate.ts";
@@ -14,14 +14,20 @@ import { MinRate } from "../request/min_rate.ts";
 /** The part of the pool that bodies may hold while they arrive. */
 const poolShare = 1 / 4;
 
-const noFile = Promise.resolve(null);
-
 /** Dependencies of {@linkcode Uploads}. */
 export interface UploadsOptions {
   readonly database: Pick<Database, "counts">;
   readonly space?: SpoolSpace;
   /** Default: that of the runtime. */
   readonly clock?: Clock;
+}
+
+/** How the body of one request is divided. */
+export interface UploadOptions extends Pick<DivisionOptions, "isDivisible"> {
+  /** The most bytes of all temporary files; 0 for no files. */
+  readonly maxBytes: number;
+  /** Collects the files of the request. */
+  readonly files: SpoolFile[];
 }
 
 /** Shared by the requests of a service. */
@@ -39,15 +45,16 @@ export class Uploads {
     this.#clock = clock;
   }
 
-  /** Returns how one body is divided. `maxBytes` is the length of all temporary files; 0 for none. */
-  division(
-    maxBytes: number,
-    isDivisible: DivisionOptions["isDivisible"],
-  ): DivisionOptions {
+  /** Returns how one body is divided. The caller closes the files. */
+  division({ maxBytes, files, isDivisible }: UploadOptions): DivisionOptions {
     const space = this.#space;
     return {
       isDivisible,
-      openSpool: () => maxBytes === 0 ? noFile : openSpoolFile({ space, maxBytes }),
+      openSpool: async () => {
+        const file = maxBytes === 0 ? null : await openSpoolFile({ space, maxBytes });
+        if (file !== null) files.push(file);
+        return file;
+      },
       minRate: new MinRate(this.#clock),
     };
   }

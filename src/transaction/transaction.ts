@@ -125,7 +125,7 @@ export function buildTransaction(
     transaction,
     statements,
     planContext: planContextOf(settings),
-    kind: config.dbPipelining ? kind : null,
+    kind: config.dbPipelining && divided === null ? kind : null,
   };
   const stream = divided === null
     ? {}

@@ -17,6 +17,8 @@ export interface BenchOptions {
   readonly help: boolean;
   /** Measures how costs grow, in place of the cases. */
   readonly growth: boolean;
+  /** Measures long bodies, in place of the cases. */
+  readonly bodies: boolean;
   /** Seconds of each measured run. */
   readonly seconds: number;
   /** Measured runs of each case and server; 3 beside a peer, else 1. */
@@ -45,6 +47,7 @@ export const usage = `Usage: deno task bench [options]
                     {conf} in it stands for its configuration file
   --cases           the names of the cases, by set
   --growth          how costs grow with connections, rows, tables and bodies
+  --bodies          inserts of 50 MB and 1 GB, and their memory
   --json            results as JSON
   --help            this text
 
@@ -58,6 +61,7 @@ export function parseOptions(args: readonly string[]): BenchOptions {
     options: {
       help: { type: "boolean", default: false },
       growth: { type: "boolean", default: false },
+      bodies: { type: "boolean", default: false },
       seconds: { type: "string", default: "5" },
       rounds: { type: "string" },
       connections: { type: "string", default: "20" },
@@ -73,6 +77,7 @@ export function parseOptions(args: readonly string[]): BenchOptions {
   return {
     help: values.help,
     growth: values.growth,
+    bodies: values.bodies,
     seconds: count("seconds", values.seconds),
     rounds: count("rounds", values.rounds ?? (peer === null ? "1" : "3")),
     connections: count("connections", values.connections),

@@ -5,6 +5,7 @@
  * @module
  */
 import { type Bench, progress, runSql, startBench } from "./bench.ts";
+import { measureBodies } from "./bodies.ts";
 import { casesOf, loadSets } from "./cases.ts";
 import { makeUsers, plainFixture, roles, schema } from "./fixture.ts";
 import { growths, type GrowthTable, growthText, prepareGrowth } from "./growth.ts";
@@ -29,6 +30,10 @@ async function main(args: readonly string[]): Promise<number> {
   }
   await needWrk();
   await using bench = await startBench(options);
+  if (options.bodies) {
+    console.log(await measureBodies(bench));
+    return 0;
+  }
   return options.growth ? await measureGrowth(bench) : await measureCases(bench);
 }
 

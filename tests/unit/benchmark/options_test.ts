@@ -9,6 +9,7 @@ import {
 const usual: BenchOptions = {
   help: false,
   growth: false,
+  bodies: false,
   seconds: 5,
   rounds: 1,
   connections: 20,
@@ -30,6 +31,7 @@ const read: readonly (readonly [args: readonly string[], differing: Partial<Benc
   [["--set=all"], { set: null }],
   [["--cases"], { listsCases: true }],
   [["--growth"], { growth: true }],
+  [["--bodies"], { bodies: true }],
   [["--help"], { help: true }],
 ];
 

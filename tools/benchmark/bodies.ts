@@ -1,0 +1,207 @@
+/**
+ * Measures inserts of long bodies: time, memory, and how long other requests wait meanwhile.
+ *
+ * @module
+ */
+import { Buffer } from "node:buffer";
+import pg from "pg";
+import { memoryOf, resetPeak } from "../../tests/support/process_memory.ts";
+import { type Bench, progress, runSql, startServers } from "./bench.ts";
+import { roles, schema, serverConfig } from "./fixture.ts";
+import type { BenchServer } from "./servers.ts";
+import { markdownTable, shown } from "./table.ts";
+
+/** No index: the time per byte does not depend on the rows before. */
+const tables = `
+  create unlogged table api.uploads (id int, name text, price numeric, tags text[], note text);
+  create table api.items (id int primary key, name text);
+  insert into api.items values (1, 'a');
+`;
+
+/** A text that a body repeats, and the texts around all of it. */
+interface BodyFormat {
+  readonly name: string;
+  readonly type: string;
+  readonly start: string;
+  /** Rows of about 1 MB. */
+  readonly block: string;
+  readonly separator: string;
+  readonly end: string;
+}
+
+const rows = Array.from({ length: 6000 }, (_, id) => ({
+  id,
+  name: `the name of row ${id}`,
+  price: id / 8,
+  tags: ["a", "b"],
+  note: 'a longer text, with "quotes", é, and a few more words to make a line of it',
+}));
+
+const csvRows = rows.map(({ id, name, price, note }) =>
+  `${id},${name},${price},"{a,b}","${note.replaceAll('"', '""')}"\n`
+);
+
+const formats: readonly BodyFormat[] = [
+  {
+    name: "JSON array",
+    type: "application/json",
+    start: "[",
+    block: rows.map((row) => JSON.stringify(row)).join(","),
+    separator: ",",
+    end: "]",
+  },
+  {
+    name: "ndjson",
+    type: "application/x-ndjson",
+    start: "",
+    block: rows.map((row) => `${JSON.stringify(row)}\n`).join(""),
+    separator: "",
+    end: "",
+  },
+  {
+    name: "CSV",
+    type: "text/csv",
+    start: "id,name,price,tags,note\n",
+    block: csvRows.join(""),
+    separator: "",
+    end: "",
+  },
+];
+
+/** The texts of a body of at least so many bytes. */
+function* partsOf(format: BodyFormat, bytes: number): Generator<Uint8Array<ArrayBuffer>> {
+  const encoder = new TextEncoder();
+  yield encoder.encode(format.start);
+  const first = encoder.encode(format.block);
+  const next = encoder.encode(format.separator + format.block);
+  let length = first.length;
+  yield first;
+  for (; length < bytes; length += next.length) yield next;
+  yield encoder.encode(format.end);
+}
+
+/** A row of the table of results. Times in milliseconds, memory in megabytes. */
+interface BodyFigures {
+  readonly name: string;
+  readonly total: number;
+  readonly megabytesPerSecond: number;
+  readonly growth: number;
+  /** The longest time that another request took meanwhile. */
+  readonly longestOther: number;
+}
+
+const [mega, giga] = [1e6, 1e9];
+
+/** Measures all formats, and writes the table as Markdown. */
+export async function measureBodies(bench: Bench): Promise<string> {
+  await runSql(bench, `${roles}${schema}${tables}`);
+  const results: BodyFigures[] = [];
+  for (let round = 0; round < bench.options.rounds; round++) {
+    results.push(await measureBare(bench, 50 * mega));
+    await using servers = await startServers(bench);
+    for (const server of servers.all) {
+      for (const format of formats) {
+        // The other server knows JSON arrays and CSV, and holds them whole.
+        if (server.name === "peer" && format.name === "ndjson") continue;
+        results.push(await measureInsert(bench, { server, format, bytes: 50 * mega }));
+      }
+    }
+  }
+  for (const format of formats) {
+    await using servers = await startServers(bench);
+    const server = servers.all[0]!;
+    results.push(await measureInsert(bench, { server, format, bytes: giga }));
+  }
+  const heads = ["insert", "ms", "MB/s", "growth MB", "longest other request ms"];
+  const cells = results.map(({ name, total, megabytesPerSecond, growth, longestOther }) => [
+    name,
+    ...[total, megabytesPerSecond, growth, longestOther].map(shown),
+  ]);
+  return markdownTable(heads, cells);
+}
+
+async function measureInsert(
+  bench: Bench,
+  { server, format, bytes }: {
+    readonly server: BenchServer;
+    readonly format: BodyFormat;
+    readonly bytes: number;
+  },
+): Promise<BodyFigures> {
+  const name = `${bytes / mega} MB ${format.name}, ${server.name}`;
+  progress(name);
+  await runSql(bench, "truncate api.uploads");
+  const base = await memoryOf(server.pid, "VmRSS");
+  await resetPeak(server.pid);
+  const others = watchOthers(server);
+  const began = performance.now();
+  const parts = partsOf(format, bytes);
+  let sent = 0;
+  const body = new ReadableStream<Uint8Array<ArrayBuffer>>({
+    pull(controller) {
+      const { value, done } = parts.next();
+      if (done) return controller.close();
+      sent += value.length;
+      controller.enqueue(value);
+    },
+  }, { highWaterMark: 1 });
+  const headers = { "Content-Type": format.type, Prefer: "return=minimal" };
+  const response = await fetch(`${server.origin}/uploads`, { method: "POST", headers, body });
+  const text = await response.text();
+  if (response.status !== 201) throw new Error(`${name}: ${response.status} ${text}`);
+  const total = performance.now() - began;
+  return {
+    name,
+    total,
+    megabytesPerSecond: sent / 1000 / total,
+    growth: (await memoryOf(server.pid, "VmHWM") - base) / mega,
+    longestOther: await others.stop(),
+  };
+}
+
+/** Sends short requests, one after the other, until it is stopped. */
+function watchOthers({ origin }: BenchServer): { readonly stop: () => Promise<number> } {
+  let isStopped = false;
+  const done = (async () => {
+    let longest = 0;
+    while (!isStopped) {
+      const began = performance.now();
+      await (await fetch(`${origin}/items?id=eq.1`)).text();
+      longest = Math.max(longest, performance.now() - began);
+      await new Promise((resolve) => setTimeout(resolve, 2));
+    }
+    return longest;
+  })();
+  return {
+    stop: () => {
+      isStopped = true;
+      return done;
+    },
+  };
+}
+
+const statement = `insert into api.uploads (id, name, note, price, tags)
+  select b.* from json_to_recordset($1::json)
+    as b(id int, name text, note text, price numeric, tags text[])`;
+
+/** The statement in one parameter on a connection without a server around it. */
+async function measureBare(bench: Bench, bytes: number): Promise<BodyFigures> {
+  const name = `${bytes / mega} MB JSON array, bare connection`;
+  progress(name);
+  await runSql(bench, "truncate api.uploads");
+  const body = Buffer.concat([...partsOf(formats[0]!, bytes)]);
+  const client = new pg.Client({
+    connectionString: String(serverConfig(bench.postgres)["db-uri"]),
+  });
+  await client.connect();
+  try {
+    await client.query("set role web_anon");
+    const began = performance.now();
+    await client.query(statement, [body]);
+    const total = performance.now() - began;
+    const megabytesPerSecond = body.length / 1000 / total;
+    return { name, total, megabytesPerSecond, growth: NaN, longestOther: NaN };
+  } finally {
+    await client.end();
+  }
+}
