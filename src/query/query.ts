@@ -60,7 +60,7 @@ export function readQuery(plan: ReadPlan, count: CountPlan, options: ResultOptio
   const { format } = options;
   const estimate = options.explain === null ? estimateOf(plan, count) : null;
   const total = totalOf(plan, count);
-  const rowFormat = rowFormatOf(format, plan.root);
+  const rowFormat = rowFormatOf(format, plan);
   if (rowFormat !== null) {
     const rows = renderRows(plan);
     const result = { rows, common: emptySql, total, format: rowFormat, element: tableRows };
@@ -111,7 +111,7 @@ export function callQuery(plan: CallPlan, count: CountPlan, options: ResultOptio
     : null;
   const total = materialized ? totalOf(read, count, from) : nullText;
   const rowFormat = plan.access === "read only" && routine.returns.set
-    ? rowFormatOf(format, read.root)
+    ? rowFormatOf(format, read)
     : null;
   if (rowFormat !== null) {
     const result = {

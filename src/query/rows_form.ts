@@ -9,7 +9,8 @@
  */
 import type { BodyFraming } from "../database/database.ts";
 import type { BodyFormat } from "../plan/negotiate.ts";
-import type { ReadItem, ReadNode } from "../plan/read_node.ts";
+import type { Condition, ReadItem, ReadNode } from "../plan/read_node.ts";
+import type { ReadPlan } from "../plan/read_plan.ts";
 import { emptySql, ident, ordinal, type Sql, sql } from "../sql/fragment.ts";
 import { bodyExpression, type BodyRows, bodySource, csvBody, jsonLine, rowsAlias } from "./body.ts";
 
@@ -26,8 +27,8 @@ const maxValueRows = 1000;
 const firstRows = 100;
 
 /** Returns the format if the answer is to be sent row by row; null to send it as a single value. */
-export function rowFormatOf(format: BodyFormat | null, root: ReadNode): RowFormat | null {
-  if (format === null || isShort(root)) return null;
+export function rowFormatOf(format: BodyFormat | null, plan: ReadPlan): RowFormat | null {
+  if (format === null || isShort(plan.root) || isByKey(plan)) return null;
   return format.kind === "array" || format.kind === "csv" || format.kind === "ndjson"
     ? format
     : null;
@@ -38,6 +39,20 @@ function isShort({ range: { limit }, grouped, items, embeds }: ReadNode): boolea
   if (limit !== null && BigInt(limit) <= maxValueRows) return true;
   const isAggregate = ({ kind }: ReadItem) => kind === "aggregate";
   return grouped && items.every(isAggregate) && embeds.every(({ hasOutput }) => !hasOutput);
+}
+
+/** Whether the conditions name one value for each column of a table's primary key. */
+function isByKey({ root, relation }: ReadPlan): boolean {
+  if (root.relation === null || relation === null || relation.isView) return false;
+  const { primaryKey } = relation;
+  return primaryKey.length > 0 &&
+    primaryKey.every((name) => root.conditions.some((condition) => isEqual(condition, name)));
+}
+
+function isEqual(condition: Condition, column: string): boolean {
+  return condition.kind === "compare" && condition.operator === "eq" && !condition.negated &&
+    condition.quantifier === null && condition.field.column === column &&
+    condition.field.path.length === 0;
 }
 
 /** The parts of a result that is sent row by row. */
