@@ -5,6 +5,7 @@
  *
  * @module
  */
+import type { BodySpool } from "../lib/body_spool.ts";
 import type { ParamValue } from "../sql/fragment.ts";
 
 /** How a statement's rows are used. */
@@ -321,6 +322,8 @@ export interface Database {
   readonly notify?: Notify;
   /** Applies options; replaces connections that work otherwise, as {@linkcode flush} does. */
   configure(options: DatabaseOptions): void;
+  /** Keeps the bodies of slow readers; absent where these keep their connections. */
+  readonly bodySpool?: BodySpool;
   /** Replaces the watcher. */
   watch(watcher: DatabaseWatcher): void;
   /** Closes all connections; transactions in progress finish first. */

@@ -20,6 +20,8 @@ export interface DatabaseConfig {
   /** Seconds. */
   readonly dbPoolMaxLifetime: number;
   readonly dbPreparedStatements: boolean;
+  /** Bytes. Default: 0. */
+  readonly serverSpoolSize?: number;
   readonly dialect: Pick<Dialect, "namesApplicationInKeywords">;
 }
 
@@ -61,6 +63,7 @@ export async function openDatabase(
     freesChunks,
     namesKeywords: config.dialect.namesApplicationInKeywords,
     connections,
+    spoolBytes: config.serverSpoolSize ?? 0,
     poolSize: config.dbPool,
     maxIdleTimeSeconds: config.dbPoolMaxIdletime,
     maxLifetimeSeconds: config.dbPoolMaxLifetime,

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { SpoolSpace } from "../lib/spool_file.ts";
 import type { HeaderList } from "../lib/header_list.ts";
 import { actualHeaders, preflightHeaders } from "../http/cors.ts";
 import { badHostResponse, isHostHeader } from "../http/host.ts";
@@ -83,17 +84,24 @@ export function serviceHandler(
 
 /** Makes the function that returns the pipeline's context of a snapshot. */
 function cachedContext(service: Service): (snapshot: Snapshot) => PipelineContext {
-  const uploads = new Uploads({ database: service.database });
-  const contextOf = (snapshot: Snapshot, planCache: PlanCache): PipelineContext => ({
-    uploads,
-    snapshot,
-    planCache,
+  const uploads = new Uploads({
     database: service.database,
-    dialect: service.dialect,
-    now: service.now,
-    retryAfter: () => service.retryAfter(),
-    traceStage: service.traceStage,
+    space: service.database.bodySpool?.space ?? new SpoolSpace(),
   });
+  const contextOf = (snapshot: Snapshot, planCache: PlanCache): PipelineContext => {
+    const { bodySpool } = service.database;
+    if (bodySpool !== undefined) bodySpool.maxFileBytes = snapshot.config.serverSpoolSize;
+    return {
+      uploads,
+      snapshot,
+      planCache,
+      database: service.database,
+      dialect: service.dialect,
+      now: service.now,
+      retryAfter: () => service.retryAfter(),
+      traceStage: service.traceStage,
+    };
+  };
   let context = contextOf(service.snapshot, new PlanCache(service.snapshot));
   return (snapshot) => {
     if (snapshot === context.snapshot) return context;

@@ -168,6 +168,35 @@ failing.test("a failure in the first rows is an error answer", async (api) => {
   match(await response.text(), /^\{"code":"22003"/);
 });
 
+failing.test("a reader that stands still keeps no connection, and gets the whole body", async (api) => {
+  const responses: Response[] = [];
+  for (let time = 0; time < 3; time++) {
+    responses.push(await api.handler(new Request("http://x/heavy")));
+    strictEqual(await textOf(api, "GET /numbers?id=eq.1&select=id"), '[{"id":1}]');
+  }
+  for (const response of responses) {
+    const rows = JSON.parse(await response.text());
+    strictEqual(rows.length, 30_000);
+    ok(
+      rows.every(({ id, pad }: { id: number; pad: string }, n: number) =>
+        id === n + 1 && pad === String.fromCharCode(97 + id % 26).repeat(1000)
+      ),
+    );
+  }
+});
+
+const unspooled = apiSuite("rows_form", { ...config, dbPool: 1, serverSpoolSize: 0 }, {
+  title: "no files for slow readers",
+  engines: ["pg"],
+});
+
+unspooled.test("a slow reader without files gets the whole body", async (api) => {
+  const response = await api.handler(new Request("http://x/heavy"));
+  let bytes = 0;
+  for await (const chunk of response.body!) bytes += chunk.length;
+  ok(bytes > 30_000_000);
+});
+
 failing.test("a client that leaves many rows keeps no connection", async (api) => {
   for (let time = 0; time < 3; time++) {
     const response = await api.handler(new Request("http://x/numbers"));

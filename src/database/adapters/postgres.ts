@@ -29,6 +29,9 @@ import {
 } from "../connect/targets.ts";
 import { systemClock } from "../../lib/clock.ts";
 import { schedule } from "../../lib/timers.ts";
+import { BodySpool } from "../../lib/body_spool.ts";
+import { bodySpoolFiles } from "../../lib/body_spool_file.ts";
+import { SpoolSpace } from "../../lib/spool_file.ts";
 import type { Transport, TransportEvents } from "../transport.ts";
 import { createUnpooled } from "./per_request.ts";
 import { cancelFrame } from "../protocol/messages.ts";
@@ -51,6 +54,8 @@ export interface PostgresOptions {
   /** Whether readers of bodies keep no chunk of them. */
   readonly freesChunks: boolean;
   readonly connections: Connections;
+  /** Bytes of all temporary files for slow readers of bodies; 0 turns files off. */
+  readonly spoolBytes: number;
 }
 
 /** Most prepared statements of a connection. */
@@ -61,6 +66,11 @@ export function openPostgres(options: PostgresOptions): Database {
   const targets = targetsOf(options);
   if (options.connections === "per-request") return createUnpooled(() => connect(targets));
   let onPooler = () => {};
+  const spool = new BodySpool({
+    space: new SpoolSpace(),
+    maxFileBytes: options.spoolBytes,
+    openFile: bodySpoolFiles(),
+  });
   const pooler = poolerCheck(targets, () => onPooler());
   const pool = createPool({
     max: Math.max(1, options.poolSize),
@@ -71,6 +81,7 @@ export function openPostgres(options: PostgresOptions): Database {
     preparedLimit,
     setup: connectionSetup,
     freesChunks: options.freesChunks,
+    spool,
     clock: systemClock,
     connect: () => connect(targets),
     statementPrefix,
@@ -81,6 +92,7 @@ export function openPostgres(options: PostgresOptions): Database {
     version: () => pool.version(),
     flush: () => pool.flush(),
     counts: () => pool.counts(),
+    bodySpool: spool,
     subscribe: (channel, events) => subscribe(targets, channel, events),
     notify: (channel, payload) =>
       options.poolSize > 1

@@ -7,6 +7,8 @@
 import { BodyStream } from "./body_stream.ts";
 import type { BodyFraming, ResultBody } from "../database.ts";
 import type { RowRun } from "../protocol/decoder.ts";
+import { errors } from "../../errors/catalogue.ts";
+import type { BodySpool } from "../../lib/body_spool.ts";
 import type { Transport } from "../transport.ts";
 
 /** An abandoned body with at most this much to come is read to its end; others cost the connection. */
@@ -31,6 +33,8 @@ export interface BodyReceiverOptions {
   readonly freesChunks: boolean;
   /** Epoch milliseconds. */
   readonly now: () => number;
+  /** Keeps what slow readers leave unread; null to pause the connection instead. */
+  readonly spool: BodySpool | null;
 }
 
 /** One body. It collects the bytes before {@linkcode take} and streams later ones. */
@@ -71,6 +75,11 @@ export class BodyReceiver implements RowRun {
   /** Milliseconds that the connection has waited for the reader in all. */
   waitedFor(): number {
     return this.#pausedMs + this.stalledFor();
+  }
+
+  /** Lets the connection continue: the spool keeps what its reader leaves unread. */
+  spool(): void {
+    if (this.#options.spool !== null) this.#stream?.spool(this.#options.spool);
   }
 
   /** Whether a stream was handed out and has not ended. */
@@ -178,6 +187,8 @@ export class BodyReceiver implements RowRun {
     this.#held = null;
     const stream = new BodyStream({
       freesChunks: this.#options.freesChunks,
+      now: this.#options.now,
+      evictionError: () => errors.connectionLost("the response was not read"),
       onFull: () => this.#pause(),
       onRoom: () => this.#resume(),
       onCancelled: () => this.#abandon(),

@@ -4,16 +4,20 @@
  * @module
  */
 
-/** From this many unread bytes on the connection pauses. */
-const maxUnreadBytes = 256 * 1024;
+import type { BodySpool } from "../../lib/body_spool.ts";
+import { ChunkQueue } from "./chunk_queue.ts";
 
 /** Events of a stream's reader, and how memory is reused. */
 export interface BodyStreamOptions {
-  /** More bytes are unread than the limit allows. */
+  /** More bytes are unread than may wait. */
   readonly onFull: () => void;
-  /** The reader has caught up: fewer bytes are unread than the limit. */
+  /** The reader has caught up, so that more bytes may wait. */
   readonly onRoom: () => void;
   readonly onCancelled: () => void;
+  /** Returns the error of a stream whose reader takes nothing for long while others need its memory. */
+  readonly evictionError: () => unknown;
+  /** Milliseconds. */
+  readonly now: () => number;
   /**
    * Frees the memory of a chunk when the reader pulls the next one, before the garbage collector would.
    * Only for readers that keep no chunk.
@@ -29,8 +33,7 @@ export class BodyStream {
   #failed!: (error: unknown) => void;
   readonly #options: BodyStreamOptions;
   #controller!: ReadableStreamDefaultController<Uint8Array>;
-  readonly #chunks: Uint8Array[] = [];
-  #unreadBytes = 0;
+  readonly #chunks: ChunkQueue;
   #ended = false;
   /** The chunk that the reader received last. */
   #lastChunk: Uint8Array | null = null;
@@ -39,6 +42,10 @@ export class BodyStream {
 
   constructor(options: BodyStreamOptions) {
     this.#options = options;
+    this.#chunks = new ChunkQueue({
+      now: options.now,
+      onEvicted: () => this.fail(options.evictionError()),
+    });
     this.failure = new Promise((resolve) => this.#failed = resolve);
     this.stream = new ReadableStream<Uint8Array>(
       {
@@ -53,20 +60,25 @@ export class BodyStream {
   /** Adds a chunk, which the stream owns from then on. */
   add(chunk: Uint8Array): void {
     this.#chunks.push(chunk);
-    this.#unreadBytes += chunk.length;
     this.#flush();
-    if (this.#unreadBytes >= maxUnreadBytes) this.#options.onFull();
+    if (this.#chunks.isFull) this.#options.onFull();
+  }
+
+  /** Keeps unread chunks in a spool, so that more of them may wait. */
+  spool(spool: BodySpool): void {
+    this.#chunks.spool(spool);
+    if (!this.#chunks.isFull) this.#options.onRoom();
   }
 
   /** Ends the stream after its last chunk. */
   end(): void {
     this.#ended = true;
-    if (this.#chunks.length === 0) this.#close();
+    if (this.#chunks.isEmpty) this.#close();
   }
 
   /** Ends the stream with an error. */
   fail(error: unknown): void {
-    this.#chunks.length = 0;
+    this.#chunks.close();
     this.#controller.error(error);
     this.#failed(error);
     this.#resolvePull();
@@ -74,7 +86,7 @@ export class BodyStream {
 
   #pull(): Promise<void> | void {
     this.#release();
-    if (this.#chunks.length > 0) return this.#enqueue();
+    if (!this.#chunks.isEmpty) return this.#enqueue();
     return new Promise((resolve) => this.#pendingPull = resolve);
   }
 
@@ -86,21 +98,21 @@ export class BodyStream {
   }
 
   #enqueue(): void {
-    const chunk = this.#chunks.shift()!;
-    this.#unreadBytes -= chunk.length;
+    const chunk = this.#chunks.shift();
     this.#lastChunk = chunk;
     this.#controller.enqueue(chunk);
-    if (this.#ended && this.#chunks.length === 0) this.#close();
-    else if (this.#unreadBytes < maxUnreadBytes) this.#options.onRoom();
+    if (this.#ended && this.#chunks.isEmpty) this.#close();
+    else if (!this.#chunks.isFull) this.#options.onRoom();
   }
 
   #close(): void {
+    this.#chunks.close();
     this.#controller.close();
     this.#resolvePull();
   }
 
   #cancelled(): void {
-    this.#chunks.length = 0;
+    this.#chunks.close();
     this.#options.onCancelled();
     this.#resolvePull();
   }

@@ -7,6 +7,7 @@
 import { errors } from "../../errors/catalogue.ts";
 import type { DatabaseFailure } from "../../errors/service_error.ts";
 import type { ColumnBounds, TransactionForm } from "../database.ts";
+import type { BodySpool } from "../../lib/body_spool.ts";
 import type { Transport } from "../transport.ts";
 import { FrameDecoder, type FrameSink } from "../protocol/decoder.ts";
 import { backend } from "../protocol/messages.ts";
@@ -31,6 +32,8 @@ export interface ConnectionOptions extends PreparingOptions {
   readonly setup?: string;
   /** Whether readers of bodies keep no chunk of them. Default: false. */
   readonly freesChunks?: boolean;
+  /** Keeps what slow readers of bodies leave unread; without it they keep the connection. */
+  readonly spool?: BodySpool;
   /** Milliseconds; measures how long a reader of a body keeps the connection waiting. */
   readonly clock: () => number;
 }
@@ -129,6 +132,11 @@ export class Connection {
     return this.#current?.body.waitedFor() ?? 0;
   }
 
+  /** Has the spool keep what the reader of a body leaves unread. */
+  spool(): void {
+    this.#current?.body.spool();
+  }
+
   /** Closes the connection at once, whatever runs on it. */
   destroy(reason: string): void {
     if (this.#state === "closed") return;
@@ -160,9 +168,9 @@ export class Connection {
   }
 
   #bodyOptions({ batch }: PendingBatch): BodyReceiverOptions {
-    const { clock, freesChunks = false } = this.#options;
+    const { clock, freesChunks = false, spool = null } = this.#options;
     const mayStream = batch.access === "read only" && batch.body === "stream";
-    return { transport: this.#transport, mayStream, freesChunks, now: clock };
+    return { transport: this.#transport, mayStream, freesChunks, spool, now: clock };
   }
 
   #write(executions: BatchExecution[]): void {

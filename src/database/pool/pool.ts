@@ -35,6 +35,7 @@ import {
   destroySlowestReader,
   destroyUnread,
   handleSlowWork,
+  isReadSlowly,
   maxContendedStallMs,
   onLeave,
   type PooledConnection,
@@ -437,6 +438,7 @@ class Pool implements Database {
     for (const pooled of [...this.#connections]) {
       const slow = workSince(pooled, now, slowBatchMs);
       if (slow !== null) handleSlowWork(pooled, slow, now);
+      if (isReadSlowly(pooled, { isContended: this.#queue.size > 0 })) pooled.connection.spool();
       const counted = workSince(pooled, now, maxCountedMs);
       if (counted !== null) this.#releaseShare(counted);
     }

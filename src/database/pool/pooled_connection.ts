@@ -73,6 +73,21 @@ export function handleSlowWork(pooled: PooledConnection, work: Work, now: number
   work.stopListening = onLeave(slow.caller, () => cancel(pooled, work));
 }
 
+/** A connection that waits this long for the reader of a body does not wait any longer. */
+const maxReaderWaitMs = 20;
+
+/**
+ * Whether the reader of a body is slower than PostgreSQL: at one time, or in all while batches wait. Faster
+ * readers need no spool, which costs a copy.
+ */
+export function isReadSlowly(
+  { connection }: PooledConnection,
+  { isContended }: { readonly isContended: boolean },
+): boolean {
+  if (connection.stalledFor() >= maxReaderWaitMs) return true;
+  return isContended && connection.waitedFor() >= maxReaderWaitMs;
+}
+
 /** Cancels the running statement; the connection is closed afterwards, as a cancel may arrive late. */
 function cancel({ connection }: PooledConnection, work: Work): void {
   work.isCancelled = true;

@@ -7,6 +7,8 @@ function open(freesChunks = false) {
     onFull: () => log.push("full"),
     onRoom: () => log.push("room"),
     onCancelled: () => log.push("cancelled"),
+    evictionError: () => new Error("evicted"),
+    now: () => 0,
     freesChunks,
   });
   return { body, log, reader: body.stream.getReader() };

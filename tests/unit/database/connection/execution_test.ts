@@ -19,6 +19,7 @@ function start(batch: Batch, { isRetry = false } = {}): BatchExecution {
         transport: new FakeTransport(),
         mayStream: false,
         freesChunks: false,
+        spool: null,
         now: () => 0,
       },
       isRetry,

@@ -1,15 +1,24 @@
 import { deepStrictEqual, rejects, strictEqual } from "node:assert/strict";
-import { bindComplete, join, longRow, parseComplete } from "../../../support/fake_backend.ts";
+import { BodySpool } from "../../../../src/lib/body_spool.ts";
+import { SpoolSpace } from "../../../../src/lib/spool_file.ts";
+import {
+  bindComplete,
+  complete,
+  join,
+  longRow,
+  parseComplete,
+  ready,
+} from "../../../support/fake_backend.ts";
 import { settled } from "../../../support/fake_clock.ts";
 import { codeOf, outcomesOf } from "../../../support/fake_connection.ts";
 import { FakePool, reading } from "../../../support/fake_pool.ts";
 
-/** Starts a body of 100 MB, of which nothing has come. */
-async function startBody(fake: FakePool) {
+/** Starts a body, of which nothing has come. */
+async function startBody(fake: FakePool, bytes = 100_000_000) {
   const promise = fake.pool.transaction(reading);
   await settled();
   fake.replies.shift();
-  fake.transports[0]!.tell(join(parseComplete, bindComplete, longRow(100_000_000)));
+  fake.transports[0]!.tell(join(parseComplete, bindComplete, longRow(bytes)));
   return (await promise).body.content as ReadableStream<Uint8Array>;
 }
 
@@ -49,5 +58,42 @@ Deno.test("Pool closes the connection whose body is read most slowly when a batc
   await fake.serveAll();
   deepStrictEqual(await outcomesOf([waiting]), ["1"]);
   strictEqual(await reader.closed.catch(codeOf), "001");
+  await fake.close();
+});
+
+Deno.test("Pool spools the body of a slow reader, and gives its connection to others", async () => {
+  const spool = new BodySpool({ space: new SpoolSpace(), maxFileBytes: 0, openFile: null });
+  const fake = new FakePool({ spool });
+  const [transport, body] = [fake.transports, await startBody(fake, 1_000_000)];
+  transport[0]!.tell(new Uint8Array(500_000));
+  deepStrictEqual(transport[0]!.log, ["pause"]);
+  await fake.clock.pass(40);
+  deepStrictEqual(transport[0]!.log, ["pause", "resume"]);
+  transport[0]!.tell(new Uint8Array(500_000));
+  const waiting = fake.pool.transaction(reading);
+  transport[0]!.tell(join(complete("SELECT 1"), ready("I")));
+  await settled();
+  await fake.serveAll();
+  deepStrictEqual(await outcomesOf([waiting]), ["1"]);
+  strictEqual(fake.transports.length, 1);
+  strictEqual(spool.taken.memoryBytes, 1_000_000);
+  strictEqual((await new Response(body).bytes()).length, 1_000_000);
+  strictEqual(spool.taken.memoryBytes, 0);
+  await fake.close();
+});
+
+Deno.test("Pool spools no body of a reader that keeps up", async () => {
+  const spool = new BodySpool({ space: new SpoolSpace(), maxFileBytes: 0, openFile: null });
+  const fake = new FakePool({ spool });
+  const reader = (await startBody(fake, 10_000_000)).getReader();
+  for (let turn = 0; turn < 20; turn++) {
+    fake.transports[0]!.tell(new Uint8Array(300_000));
+    await fake.clock.pass(10);
+    await reader.read();
+    await settled();
+  }
+  deepStrictEqual(fake.transports[0]!.log.length, 40);
+  strictEqual(spool.taken.memoryBytes, 0);
+  await reader.cancel();
   await fake.close();
 });

@@ -1,0 +1,137 @@
+/**
+ * Keeps the chunks of a body until its reader takes them: in memory, or in a spool.
+ *
+ * @module
+ */
+import type { BodySpool, BodySpoolFile, BodySpoolUser } from "../../lib/body_spool.ts";
+
+/** Without a spool, the queue is full from this many unread bytes on. */
+const maxUnreadBytes = 256 * 1024;
+/** Memory of one queue in a spool. */
+const maxMemoryBytes = 8 * 1024 * 1024;
+/** File of one queue in a spool. */
+const maxFileBytes = 1024 * 1024 * 1024;
+/** Size of the chunks that are read from a file. */
+const fileChunkBytes = 64 * 1024;
+
+/** A queue of chunks. In the order of arrival they are in memory, in the file, and in the overflow. */
+export class ChunkQueue implements BodySpoolUser {
+  readonly #now: () => number;
+  readonly #onEvicted: () => void;
+  readonly #memory: Uint8Array[] = [];
+  #memoryBytes = 0;
+  #spool: BodySpool | null = null;
+  #file: BodySpoolFile | null = null;
+  #writtenTo = 0;
+  #readTo = 0;
+  /** Chunks that arrived when the spool had no room for them. */
+  readonly #overflow: Uint8Array[] = [];
+  #readAt: number;
+
+  constructor({ now, onEvicted }: { readonly now: () => number; readonly onEvicted: () => void }) {
+    this.#now = now;
+    this.#onEvicted = onEvicted;
+    this.#readAt = now();
+  }
+
+  get isEmpty(): boolean {
+    return this.#memory.length === 0 && !this.#hasFileBytes && this.#overflow.length === 0;
+  }
+
+  /** Whether no more chunks should arrive. */
+  get isFull(): boolean {
+    return this.#spool === null ? this.#memoryBytes >= maxUnreadBytes : this.#overflow.length > 0;
+  }
+
+  /** Keeps further chunks in a spool. */
+  spool(spool: BodySpool): void {
+    if (this.#spool !== null) return;
+    this.#spool = spool;
+    spool.add(this);
+    spool.holdMemory(this.#memoryBytes);
+  }
+
+  push(chunk: Uint8Array): void {
+    if (this.#overflow.length > 0) this.#overflow.push(chunk);
+    else if (!this.#hasFileBytes && this.#fitsMemory(chunk.length)) {
+      this.#memory.push(chunk);
+      this.#memoryBytes += chunk.length;
+    } else if (!this.#append(chunk)) this.#overflow.push(chunk);
+  }
+
+  /** Returns the first chunk; the queue must not be empty. */
+  shift(): Uint8Array {
+    this.#readAt = this.#now();
+    const chunk = this.#memory.shift();
+    if (chunk !== undefined) {
+      this.#memoryBytes -= chunk.length;
+      this.#spool?.returnMemory(chunk.length);
+      return chunk;
+    }
+    return this.#hasFileBytes ? this.#readFile() : this.#overflow.shift()!;
+  }
+
+  /** Discards all chunks and returns what it has taken of the spool. */
+  close(): void {
+    this.#spool?.returnMemory(this.#memoryBytes);
+    this.#spool?.returnFile(this.#writtenTo);
+    this.#spool?.remove(this);
+    this.#file?.close();
+    this.#spool = null;
+    this.#file = null;
+    this.#writtenTo = 0;
+    this.#readTo = 0;
+    this.#memory.length = 0;
+    this.#memoryBytes = 0;
+    this.#overflow.length = 0;
+  }
+
+  idleFor(): number {
+    return this.#now() - this.#readAt;
+  }
+
+  evict(): void {
+    this.#onEvicted();
+  }
+
+  get #hasFileBytes(): boolean {
+    return this.#readTo < this.#writtenTo;
+  }
+
+  #fitsMemory(bytes: number): boolean {
+    if (this.#spool === null) return true;
+    return this.#memoryBytes + bytes <= maxMemoryBytes && this.#spool.takeMemory(bytes);
+  }
+
+  /** Appends a chunk to the file; false if that has no room. */
+  #append(chunk: Uint8Array): boolean {
+    const spool = this.#spool!;
+    if (this.#writtenTo + chunk.length > maxFileBytes || !spool.takeFile(chunk.length)) {
+      return false;
+    }
+    try {
+      this.#file ??= spool.open();
+      if (this.#file !== null) {
+        this.#file.write(chunk, this.#writtenTo);
+        this.#writtenTo += chunk.length;
+        return true;
+      }
+    } catch {
+      // The disk is full.
+    }
+    spool.returnFile(chunk.length);
+    return false;
+  }
+
+  #readFile(): Uint8Array {
+    const bytes = Math.min(fileChunkBytes, this.#writtenTo - this.#readTo);
+    const chunk = new Uint8Array(bytes);
+    this.#file!.read(chunk, this.#readTo);
+    this.#readTo += bytes;
+    if (!this.#hasFileBytes) {
+      this.#spool!.returnFile(this.#writtenTo);
+      this.#readTo = this.#writtenTo = 0;
+    }
+    return chunk;
+  }
+}
