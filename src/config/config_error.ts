@@ -37,13 +37,55 @@ export interface ConfigProblem {
 export class ConfigError extends Error {
   readonly key: string | null;
   readonly origin: ConfigOrigin;
+  /** This error, or the errors that it combines, in the order of {@linkcode combineProblems}. */
+  readonly problems: readonly ConfigError[];
 
-  constructor({ origin, key, problem }: ConfigProblem) {
-    super(oneLine(`${where(origin, key)}: ${problem}`));
+  constructor(
+    { origin, key, problem }: ConfigProblem,
+    message = oneLine(`${where(origin, key)}: ${problem}`),
+    problems?: readonly ConfigError[],
+  ) {
+    super(message);
     this.name = "ConfigError";
     this.key = key;
     this.origin = origin;
+    this.problems = problems ?? [this];
   }
+}
+
+/** A required option without a value; `example` is one that works, as text of the file. */
+export interface MissingOption {
+  readonly origin: ConfigOrigin;
+  readonly key: string;
+  readonly state: "not set" | "empty";
+  readonly example: string;
+}
+
+/** Reports a required option without a value. */
+export class MissingOptionError extends ConfigError {
+  constructor({ origin, key, state, example }: MissingOption) {
+    const problem = `required, but ${state}`;
+    super({ origin, key, problem }, `${problem}: ${key}, for example ${key} = ${example}`);
+  }
+}
+
+/**
+ * Combines errors into one with a line for each: those of the file by line, then those of the
+ * command line and the environment, then missing options. Expects at least one.
+ */
+export function combineProblems(problems: readonly ConfigError[]): ConfigError {
+  // An option whose default is another option repeats the error of that one.
+  const distinct = new Map(problems.map((error) => [error.message, error]));
+  const sorted = Array.from(distinct.values()).sort((one, other) => rank(one) - rank(other));
+  const [first] = sorted;
+  if (first === undefined || sorted.length === 1) return problems[0]!;
+  const message = sorted.map((error) => error.message).join("\n");
+  return new ConfigError({ ...first, problem: "" }, message, sorted);
+}
+
+function rank(error: ConfigError): number {
+  if (error instanceof MissingOptionError) return Infinity;
+  return error.origin.kind === "file" ? error.origin.line : Number.MAX_SAFE_INTEGER;
 }
 
 function where(origin: ConfigOrigin, key: string | null): string {

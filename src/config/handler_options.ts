@@ -4,7 +4,7 @@
  * @module
  */
 import type { Dialect } from "../dialect.ts";
-import { ConfigError } from "./config_error.ts";
+import { ConfigError, MissingOptionError } from "./config_error.ts";
 import { loadConfig } from "./load.ts";
 import { appSettingsPrefix, camelCase, environmentName } from "./names.ts";
 import { nearest } from "./nearest.ts";
@@ -91,8 +91,11 @@ function loadChecked(environment: Readonly<Record<string, string>>, dialect: Dia
     return loadConfig({ file: null, environment, readFile: rejectFile, programmatic: { dialect } });
   } catch (error) {
     if (!(error instanceof ConfigError) || error.key === null) throw error;
-    const problem = error.message.slice(error.message.indexOf(": ") + 2);
-    throw new Error(`${camelCase(error.key)}: ${problem}`, { cause: error });
+    const [first = error] = error.problems;
+    const problem = first instanceof MissingOptionError
+      ? "required, but not set"
+      : first.message.slice(first.message.indexOf(": ") + 2);
+    throw new Error(`${camelCase(first.key ?? error.key)}: ${problem}`, { cause: error });
   }
 }
 

@@ -6,7 +6,12 @@
  */
 import { type Dialect, dialects, type FileBase, svcDialect } from "../dialect.ts";
 import { type CodecContext, type RawValue, text } from "./codecs.ts";
-import { ConfigError, type ConfigOrigin } from "./config_error.ts";
+import {
+  combineProblems,
+  ConfigError,
+  type ConfigOrigin,
+  MissingOptionError,
+} from "./config_error.ts";
 import { type ConfigFile, type FileEntries, lastLine, parseFile } from "./file.ts";
 import { parseGroups } from "./group_file.ts";
 import {
@@ -68,27 +73,57 @@ export const noValues: DatabaseValues = new Map();
 
 /**
  * Loads the whole configuration. A setting in the database precedes the flag, which precedes the
- * environment variable, which precedes the file. An alias counts only if the key itself has no value. An empty text unsets an
- * option, and hides sources of lower precedence.
+ * environment variable, which precedes the file. An alias counts only if the key itself has no
+ * value. An empty text unsets an option, and hides sources of lower precedence.
  *
- * Throws `ConfigError` for the first problem.
+ * Throws `ConfigError` for all problems, or for the first one in a dialect that ignores invalid values.
  */
 export function loadConfig(sources: ConfigSources, database: DatabaseValues = noValues): Config {
   const loader = loaderOf(sources, database);
-  if (loader.dialect.invalidConfig === "rejected") rejectUnknownKeys(loader.entries);
+  const problems: ConfigError[] = loader.dialect.invalidConfig === "rejected"
+    ? unknownKeys(loader.entries)
+    : [];
+  const attempt = <Result>(run: () => Result, fallback: Result): Result => {
+    try {
+      return run();
+    } catch (error) {
+      if (!(error instanceof ConfigError) || loader.dialect.invalidConfig === "ignored") {
+        throw error;
+      }
+      problems.push(error);
+      return fallback;
+    }
+  };
   const context = {
     readFile: (path: string) => sources.readFile(path, loader.dialect.valueFiles),
     secretIsBase64: false,
     invalidConfig: loader.dialect.invalidConfig,
   };
-  const secretIsBase64 = load(loader, rowOf("jwt-secret-is-base64"), context).value === true;
+  // A wrong value of the option itself is reported with the others.
+  const secretIsBase64 = loadOrNothing(loader, context).value === true;
   const loaded = new Map(
-    rows.map((row) => [row[0] as string, load(loader, row, { ...context, secretIsBase64 })]),
+    rows.map((row) => [
+      row[0] as string,
+      attempt(() => load(loader, row, { ...context, secretIsBase64 }), unloaded),
+    ]),
   );
-  rejectSharedPort(loaded);
+  attempt(() => rejectSharedPort(loaded), undefined);
   const fields = Array.from(loaded, ([key, { value }]) => [camelCase(key), value]);
-  const appSettings = sources.programmatic?.appSettings ?? loadAppSettings(loader);
+  const appSettings = sources.programmatic?.appSettings ??
+    attempt(() => loadAppSettings(loader), []);
+  if (problems.length > 0) throw combineProblems(problems);
   return { ...Object.fromEntries(fields), appSettings } as Config;
+}
+
+/** An option without a usable value. */
+const unloaded: Loaded = { value: undefined, origin: null };
+
+function loadOrNothing(loader: Loader, context: CodecContext): Loaded {
+  try {
+    return load(loader, rowOf("jwt-secret-is-base64"), context);
+  } catch {
+    return unloaded;
+  }
 }
 
 /**
@@ -289,10 +324,12 @@ function defaultOf([key, { codec }]: Row, text: string, context: CodecContext): 
 
 function missing(loader: Loader, [key, option]: Row): ConfigError {
   const empty = findSpelling(loader, key)?.origin;
-  const problem = `required, but ${empty === undefined ? "not set" : "empty"}; ` +
-    `expected for example ${key} = ${option.example} in the file, or ` +
-    variableOf(key, loader.dialect);
-  return new ConfigError({ origin: empty ?? nowhere(loader, key), key, problem });
+  return new MissingOptionError({
+    origin: empty ?? nowhere(loader, key),
+    key,
+    state: empty === undefined ? "not set" : "empty",
+    example: option.example,
+  });
 }
 
 /** Returns the place for a value that no source has: the end of the file. */
@@ -353,13 +390,12 @@ const textContext = {
   secretIsBase64: false,
 } as const;
 
-function rejectUnknownKeys(entries: FileEntries): void {
+function unknownKeys(entries: FileEntries): ConfigError[] {
   const keys = rows.flatMap(([key, option]) => spellings(key, option));
   const keySet = new Set(keys);
-  for (const { key, origin } of entries.values()) {
-    if (keySet.has(key) || key.startsWith(appSettingsPrefix)) continue;
-    throw new ConfigError({ origin, key, problem: unknownKey(key, keys) });
-  }
+  return Array.from(entries.values())
+    .filter(({ key }) => !keySet.has(key) && !key.startsWith(appSettingsPrefix))
+    .map(({ key, origin }) => new ConfigError({ origin, key, problem: unknownKey(key, keys) }));
 }
 
 function unknownKey(key: string, keys: readonly string[]): string {

@@ -186,7 +186,8 @@ export const options = {
     reloadable: true,
     inDatabase: true,
     doc: "Role of requests without a token; if it is not set, they fail with SVC302.",
-    example: '"anon"',
+    example: '"web_anon"',
+    isUncommented: true,
   }),
   "db-channel": option({
     codec: name("a channel's name"),
@@ -396,7 +397,7 @@ export const options = {
     reloadable: true,
     inDatabase: true,
     doc: "Exposed schemas; the first is the default.",
-    example: '"public"',
+    example: '"api"',
     isUncommented: true,
   }),
   "db-statement-timeout": option({
@@ -429,7 +430,7 @@ export const options = {
     inDatabase: false,
     doc: "Connection string, or `pglite://<folder>` or `pglite://memory` for PostgreSQL in the " +
       "process; its user is the authenticator role.",
-    example: '"postgresql://"',
+    example: '"postgres://authenticator:secret@localhost:5432/shop"',
     isUncommented: true,
   }),
   "dialect": option({
@@ -493,7 +494,8 @@ export const options = {
     inDatabase: true,
     doc: "Secret of at least 32 bytes, JSON Web Key or key set that tokens are verified with; " +
       "`@` and a path names a file that holds it.",
-    example: '"@/etc/svc/jwt-secret"',
+    example: '"a secret of at least thirty-two characters"',
+    isUncommented: true,
   }),
   "jwt-secret-is-base64": option({
     aliases: ["secret-is-base64"],

@@ -14,6 +14,8 @@ import {
   isRequired,
   isSameAs,
   type Option,
+  type OptionKey,
+  options,
   rows,
 } from "./options.ts";
 
@@ -42,9 +44,14 @@ function byCodePoint(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
+/** Options that most configurations set. The example file begins with them. */
+const firstKeys: readonly OptionKey[] = ["db-uri", "db-schemas", "db-anon-role", "jwt-secret"];
+
 /** Returns a commented, valid configuration file with every option. */
 export function exampleFile(): string {
-  const optionTexts = rows.map(([key, option]) => {
+  const first = firstKeys.map((key) => [key, options[key] as Option<unknown>] as const);
+  const others = rows.filter(([key]) => !firstKeys.includes(key));
+  const optionTexts = [...first, ...others].map(([key, option]) => {
     const binding = `${option.isUncommented ? "" : "# "}${key} = ${option.example}`;
     return `${comment(option.doc)}\n${binding}\n`;
   });

@@ -17,6 +17,7 @@ import { readyCheck, readyVerdict } from "../cli/ready.ts";
 import { secretWarnings } from "../cli/secret_flags.ts";
 import { openStart } from "../cli/start.ts";
 import { withService } from "../cli/with_service.ts";
+import { ConfigError } from "../config/config_error.ts";
 import type { Config } from "../config/options.ts";
 import { dumpConfig, exampleFile } from "../config/print.ts";
 import { svcDialect } from "../dialect.ts";
@@ -31,7 +32,11 @@ export async function main(argv: readonly string[]): Promise<number> {
   try {
     return await run(parseArguments(argv, { commands, isFile })) ?? 0;
   } catch (error) {
-    return fail(errorMessage(error));
+    const lines = error instanceof ConfigError ? error.problems.map(errorMessage) : [
+      errorMessage(error),
+    ];
+    for (const line of lines) fail(line);
+    return 1;
   }
 }
 

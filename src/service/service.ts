@@ -343,7 +343,8 @@ export class Service {
     try {
       return await this.#readConfig(version, source);
     } catch (error) {
-      const message = error instanceof Error ? error.message : String(error);
+      const text = error instanceof Error ? error.message : String(error);
+      const message = text.replaceAll("\n", "; ");
       if (!this.isEnding) this.observe({ kind: "config-reload-failed", message });
       return null;
     }

@@ -78,6 +78,26 @@ Deno.test("--dump-config prints what is left when the database cannot be reached
   match(stderr, /Failed to query database settings for the config parameters\.\{"code":"SVC000"/);
 });
 
+Deno.test("the process names all problems of the configuration, one line each", async () => {
+  const file = 'db-schema-s = "api"\ndb-pool = 0\ndb-tx-end = "never"\n';
+  const { code, stdout, stderr } = await svc(["a.conf"], { files: { "a.conf": file } });
+  deepStrictEqual([code, stdout], [1, ""]);
+  const lines = stderr.trimEnd().split("\n");
+  deepStrictEqual(lines.map((line) => line.replace(/^(svc: \S+ \S+).*$/, "$1")), [
+    "svc: a.conf:1: db-schema-s:",
+    "svc: a.conf:2: db-pool:",
+    "svc: a.conf:3: db-tx-end:",
+    "svc: required, but",
+    "svc: required, but",
+  ]);
+  strictEqual(lines[0], "svc: a.conf:1: db-schema-s: unknown key; did you mean db-schemas?");
+});
+
+Deno.test("the process names a configuration file that does not exist", async () => {
+  const { code, stderr } = await svc(["nofile.conf"]);
+  deepStrictEqual([code, stderr], [1, "svc: nofile.conf: no such file\n"]);
+});
+
 /** What ends the process at once, and the end of the line that says so. */
 const refusals: readonly (readonly [
   what: string,
@@ -87,9 +107,9 @@ const refusals: readonly (readonly [
 ])[] = [
   [
     "a misspelt key",
-    "db-pol = 5\n",
+    `${memory}db-schemas = "api"\ndb-pol = 5\n`,
     {},
-    /^svc: a\.conf:1: db-pol: unknown key; did you mean db-pool\?\n$/,
+    /^svc: a\.conf:3: db-pol: unknown key; did you mean db-pool\?\n$/,
   ],
   [
     "a value",
@@ -225,7 +245,13 @@ Deno.test("--dump-config of what --example prints is the defaults", async () => 
   const example = await svc(["--example"]);
   const env = { SVC_DB_CONFIG: "false" };
   const dump = await svc(["--dump-config", "a.conf"], { env, files: { "a.conf": example.stdout } });
-  const needed = 'db-uri = "postgresql://"\ndb-schemas = "public"\n';
+  const needed = `db-uri = "postgres://authenticator:secret@localhost:5432/shop"
+db-schemas = "api"
+db-anon-role = "web_anon"
+jwt-secret = "a secret of at least thirty-two characters"
+`;
+  const first = example.stdout.split("\n").filter((line) => /^[a-z]/.test(line)).slice(0, 4);
+  deepStrictEqual(first, needed.trimEnd().split("\n"));
   deepStrictEqual(
     dump,
     await svc(["--dump-config", "a.conf"], { env, files: { "a.conf": needed } }),

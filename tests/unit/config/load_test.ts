@@ -261,33 +261,33 @@ Deno.test("makeOptionError names where the value of an option stands", () => {
 });
 
 const uriMissing = (state: string) =>
-  `required, but ${state}; expected for example db-uri = "postgresql://" in the file, ` +
-  "or SVC_DB_URI";
+  `required, but ${state}: db-uri, for example ` +
+  'db-uri = "postgres://authenticator:secret@localhost:5432/shop"';
+const schemasMissing = 'required, but not set: db-schemas, for example db-schemas = "api"';
 
 const failures: readonly (readonly [title: string, sources: Sources, message: string])[] = [
   [
     "a missing db-uri, at the end of the file",
     { file: 'db-schemas = "public"\n# end\n\n' },
-    `svc.conf:2: db-uri: ${uriMissing("not set")}`,
+    uriMissing("not set"),
   ],
   [
     "an empty file",
     { file: "" },
-    "svc.conf:1: db-schemas: required, but not set; expected for " +
-    'example db-schemas = "public" in the file, or SVC_DB_SCHEMAS',
+    `${schemasMissing}\n${uriMissing("not set")}`,
   ],
   ["a missing db-uri without a file", {
     environment: { SVC_DB_SCHEMA: "public" },
-  }, `SVC_DB_URI (environment): ${uriMissing("not set")}`],
+  }, uriMissing("not set")],
   [
     "an empty db-uri of the file",
     { file: '\ndb-uri = ""', environment: { SVC_DB_SCHEMAS: "a" } },
-    `svc.conf:2: db-uri: ${uriMissing("empty")}`,
+    uriMissing("empty"),
   ],
   [
     "an empty db-uri of the environment",
     { file: needed, environment: { SVC_DB_URI: "" } },
-    `SVC_DB_URI (environment): ${uriMissing("empty")}`,
+    uriMissing("empty"),
   ],
   [
     "a wrong value of the environment",
@@ -361,6 +361,30 @@ for (const [title, sources, message] of failures) {
     throws(() => load(sources), { name: "ConfigError", message });
   });
 }
+
+Deno.test("loadConfig rejects all problems at once, in the order of the file", () => {
+  const sources: Sources = {
+    file: `db-pol = 1
+db-schemas = "api"
+db-pool = "ten"
+app.settings.a-b = "x"
+log-level = "loud"`,
+    environment: { SVC_DB_MAX_ROWS: "-1" },
+  };
+  throws(() => load(sources), {
+    message: `svc.conf:1: db-pol: unknown key; did you mean db-pool?
+svc.conf:3: db-pool: expected a whole number from 1 to 262143, got "ten"
+svc.conf:4: app.settings.a-b: not a setting's name (expected app.settings. and one word of letters, digits and underscores)
+svc.conf:5: log-level: Invalid logging level. Check your configuration. (expected one of "crit", "error", "warn", "info", "debug", got "loud")
+SVC_DB_MAX_ROWS (environment): expected a whole number of at least 0, got "-1"
+${uriMissing("not set")}`,
+  });
+});
+
+Deno.test("loadConfig in pgrst rejects the first problem alone", () => {
+  const file = 'dialect = "pgrst"\ndb-tx-end = "never"\nlog-level = "loud"';
+  throws(() => load({ file }), (error: Error) => !error.message.includes("\n"));
+});
 
 const misspelt: readonly (readonly [line: string, key: string, suggestion: string | null])[] = [
   ["db-shemas = 1", "db-shemas", "db-schemas"],
