@@ -246,6 +246,22 @@ const rows: readonly Row[] = [
     mend: "alter schema api owner to postgres;\ngrant usage on schema api to {anon};",
   },
   {
+    label: "login role is the anonymous role, and owns the schema",
+    sql: "alter schema api owner to {auth}; alter table api.film owner to {auth}",
+    options: { "db-anon-role": "{auth}" },
+    finding: "error create-in-schema api: {auth} may create objects in schema api",
+    mend: null,
+  },
+  {
+    label: "login role inherits through another role",
+    sql: "create role {anon}_new; grant {user} to {anon}_new with inherit true; " +
+      "revoke {user} from {auth}; grant {anon}_new to {auth} with inherit true",
+    finding: "warn login-inherits {auth}: {auth}, the user of db-uri, always has the privileges " +
+      "of {anon}_new and {user}",
+    mend: "revoke inherit option for {anon}_new from {auth} granted by postgres;",
+    from: 16,
+  },
+  {
     label: "anonymous role may truncate",
     sql: "grant truncate on api.film to {anon}",
     finding: "warn truncate {anon}: {anon} may truncate api.film, which policies do not restrict",

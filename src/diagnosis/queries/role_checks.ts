@@ -51,8 +51,8 @@ export const roleChecks: readonly string[] = [
   // From PostgreSQL 16 on, each membership has an option of its own.
   `select 'login-inherits', false, l.name, array_agg(distinct r.name), '{}',
     case when v.number < 160000 then array[format('alter role %s noinherit;', l.name)]
-      else array_agg(distinct format('revoke inherit option for %s from %s granted by %I;',
-        r.name, l.name, g.rolname)) filter (where g.oid is not null) end
+      else coalesce(array_agg(distinct format('revoke inherit option for %s from %s granted by %I;',
+        r.name, l.name, g.rolname)) filter (where g.oid is not null), '{}') end
   from login l
     cross join version v
     join roles r on not r.is_login and pg_has_role(l.oid, r.oid, 'USAGE')

@@ -35,7 +35,7 @@ export const schemaChecks: readonly string[] = [
 
   // CREATE comes from grants to the role, to roles that it inherits from, and from ownership.
   `select 'create-in-schema', bool_or(r.anonymous), s.name, array_agg(distinct r.name), '{}',
-    array_agg(distinct fix.line) filter (where fix.line is not null)
+    coalesce(array_agg(distinct fix.line) filter (where fix.line is not null), '{}')
   from roles r
     join schemas s on has_schema_privilege(r.oid, s.oid, 'CREATE')
     left join lateral (
