@@ -58,7 +58,7 @@ async function sha256(text: string): Promise<string> {
 }
 
 /** An error in a script. */
-interface ScriptFailure {
+interface InitScriptFailure {
   readonly message: string;
   /** Number of a character, from 1; null if PostgreSQL gives none. */
   readonly position: number | null;
@@ -67,9 +67,9 @@ interface ScriptFailure {
 }
 
 /** Runs a text as one simple query. Resolves with null if it succeeds. */
-async function runScript(engine: PGlite, text: string): Promise<ScriptFailure | null> {
+async function runScript(engine: PGlite, text: string): Promise<InitScriptFailure | null> {
   let completed = 0;
-  let failure: ScriptFailure | null = null;
+  let failure: InitScriptFailure | null = null;
   for (const [type, payload] of frames(await engine.execProtocolRaw(queryFrame(text)))) {
     if (type === backend.commandComplete) completed++;
     else if (type === backend.error) failure ??= readFailure(payload, completed);
@@ -78,7 +78,7 @@ async function runScript(engine: PGlite, text: string): Promise<ScriptFailure | 
 }
 
 /** Returns the first statement that reads the client's input, at which the engine would stop. */
-function findCopy(text: string): ScriptFailure | null {
+function findCopy(text: string): InitScriptFailure | null {
   const completed = splitStatements(text).findIndex(({ start, end }) =>
     /^copy\s[^;]*\sfrom\s+stdin\b/i.test(text.slice(start, end))
   );
@@ -86,7 +86,7 @@ function findCopy(text: string): ScriptFailure | null {
   return { message: "COPY FROM STDIN has no input here", position: null, completed };
 }
 
-function readFailure(payload: Uint8Array, completed: number): ScriptFailure {
+function readFailure(payload: Uint8Array, completed: number): InitScriptFailure {
   const fields = readFields(payload);
   const position = fields.get("P");
   return {
@@ -97,7 +97,7 @@ function readFailure(payload: Uint8Array, completed: number): ScriptFailure {
 }
 
 /** Returns `line:column`, or the line of the statement if PostgreSQL gives no position. */
-function placeText(text: string, { position, completed }: ScriptFailure): string {
+function placeText(text: string, { position, completed }: InitScriptFailure): string {
   if (position !== null) {
     const { line, column } = placeOfCharacter(text, position);
     return `${line}:${column}`;
