@@ -7,15 +7,13 @@ import { Buffer } from "node:buffer";
 import pg from "pg";
 import { memoryOf, resetPeak } from "../../tests/support/process_memory.ts";
 import { type Bench, progress, runSql, startServers } from "./bench.ts";
-import { roles, schema, serverConfig } from "./fixture.ts";
+import { serverConfig } from "./fixture.ts";
 import type { BenchServer } from "./servers.ts";
 import { markdownTable, shown } from "./table.ts";
 
 /** No index: the time per byte does not depend on the rows before. */
 const tables = `
   create unlogged table api.uploads (id int, name text, price numeric, tags text[], note text);
-  create table api.items (id int primary key, name text);
-  insert into api.items values (1, 'a');
 `;
 
 /** A text that a body repeats, and the texts around all of it. */
@@ -94,7 +92,7 @@ const [mega, giga] = [1e6, 1e9];
 
 /** Measures all formats, and writes the table as Markdown. */
 export async function measureBodies(bench: Bench): Promise<string> {
-  await runSql(bench, `${roles}${schema}${tables}`);
+  await runSql(bench, tables);
   const results: BodyFigures[] = [];
   for (let round = 0; round < bench.options.rounds; round++) {
     results.push(await measureBare(bench, 50 * mega));

@@ -47,7 +47,7 @@ export const usage = `Usage: deno task bench [options]
                     {conf} in it stands for its configuration file
   --cases           the names of the cases, by set
   --growth          how costs grow with connections, rows, tables and bodies
-  --bodies          inserts of 50 MB and 1 GB, and their memory
+  --bodies          answers of 105 MB and 3 GB, inserts of 50 MB and 1 GB
   --json            results as JSON
   --help            this text
 

@@ -7,8 +7,9 @@
 import { type Bench, progress, runSql, startBench } from "./bench.ts";
 import { measureBodies } from "./bodies.ts";
 import { casesOf, loadSets } from "./cases.ts";
-import { makeUsers, plainFixture, roles, schema } from "./fixture.ts";
+import { items, makeUsers, plainFixture, roles, schema } from "./fixture.ts";
 import { growths, type GrowthTable, growthText, prepareGrowth } from "./growth.ts";
+import { measureAnswers } from "./large_answers.ts";
 import { largeCases } from "./large.ts";
 import { contestLarge } from "./large_contest.ts";
 import { contestLoads } from "./load_contest.ts";
@@ -31,7 +32,9 @@ async function main(args: readonly string[]): Promise<number> {
   await needWrk();
   await using bench = await startBench(options);
   if (options.bodies) {
-    console.log(await measureBodies(bench));
+    await runSql(bench, `${roles}${schema}${items}`);
+    if (isWanted(options, "answers")) console.log(await measureAnswers(bench));
+    if (isWanted(options, "inserts")) console.log(await measureBodies(bench));
     return 0;
   }
   return options.growth ? await measureGrowth(bench) : await measureCases(bench);

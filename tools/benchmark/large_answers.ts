@@ -1,0 +1,141 @@
+/**
+ * Measures large answers: time, and the memory of the server and of PostgreSQL.
+ *
+ * @module
+ */
+import pg from "pg";
+import { memoryOf, resetPeak } from "../../tests/support/process_memory.ts";
+import { type Bench, progress, runSql, startServers } from "./bench.ts";
+import { anonymousRole, serverConfig } from "./fixture.ts";
+import type { BenchServer } from "./servers.ts";
+import { markdownTable, shown } from "./table.ts";
+
+/** Rows of 1 KB, in a table and in a view. */
+const rows = `
+  create table api.wide as
+    select n as id, 'the name of row ' || n as name, repeat('a few words and ', 61) as note
+    from generate_series(1, 100000) n;
+  vacuum analyze api.wide;
+  create view api.huge as
+    select n as id, 'the name of row ' || n as name, repeat('a few words and ', 61) as note
+    from generate_series(1, 3000000) n;
+  grant select on api.wide, api.huge to ${anonymousRole};
+`;
+
+/** The rows of one request. Times in milliseconds, memory in megabytes. */
+interface AnswerFigures {
+  readonly name: string;
+  readonly megabytes: number;
+  readonly firstByte: number;
+  readonly total: number;
+  readonly growth: number;
+  /** Highest private memory of one PostgreSQL process. */
+  readonly postgresMemory: number;
+}
+
+interface AnswerRequest {
+  readonly server: BenchServer;
+  readonly relation: "wide" | "huge";
+  readonly accept: string;
+}
+
+const types = ["application/json", "application/x-ndjson", "text/csv"];
+
+/** Measures all answers, and writes the table as Markdown. */
+export async function measureAnswers(bench: Bench): Promise<string> {
+  await runSql(bench, rows);
+  const results: AnswerFigures[] = [];
+  for (let round = 0; round < bench.options.rounds; round++) {
+    await using servers = await startServers(bench);
+    for (const server of servers.all) {
+      for (const accept of server.name === "peer" ? [types[0]!] : types) {
+        results.push(await measureAnswer(bench, { server, relation: "wide", accept }));
+      }
+    }
+    results.push(await measureFirstRow(bench));
+  }
+  await using servers = await startServers(bench);
+  for (const accept of types) {
+    const server = servers.all[0]!;
+    results.push(await measureAnswer(bench, { server, relation: "huge", accept }));
+  }
+  const heads = ["answer", "MB", "first byte ms", "whole ms", "growth MB", "PostgreSQL MB"];
+  const cells = results.map(({ name, ...figures }) => [name, ...Object.values(figures).map(shown)]);
+  return markdownTable(heads, cells);
+}
+
+async function measureAnswer(
+  { postmaster }: Bench,
+  { server, relation, accept }: AnswerRequest,
+): Promise<AnswerFigures> {
+  const name = `${relation}, ${accept}, ${server.name}`;
+  progress(name);
+  const base = await memoryOf(server.pid, "VmRSS");
+  await resetPeak(server.pid);
+  const postgres = watchMemory(postmaster);
+  const began = performance.now();
+  const response = await fetch(`${server.origin}/${relation}`, { headers: { Accept: accept } });
+  let bytes = 0;
+  let firstByte = 0;
+  for await (const chunk of response.body!) {
+    if (bytes === 0) firstByte = performance.now() - began;
+    bytes += chunk.length;
+  }
+  const total = performance.now() - began;
+  const postgresMemory = await postgres.stop();
+  if (response.status !== 200) throw new Error(`${name}: ${response.status}`);
+  const growth = (await memoryOf(server.pid, "VmHWM") - base) / 1e6;
+  return { name, megabytes: bytes / 1e6, firstByte, total, growth, postgresMemory };
+}
+
+/** The first row on a connection without a server around it. */
+async function measureFirstRow(bench: Bench): Promise<AnswerFigures> {
+  const client = new pg.Client({
+    connectionString: String(serverConfig(bench.postgres)["db-uri"]),
+  });
+  await client.connect();
+  try {
+    await client.query(`set role ${anonymousRole}`);
+    const began = performance.now();
+    await client.query("select row_to_json(t)::text from api.wide t limit 1");
+    const total = performance.now() - began;
+    const name = "first row, bare connection";
+    return { name, megabytes: 0, firstByte: total, total, growth: NaN, postgresMemory: NaN };
+  } finally {
+    await client.end();
+  }
+}
+
+/** Period of the samples of PostgreSQL's memory. */
+const sampleMs = 20;
+
+/** Samples the private memory of PostgreSQL's processes; returns the highest of one, in megabytes. */
+function watchMemory(postmaster: number): { readonly stop: () => Promise<number> } {
+  let isStopped = false;
+  const done = (async () => {
+    let highest = 0;
+    while (!isStopped) {
+      for (const pid of await childrenOf(postmaster)) {
+        highest = Math.max(highest, await privateMemoryOf(pid));
+      }
+      await new Promise((resolve) => setTimeout(resolve, sampleMs));
+    }
+    return highest / 1e6;
+  })();
+  return {
+    stop: () => {
+      isStopped = true;
+      return done;
+    },
+  };
+}
+
+async function childrenOf(pid: number): Promise<readonly string[]> {
+  const text = await Deno.readTextFile(`/proc/${pid}/task/${pid}/children`).catch(() => "");
+  return text.split(" ").filter((child) => child !== "");
+}
+
+async function privateMemoryOf(pid: string): Promise<number> {
+  const status = await Deno.readTextFile(`/proc/${pid}/status`).catch(() => "");
+  return Number(/^RssAnon:\s+(\d+) kB$/m.exec(status)?.[1] ?? 0) * 1024;
+}
