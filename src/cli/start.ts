@@ -80,6 +80,10 @@ export async function openStart(
       dbSchemas: choice.schemas,
       dbAnonRole: choice.anonRole,
       dbReadOnly: choice.isLoginRole,
+      // A standby accepts no LISTEN, and the listener connects to servers that can be written only.
+      ...(facts.isStandby || facts.isReadOnly
+        ? { dbChannelEnabled: false, dbSchemaWatch: "poll" } as const
+        : {}),
       ...(ports === "serves" ? await portDefaults(config) : {}),
     };
     return { reader: configReader(args, chosen), database, quick: { facts, choice } };

@@ -286,3 +286,33 @@ Deno.test("quick mode says what to do where it cannot connect", async (t) => {
     });
   }
 });
+
+Deno.test("--watch reloads when the configuration file changes, and names a needed restart", async () => {
+  const folder = await Deno.makeTempDir({ prefix: "svc_watch_" });
+  const file = `${folder}/svc.conf`;
+  const port = freePort();
+  const text = `db-uri = "pglite://memory"\ndb-schemas = "public"\nserver-port = ${port}\n`;
+  try {
+    await Deno.writeTextFile(file, text);
+    await using service = startDeno(["run", "-A", main, "--watch", file]);
+    await service.stderr.waitFor(/API server listening on/);
+    const after = service.stderr.all.length;
+    await Deno.writeTextFile(file, `${text}db-pool = 3\n`);
+    await service.stderr.waitFor(/Config reloaded$/, { after });
+    await service.stderr.waitFor(/: db-pool has changed: takes effect after a restart$/, { after });
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("quick mode serves a read-only database without a listener", async () => {
+  await using database = await createDatabase(film);
+  const name = new URL(database.uri).pathname.slice(1);
+  await withClient(database.superuserUri, async (client) => {
+    await client.query(`alter database ${name} set default_transaction_read_only = on`);
+  });
+  await using service = startQuick([database.uri]);
+  const lines = await service.listening();
+  strictEqual((await (await fetch(`${service.origin}/film`)).json()).length, 2);
+  strictEqual(lines.some((line) => line.includes("Failed listening")), false);
+});

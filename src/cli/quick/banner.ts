@@ -36,6 +36,9 @@ export function bannerText(
     `${schemas}: ${count(relations, "relation")}, ${count(functions, "function")}`,
     ...choice.warnings.map((warning) => `! ${warning}`),
     ...(facts.isStandby ? ["! The server is a standby: requests can only read."] : []),
+    ...(facts.isReadOnly
+      ? ["! The database is read only (default_transaction_read_only): requests can only read."]
+      : []),
     ...(example === null ? [] : [`Try:  curl '${origin}/${encodeURIComponent(example)}?limit=3'`]),
   ];
   return lines.join("\n");

@@ -31,6 +31,8 @@ export interface QuickFacts {
   readonly bypassesRls: boolean;
   /** Whether the server is a standby. */
   readonly isStandby: boolean;
+  /** Whether `default_transaction_read_only` is on for the login role. */
+  readonly isReadOnly: boolean;
   /** In alphabetical order. */
   readonly schemas: readonly FilledSchema[];
   /**
@@ -88,6 +90,8 @@ select json_build_object(
   'database', current_database(), 'version', split_part(current_setting('server_version'), ' ', 1),
   'user', current_user, 'isSuperuser', login.rolsuper, 'bypassesRls', login.rolbypassrls,
   'isStandby', pg_catalog.pg_is_in_recovery(),
+  'isReadOnly', (select reset_val = 'on' from pg_catalog.pg_settings
+    where name = 'default_transaction_read_only'),
   'schemas', (select coalesce(json_agg(json_build_object('name', name, 'owned', owned)
     order by name), '[]') from schema),
   'candidates', (

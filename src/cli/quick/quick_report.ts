@@ -6,7 +6,8 @@
 import { isatty } from "node:tty";
 import type { Database } from "../../database/database.ts";
 import { svcDialect } from "../../dialect.ts";
-import type { Observation } from "../../observe/observation.ts";
+import type { Observation, ReportedError } from "../../observe/observation.ts";
+import { connectAdvice } from "../connect_error.ts";
 import { printError } from "../output.ts";
 import { stderr } from "../standard_streams.ts";
 import type { QuickStart } from "../start.ts";
@@ -72,18 +73,32 @@ export function quickObserver(observe: Observe, options: QuickReportOptions): Ob
   };
 }
 
-/** Wraps an observer. Calls `onReady` with the origin of the console when the API listens. */
+/**
+ * Wraps an observer. Calls `onReady` with the origin of the console when the API listens. On a
+ * terminal, it writes the next step after the first connection that fails.
+ */
 export function readyObserver(
   observe: Observe,
   onReady: QuickReportOptions["onReady"],
 ): Observe {
   let admin: string | null = null;
+  let isAdvised = !isatty(stderr);
   return (event) => {
     observe(event);
+    if (!isAdvised && (event.kind === "version-failed" || event.kind === "connect-failed")) {
+      isAdvised = true;
+      printAdvice(event.error);
+    }
     if (event.kind !== "listening") return;
     if (event.what === "admin") admin = originOf(event.address);
     else onReady(admin);
   };
+}
+
+/** Writes the next step after a failed connection, for a person at a terminal. */
+function printAdvice({ message, details }: ReportedError): void {
+  const advice = connectAdvice(`${message} ${details}`);
+  if (advice !== null) printError(`${svcDialect.productToken}: ${advice}`);
 }
 
 async function exampleOf({ quick, database }: QuickReportOptions): Promise<string | null> {

@@ -14,6 +14,7 @@ const facts: QuickFacts = {
   isSuperuser: false,
   bypassesRls: false,
   isStandby: false,
+  isReadOnly: false,
   schemas: [{ name: "public", owned: 0 }],
   candidates: [],
 };

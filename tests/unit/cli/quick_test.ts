@@ -75,6 +75,7 @@ const banner: BannerFacts = {
     isSuperuser: false,
     bypassesRls: false,
     isStandby: false,
+    isReadOnly: false,
     schemas: [],
     candidates: [],
   },
@@ -104,13 +105,14 @@ Try:  curl 'http://127.0.0.1:3000/film%20%26%20co?limit=3'`,
 });
 
 Deno.test("bannerText() leaves out what there is not, and names a standby", () => {
-  const facts = { ...banner.facts, isStandby: true };
+  const facts = { ...banner.facts, isStandby: true, isReadOnly: true };
   const choice = { ...banner.choice, schemas: ["a", "b"], warnings: [] };
   strictEqual(
     bannerText({ ...banner, facts, choice, api: "0.0.0.0:1", admin: null, example: null }),
     `svc ${version}  →  http://127.0.0.1:1
 shop on PostgreSQL 17.2 as "me", schemas a, b: 24 relations, 1 function
-! The server is a standby: requests can only read.`,
+! The server is a standby: requests can only read.
+! The database is read only (default_transaction_read_only): requests can only read.`,
   );
 });
 
