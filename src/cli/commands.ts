@@ -7,6 +7,13 @@ import { checkCommand } from "./check.ts";
 import type { Command } from "./command.ts";
 import { demoCommand } from "./demo.ts";
 import { initCommand } from "./init.ts";
+import { sqlCommand } from "./sql.ts";
 import { tokenCommand } from "./token.ts";
 
-export const commands: readonly Command[] = [demoCommand, initCommand, checkCommand, tokenCommand];
+export const commands: readonly Command[] = [
+  demoCommand,
+  initCommand,
+  checkCommand,
+  sqlCommand,
+  tokenCommand,
+];

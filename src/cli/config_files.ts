@@ -10,7 +10,13 @@ import type { Config } from "../config/options.ts";
 import { type ConfigFlags, noValues } from "../config/load.ts";
 import { type ConfigSource, configSource } from "../config/source.ts";
 import type { Database } from "../database/database.ts";
-import { isEmbedded, openDatabase } from "../database/open.ts";
+import {
+  type DatabaseDependencies,
+  isEmbedded,
+  openDatabase,
+  type OpenSqlSession,
+  openSqlSession,
+} from "../database/open.ts";
 import { requireEmbeddedPostgres } from "./embedded_package.ts";
 import { errorCode } from "./error_code.ts";
 import type { ConfigArguments } from "./command.ts";
@@ -148,12 +154,25 @@ export async function openConfiguredDatabase(
   file: string | null,
 ): Promise<Database> {
   if (isEmbedded(config.dbUri)) await requireEmbeddedPostgres();
-  return await openDatabase(config, {
+  return await openDatabase(config, dependenciesOf(config, file));
+}
+
+/** Connects a session to the database that the configuration names. */
+export async function openConfiguredSession(
+  config: Config,
+  file: string | null,
+): Promise<OpenSqlSession> {
+  if (isEmbedded(config.dbUri)) await requireEmbeddedPostgres();
+  return await openSqlSession(config, dependenciesOf(config, file));
+}
+
+function dependenciesOf(config: Config, file: string | null): DatabaseDependencies {
+  return {
     embeddedInit: readInit(config, file),
     applicationName: config.dialect.displayName,
     // Deno's server has sent a chunk before it pulls the next; Node's may still hold it.
     freesChunks: "Deno" in globalThis,
-  });
+  };
 }
 
 /** Returns the folder of an embedded database; null for a database in memory. */

@@ -7,7 +7,9 @@
 import type { Dialect } from "../dialect.ts";
 import type { Database } from "./database.ts";
 import type { InitScript } from "./adapters/init_script.ts";
-import type { Connections } from "./adapters/postgres.ts";
+import type { EmbeddedOptions } from "./adapters/pglite.ts";
+import type { Connections, PostgresOptions } from "./adapters/postgres.ts";
+import type { SqlSession } from "./connection/sql_session.ts";
 
 /** Options of the configuration that concern connections. */
 export interface DatabaseConfig {
@@ -44,21 +46,51 @@ export function isEmbedded(uri: string): boolean {
 /** Opens a database. It opens connections on demand. */
 export async function openDatabase(
   config: DatabaseConfig,
-  { embeddedInit, applicationName, freesChunks = false, connections = "pooled" }:
-    DatabaseDependencies,
+  dependencies: DatabaseDependencies,
 ): Promise<Database> {
-  const common = {
-    uri: config.dbUri,
-    acquisitionTimeoutSeconds: config.dbPoolAcquisitionTimeout,
-    prepare: config.dbPreparedStatements,
-  };
   if (isEmbedded(config.dbUri)) {
     const { openEmbedded } = await import("./adapters/pglite.ts");
-    return openEmbedded({ ...common, init: embeddedInit });
+    return openEmbedded(embeddedOptions(config, dependencies));
   }
   const { openPostgres } = await import("./adapters/postgres.ts");
-  return openPostgres({
-    ...common,
+  return openPostgres(postgresOptions(config, dependencies));
+}
+
+/** A session for SQL text, and the function that closes it and an embedded database. */
+export interface OpenSqlSession {
+  readonly session: SqlSession;
+  close(): Promise<void>;
+}
+
+/** Connects and opens a session. Rejects with an `Error` of one line if that fails. */
+export async function openSqlSession(
+  config: DatabaseConfig,
+  dependencies: DatabaseDependencies,
+): Promise<OpenSqlSession> {
+  const { SqlSession } = await import("./connection/sql_session.ts");
+  if (isEmbedded(config.dbUri)) {
+    const { connectEmbedded } = await import("./adapters/pglite.ts");
+    const { transport, close } = await connectEmbedded(embeddedOptions(config, dependencies));
+    return { session: new SqlSession(transport), close };
+  }
+  const { connectPostgres } = await import("./adapters/postgres.ts");
+  const session = new SqlSession(await connectPostgres(postgresOptions(config, dependencies)));
+  return { session, close: () => Promise.resolve(session.close()) };
+}
+
+function embeddedOptions(
+  config: DatabaseConfig,
+  { embeddedInit }: DatabaseDependencies,
+): EmbeddedOptions {
+  return { ...commonOptions(config), init: embeddedInit };
+}
+
+function postgresOptions(
+  config: DatabaseConfig,
+  { applicationName, freesChunks = false, connections = "pooled" }: DatabaseDependencies,
+): PostgresOptions {
+  return {
+    ...commonOptions(config),
     applicationName,
     freesChunks,
     namesKeywords: config.dialect.namesApplicationInKeywords,
@@ -67,5 +99,13 @@ export async function openDatabase(
     poolSize: config.dbPool,
     maxIdleTimeSeconds: config.dbPoolMaxIdletime,
     maxLifetimeSeconds: config.dbPoolMaxLifetime,
-  });
+  };
+}
+
+function commonOptions(config: DatabaseConfig) {
+  return {
+    uri: config.dbUri,
+    acquisitionTimeoutSeconds: config.dbPoolAcquisitionTimeout,
+    prepare: config.dbPreparedStatements,
+  };
 }

@@ -73,6 +73,23 @@ export function placeOfCharacter(text: string, number: number): TextPlace {
   return placeAt(text, position);
 }
 
+/**
+ * Returns the place of an error in a text as `line:column`, or the line of the failed statement if
+ * PostgreSQL gives no position. `position` counts characters from 1, `completed` the statements before.
+ */
+export function failurePlace(
+  text: string,
+  { position, completed }: { readonly position: number | null; readonly completed: number },
+): string {
+  if (position !== null) {
+    const { line, column } = placeOfCharacter(text, position);
+    return `${line}:${column}`;
+  }
+  const statements = splitStatements(text);
+  const failed = statements[completed] ?? statements.at(-1);
+  return String(placeAt(text, failed?.start ?? 0).line);
+}
+
 type TokenKind = "blank" | "separator" | "word" | "open" | "close" | "other";
 
 interface Token {

@@ -1,5 +1,6 @@
 import { deepStrictEqual, match, strictEqual } from "node:assert/strict";
 import { join } from "node:path";
+import { cacheEnvironment } from "../support/cache_folder.ts";
 import { type FileConfig, type ServiceProcess, startService } from "../support/process.ts";
 
 /** Lends a folder for data, SQL and cache. */
@@ -25,7 +26,7 @@ async function start(
     "db-schemas": "api",
     "db-anon-role": "postgres",
     ...config,
-  }, { cwd: folder, env: { XDG_CACHE_HOME: join(folder, "cache") } });
+  }, { cwd: folder, env: cacheEnvironment(join(folder, "cache")) });
 }
 
 const good = "create schema api;\ncreate table api.film (id int primary key);\n";

@@ -18,6 +18,7 @@ const allowed = [
   "src/schema_cache/",
   "src/sql/",
   "src/cli/init/init_sql.ts",
+  "src/cli/sql_meta.ts",
   "tests/",
 ];
 

@@ -4,8 +4,9 @@
  * @module
  */
 import type { PGlite } from "@electric-sql/pglite";
-import { placeAt, placeOfCharacter, splitStatements } from "../../sql/statements.ts";
+import { failurePlace, splitStatements } from "../../sql/statements.ts";
 import { backend, readFields } from "../protocol/messages.ts";
+import { frames, queryFrame } from "../protocol/simple_query.ts";
 
 /** SQL that initialises a database. */
 export interface InitScript {
@@ -31,7 +32,9 @@ export async function applyInit(
   if (mark !== null) return mark === hash || mark === unhashed ? "unchanged" : "changed";
   await engine.exec("begin");
   const failure = findCopy(text) ?? await runScript(engine, text);
-  if (failure !== null) throw new Error(`${name}:${placeText(text, failure)}: ${failure.message}`);
+  if (failure !== null) {
+    throw new Error(`${name}:${failurePlace(text, failure)}: ${failure.message}`);
+  }
   await engine.exec(
     "do $$ begin execute format('alter database %I set svc.initialised = " +
       `''${hash}''', current_database()); end $$`,
@@ -58,7 +61,7 @@ async function sha256(text: string): Promise<string> {
 }
 
 /** An error in a script. */
-interface InitScriptFailure {
+interface InitFailure {
   readonly message: string;
   /** Number of a character, from 1; null if PostgreSQL gives none. */
   readonly position: number | null;
@@ -67,9 +70,9 @@ interface InitScriptFailure {
 }
 
 /** Runs a text as one simple query. Resolves with null if it succeeds. */
-async function runScript(engine: PGlite, text: string): Promise<InitScriptFailure | null> {
+async function runScript(engine: PGlite, text: string): Promise<InitFailure | null> {
   let completed = 0;
-  let failure: InitScriptFailure | null = null;
+  let failure: InitFailure | null = null;
   for (const [type, payload] of frames(await engine.execProtocolRaw(queryFrame(text)))) {
     if (type === backend.commandComplete) completed++;
     else if (type === backend.error) failure ??= readFailure(payload, completed);
@@ -78,7 +81,7 @@ async function runScript(engine: PGlite, text: string): Promise<InitScriptFailur
 }
 
 /** Returns the first statement that reads the client's input, at which the engine would stop. */
-function findCopy(text: string): InitScriptFailure | null {
+function findCopy(text: string): InitFailure | null {
   const completed = splitStatements(text).findIndex(({ start, end }) =>
     /^copy\s[^;]*\sfrom\s+stdin\b/i.test(text.slice(start, end))
   );
@@ -86,7 +89,7 @@ function findCopy(text: string): InitScriptFailure | null {
   return { message: "COPY FROM STDIN has no input here", position: null, completed };
 }
 
-function readFailure(payload: Uint8Array, completed: number): InitScriptFailure {
+function readFailure(payload: Uint8Array, completed: number): InitFailure {
   const fields = readFields(payload);
   const position = fields.get("P");
   return {
@@ -94,35 +97,4 @@ function readFailure(payload: Uint8Array, completed: number): InitScriptFailure 
     position: position === undefined ? null : Number(position),
     completed,
   };
-}
-
-/** Returns `line:column`, or the line of the statement if PostgreSQL gives no position. */
-function placeText(text: string, { position, completed }: InitScriptFailure): string {
-  if (position !== null) {
-    const { line, column } = placeOfCharacter(text, position);
-    return `${line}:${column}`;
-  }
-  const statements = splitStatements(text);
-  const failed = statements[completed] ?? statements.at(-1);
-  return String(placeAt(text, failed?.start ?? 0).line);
-}
-
-/** Returns the Query message of a text. */
-function queryFrame(text: string): Uint8Array {
-  const bytes = new TextEncoder().encode(text);
-  const frame = new Uint8Array(bytes.length + 6);
-  frame[0] = 0x51;
-  new DataView(frame.buffer).setInt32(1, bytes.length + 5);
-  frame.set(bytes, 5);
-  return frame;
-}
-
-/** Lists the messages of a reply, which is complete. */
-function* frames(reply: Uint8Array): Iterable<readonly [type: number, payload: Uint8Array]> {
-  const view = new DataView(reply.buffer, reply.byteOffset, reply.byteLength);
-  for (let at = 0; at + 5 <= reply.length;) {
-    const end = at + 1 + view.getInt32(at + 1);
-    yield [reply[at]!, reply.subarray(at + 5, end)];
-    at = end;
-  }
 }

@@ -67,6 +67,15 @@ export function openEmbedded(options: EmbeddedOptions): Database {
   };
 }
 
+/** Starts an embedded database for one session. Rejects with an `Error` of one line. */
+export async function connectEmbedded(
+  options: EmbeddedOptions,
+): Promise<{ readonly transport: Transport; close(): Promise<void> }> {
+  const engine = new Engine(options);
+  const transport = await engine.connect();
+  return { transport, close: () => engine.close() };
+}
+
 /** The engine parses nested values recursively, and a stack overflow would end it for all requests. */
 const maxNesting = 4000;
 

@@ -107,6 +107,11 @@ export function openPostgres(options: PostgresOptions): Database {
   };
 }
 
+/** Opens one connection. Rejects with an `Error` of one line if that fails. */
+export function connectPostgres(options: PostgresOptions): Promise<Transport> {
+  return connect(targetsOf(options));
+}
+
 /** Sends a notification. Leaves no lines of the pool in the log. */
 function notifyBatch(channel: string, payload: string): Batch {
   const text = "select pg_catalog.pg_notify($1, $2)";
