@@ -54,7 +54,7 @@ async function shutDown(
   await load.progress(answers);
   const began = performance.now();
   service.signal("SIGTERM");
-  if (!isWhole(await readLong())) books.tally.problem("long answer cut short");
+  if (!isWhole(await readLong(), longAnswer)) books.tally.problem("long answer cut short");
   const { code } = await service.status;
   if (code !== 0) books.tally.problem(`exit status ${code}`);
   await load.ended;

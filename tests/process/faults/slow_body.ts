@@ -14,31 +14,48 @@ export const longRows = `
 /** Milliseconds between two pieces of an answer that is read slowly. */
 const pause = 5;
 
-/** An answer that was read slowly: what its head promised, and what came. */
+/** An answer that was read slowly. */
 export interface SlowBody {
-  readonly length: number;
+  /** Bytes that were received. */
   readonly received: number;
+  /** Rows whose end was received. */
+  readonly rows: number;
+  /** Whether the body ended without an error, with the end of the array. */
+  readonly hasEnd: boolean;
 }
 
-/** Sends a request; when the head has come, gives what reads the rest, piece by piece with pauses. */
+/** Sends a request; when the head has come, returns what reads the rest, piece by piece with pauses. */
 export async function openSlowly(url: string): Promise<() => Promise<SlowBody>> {
   const response = await fetch(url);
-  const length = Number(response.headers.get("Content-Length"));
   return async () => {
     let received = 0;
+    let rows = 0;
+    let last = 0;
     try {
       for await (const piece of response.body!) {
         received += piece.length;
+        rows += countOf(rowEnd, piece);
+        last = piece.at(-1) ?? last;
         await delay(pause);
       }
     } catch {
-      // Shows in the length.
+      return { received, rows, hasEnd: false };
     }
-    return { length, received };
+    return { received, rows, hasEnd: last === arrayEnd };
   };
 }
 
-/** Whether all came that was promised. */
-export function isWhole({ length, received }: SlowBody): boolean {
-  return length > 0 && received === length;
+/** The notes of the rows contain no brace. */
+const rowEnd = "}".charCodeAt(0);
+const arrayEnd = "]".charCodeAt(0);
+
+function countOf(byte: number, bytes: Uint8Array): number {
+  let count = 0;
+  for (let at = bytes.indexOf(byte); at !== -1; at = bytes.indexOf(byte, at + 1)) count++;
+  return count;
+}
+
+/** Whether all rows were received. */
+export function isWhole({ rows, hasEnd }: SlowBody, expectedRows: number): boolean {
+  return hasEnd && rows === expectedRows;
 }

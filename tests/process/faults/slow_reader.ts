@@ -43,9 +43,9 @@ export async function slowReaders(scale: Scale): Promise<FaultReport> {
   const grown = await memoryOf(pid, "VmHWM") - memory;
   const writes = await place.asOwner((client) => ledger.compare(client));
   const time = beside.tally.quantile(0.99);
-  const cut = bodies.filter((body) => !isWhole(body)).length;
+  const cut = bodies.filter((body) => !isWhole(body, rows)).length;
   return {
-    fault: `${readers} answers of ${megabytes(bodies[0]!.length)} read slowly`,
+    fault: `${readers} answers of ${megabytes(bodies[0]!.received)} read slowly`,
     requests: addRequests(alone.tally.counts, beside.tally.counts),
     writes,
     figures: {
