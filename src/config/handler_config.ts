@@ -85,7 +85,7 @@ export interface HandlerConfig {
    * unless an event trigger sends notifications. Default: `"notify"`.
    */
   readonly dbSchemaWatch?: "notify" | "auto" | "poll";
-  /** Seconds between two looks at the schema while the service polls. Default: `2`. */
+  /** Time between two looks at the schema while the service polls. Default: `2`. */
   readonly dbSchemaWatchInterval?: number;
   /**
    * `statement_timeout` of requests, unless the role, the login role or the function sets one; 0

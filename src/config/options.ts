@@ -378,11 +378,11 @@ export const options = {
     extension: true,
   }),
   "db-schema-watch-interval": option({
-    codec: seconds(1),
+    codec: time({ min: 1 }),
     default: 2,
     reloadable: true,
     inDatabase: true,
-    doc: "Seconds between two looks at the schema while the service polls.",
+    doc: "Time between two looks at the schema while the service polls.",
     example: "2",
     extension: true,
   }),

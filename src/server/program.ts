@@ -36,9 +36,14 @@ export async function main(argv: readonly string[]): Promise<number> {
       errorMessage(error),
     ];
     for (const line of lines) fail(line);
+    if (argv.length === 0 && error instanceof ConfigError) fail(nextStep);
     return 1;
   }
 }
+
+/** The next step after a call without arguments and without a configuration. */
+const nextStep = "give a configuration file or a database, such as " +
+  "svc postgres://user@localhost:5432/shop; svc demo serves an example";
 
 async function run(call: ParsedCall): Promise<number | void> {
   switch (call.kind) {

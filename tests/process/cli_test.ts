@@ -93,6 +93,13 @@ Deno.test("the process names all problems of the configuration, one line each", 
   strictEqual(lines[0], "svc: a.conf:1: db-schema-s: unknown key; did you mean db-schemas?");
 });
 
+Deno.test("the process names the next step after a call without arguments", async () => {
+  const { code, stderr } = await svc([]);
+  const lines = stderr.trimEnd().split("\n");
+  deepStrictEqual([code, lines.length], [1, 3]);
+  match(lines[2]!, /^svc: give a configuration file or a database, such as svc postgres:/);
+});
+
 Deno.test("the process names a configuration file that does not exist", async () => {
   const { code, stderr } = await svc(["nofile.conf"]);
   deepStrictEqual([code, stderr], [1, "svc: nofile.conf: no such file\n"]);

@@ -62,7 +62,10 @@ const wrong: Readonly<Record<OptionKey, readonly [value: string, problem: string
     "Invalid db-schema-watch. Check your configuration.",
     '"notify", "auto", "poll"',
   ),
-  "db-schema-watch-interval": whole("from 1 to 2147483"),
+  "db-schema-watch-interval": [
+    "0",
+    'expected seconds of at least 1, or a text such as "500ms", "10s", "2m", got 0',
+  ],
   "db-schemas": [
     '"api, pg_catalog"',
     "db-schemas does not allow schema: 'pg_catalog' (expected schemas in quotes, separated by " +

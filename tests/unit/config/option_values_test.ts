@@ -268,7 +268,16 @@ const cases: Readonly<Record<OptionKey, Cases>> = {
     "auto",
     "poll",
   ),
-  "db-schema-watch-interval": bounded(1, 2147483),
+  "db-schema-watch-interval": {
+    accepted: [["1", 1], ["1500ms", 1.5], ["2m", 120]],
+    rejected: [
+      ["0", 'expected seconds of at least 1, or a text such as "500ms", "10s", "2m", got 0'],
+      [
+        '"999ms"',
+        'expected seconds of at least 1, or a text such as "500ms", "10s", "2m", got "999ms"',
+      ],
+    ],
+  },
   "db-schemas": {
     accepted: [
       ["a", ["a"]],
