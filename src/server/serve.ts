@@ -9,6 +9,7 @@ import type { Database, PoolCounts } from "../database/database.ts";
 import { isEmbedded } from "../database/open.ts";
 import { deferred } from "../lib/deferred.ts";
 import { diagnoseRunning } from "../diagnosis/diagnose.ts";
+import type { Finding } from "../diagnosis/finding.ts";
 import { DiagnosisLog } from "../diagnosis/diagnosis_log.ts";
 import { serviceHandler } from "../handler/handler.ts";
 import type { Observation } from "../observe/observation.ts";
@@ -82,7 +83,7 @@ async function serveUntilStopped(
   if (startsApi) {
     api = await serveApi(service, config, quick);
     diagnosis.start({
-      diagnose: () => diagnoseRunning(service.database, service.snapshot.config),
+      diagnose: () => findingsOfService(service, quick),
       config: () => service.snapshot.config,
     });
   }
@@ -114,6 +115,23 @@ async function startEmbedded({ database, observe }: Service, reader: ConfigReade
 function load(service: Service): Promise<void> {
   service.listen();
   return service.reloadSchema();
+}
+
+/** Findings about the login role as anonymous role, which quick mode reports at its start. */
+const quickFindings: ReadonlySet<string> = new Set([
+  "role-superuser",
+  "role-bypassrls",
+  "role-owns",
+  "login-superuser",
+]);
+
+async function findingsOfService(
+  service: Service,
+  quick: QuickStart | null,
+): Promise<readonly Finding[]> {
+  const findings = await diagnoseRunning(service.database, service.snapshot.config);
+  if (!quick?.choice.isLoginRole) return findings;
+  return findings.filter(({ name }) => !quickFindings.has(name));
 }
 
 /**
