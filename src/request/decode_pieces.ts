@@ -12,7 +12,7 @@ const sliceBytes = 64 * 1024;
 /** Bytes, read and written, between two pauses. Decoding them takes some milliseconds. */
 const maxBytesPerTurn: Readonly<Record<BodyDecoder["work"], number>> = {
   none: Infinity,
-  reads: 2 * 1024 * 1024,
+  reads: 1024 * 1024,
   converts: 256 * 1024,
 };
 
