@@ -89,7 +89,9 @@ const cases: Readonly<Record<string, (installed: InstalledPackage) => Promise<vo
   "serves on Node, and reloads by signals with the debugger closed": async ({ bin }) => {
     const database = await engines.pg({ name: "serving", roles: ["web_anon"] });
     const port = freePort();
-    await using process = startCommand(["node", bin, database.uri, `--port=${port}`, ...flags]);
+    // A connection string as an argument would bring other defaults.
+    const env = { SVC_DB_URI: database.uri };
+    await using process = startCommand(["node", bin, `--port=${port}`, ...flags], { env });
     const { stderr } = process;
     await stderr.waitFor(/API server listening on/);
     for (const signal of ["SIGHUP", "SIGUSR1", "SIGUSR2"] as const) {
