@@ -97,7 +97,7 @@ async function readJson<Result>(
   return JSON.parse(rows.at(-1)![0]![0]!);
 }
 
-/** Objects of extensions are no part of an API. */
+/** Objects of extensions do not belong to an API. */
 const isOwn = (catalogue: string, alias: string) =>
   `not exists (select from pg_depend e where e.classid = '${catalogue}'::regclass
     and e.objid = ${alias}.oid and e.deptype = 'e')`;
