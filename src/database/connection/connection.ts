@@ -356,13 +356,15 @@ export class Connection {
     if (this.#state === "closed") return;
     this.#state = "closed";
     const current = this.#current;
-    const pending = this.#pending();
+    // The server had refused this one before it began: its error is not the result of the batch.
+    const refused = current?.mayRetry ? [current] : [];
+    const pending = [...refused, ...this.#pending()];
     this.#inFlight = [];
     this.#retries = [];
     this.#feed?.stop();
     this.#feed = null;
     this.#events.closed(reason);
-    if (current !== undefined) failWith(current, reason);
+    if (current !== undefined && refused.length === 0) failWith(current, reason);
     // A server that says that it ends the connection has not begun what comes later.
     const mayRequeue = current?.wasTerminated ? () => true : isSafe;
     for (const execution of pending) if (!mayRequeue(execution)) failWith(execution, reason);
@@ -383,8 +385,8 @@ const idleStatus = 0x49;
 const openStatus = 0x54;
 
 /** Whether a batch may be sent again although the server may have executed it. */
-function isSafe({ batch, isRetry }: BatchExecution): boolean {
-  return isRetry || (batch.access === "read only" && batch.retry === "safe");
+function isSafe({ batch, isRetry, mayRetry }: BatchExecution): boolean {
+  return isRetry || mayRetry || (batch.access === "read only" && batch.retry === "safe");
 }
 
 /** Whether the result, or the rest of its body, is still awaited. */

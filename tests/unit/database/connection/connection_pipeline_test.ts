@@ -199,6 +199,28 @@ const losses: readonly Loss[] = [
     outcomes: ["1", "57P01", "waits"],
     requeued: 1,
   },
+  {
+    name: "requeues a write that the server refused before it began",
+    batch: implicitWrite,
+    before: [failure("25001", "must be called first")],
+    outcomes: ["waits", "001", "001"],
+    requeued: 1,
+  },
+  {
+    name:
+      "requeues a write that was refused before the server ended the connection, and those behind",
+    batch: implicitWrite,
+    before: [failure("25001", "must be called first"), terminated],
+    outcomes: ["waits", "waits", "waits"],
+    requeued: 3,
+  },
+  {
+    name: "requeues a write whose prepared statement is stale",
+    batch: implicitWrite,
+    before: [failure("26000", "does not exist", { routine: "FetchPreparedStatement" })],
+    outcomes: ["waits", "001", "001"],
+    requeued: 1,
+  },
 ];
 
 for (const { name, batch, before, outcomes, requeued } of losses) {
