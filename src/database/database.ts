@@ -27,6 +27,8 @@ export interface BodyFraming {
   readonly separator: string;
   /** End of the body. */
   readonly closing: string;
+  /** Bytes to leave out at both ends of the values of further rows. Default: 0. */
+  readonly trimmedBytes?: number;
   /** Whether a stream of the body begins with the first further row, however short it is. Default: false. */
   readonly isEager?: boolean;
 }

@@ -118,8 +118,8 @@ function bodyColumns({ format, element: { scalarColumn } }: RowsResult): BodyCol
   };
 }
 
-/** A row in the text form of PostgreSQL, without its parentheses. */
-const csvLine: Sql = sql`left(substr((${rowsAlias}.*)::text, 2), -1)`;
+/** A row in the text form of PostgreSQL. The connection leaves its parentheses out. */
+const csvLine: Sql = sql`(${rowsAlias}.*)::text`;
 
 /**
  * Returns the texts around rows. The separator is the one that `json_agg` puts between rows, or between
@@ -129,7 +129,7 @@ export function framingOf(
   format: RowFormat,
   { scalarColumn }: Pick<BodyRows, "scalarColumn">,
 ): BodyFraming {
-  if (format.kind === "csv") return { separator: "\n", closing: "" };
+  if (format.kind === "csv") return { separator: "\n", closing: "", trimmedBytes: 1 };
   if (format.kind === "ndjson") {
     return { separator: "\n", closing: "\n", isEager: !format.isCounted };
   }

@@ -15,7 +15,7 @@ const rows = `
   create table api.wide as
     select n as id, 'the name of row ' || n as name, repeat('a few words and ', 61) as note
     from generate_series(1, 100000) n;
-  vacuum analyze api.wide;
+  analyze api.wide;
   create view api.huge as
     select n as id, 'the name of row ' || n as name, repeat('a few words and ', 61) as note
     from generate_series(1, 3000000) n;

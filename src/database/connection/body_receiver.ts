@@ -62,6 +62,7 @@ export class BodyReceiver implements RowRun {
   started = false;
   hasValues = false;
   separator = noBytes;
+  trimmedBytes = 0;
 
   constructor(options: BodyReceiverOptions) {
     this.#options = options;
@@ -112,9 +113,10 @@ export class BodyReceiver implements RowRun {
   /** Begins the further rows, unless they have begun. They put their values before the closing. */
   openRun(): RowRun {
     if (this.#isContinued) return this;
-    const { separator, closing } = this.#framing!;
+    const { separator, closing, trimmedBytes = 0 } = this.#framing!;
     this.#isContinued = true;
     this.separator = utf8.encode(separator);
+    this.trimmedBytes = trimmedBytes;
     this.hasValues = (this.#valueLength ?? 0) > 0;
     if (this.#held !== null && !this.#isValueStreamed) {
       this.#receivedBytes -= closing.length;

@@ -45,6 +45,8 @@ const eventTypes = typeTable([
 export interface RowRun {
   /** Written between two values: at most {@linkcode maxSeparatorBytes} bytes. */
   readonly separator: Uint8Array;
+  /** Bytes to leave out at both ends of each value, which has at least twice as many. */
+  readonly trimmedBytes: number;
   /** Whether something precedes the next value. The decoder sets it with each row. */
   hasValues: boolean;
 }
@@ -143,7 +145,7 @@ export class FrameDecoder {
       } else if (type === backend.dataRow) {
         const run = this.#sink.rowRun();
         if (run !== null) {
-          const next = this.#joinRows(run, bytes, { start: at, at });
+          const next = this.#joinRows(run, bytes, { start: at, writtenTo: at, at });
           if (next === at) return this.#collect(bytes.subarray(at), end - at);
           at = next;
           continue;
@@ -179,37 +181,43 @@ export class FrameDecoder {
     const rest = Math.min(bytes.length, this.#bodyLeft);
     this.#bodyLeft -= rest;
     if (this.#bodyLeft === 0) this.#run = null;
-    return bytes.subarray(this.#joinRows(run, bytes, { start: 0, at: rest }));
+    const writtenTo = Math.min(rest, rest + this.#bodyLeft - run.trimmedBytes);
+    return bytes.subarray(this.#joinRows(run, bytes, { start: 0, writtenTo, at: rest }));
   }
 
   /**
    * Joins the values of rows in place, from `start` on: a value with its separator takes less room than its
-   * row. The rows begin at `at`; the bytes before are part of the run. Returns the position of the first
+   * row. The rows begin at `at`; the bytes from `start` to `writtenTo` are part of the run. Returns the position of the first
    * other message, or of a row whose value has not begun.
    */
   #joinRows(
     run: RowRun,
     bytes: Uint8Array,
-    { start, at: rowsAt }: { readonly start: number; readonly at: number },
+    { start, writtenTo: resumedAt, at: rowsAt }: {
+      readonly start: number;
+      readonly writtenTo: number;
+      readonly at: number;
+    },
   ): number {
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    const { separator } = run;
+    const { separator, trimmedBytes } = run;
     let at = rowsAt;
-    let writtenTo = rowsAt;
+    let writtenTo = resumedAt;
     while (bytes.length - at >= 5 && bytes[at] === backend.dataRow) {
       const length = view.getInt32(at + 1);
       checkFrame(backend.dataRow, length);
       const end = at + 1 + length;
-      const valueAt = lastColumnAt(bytes, view, { start: at + 5, end });
-      if (valueAt < 0) break;
+      const columnAt = lastColumnAt(bytes, view, { start: at + 5, end });
+      const valueAt = columnAt + trimmedBytes;
+      if (columnAt < 0 || valueAt > bytes.length) break;
       if (run.hasValues) { for (const byte of separator) bytes[writtenTo++] = byte; }
       run.hasValues = true;
-      const valueEnd = Math.min(end, bytes.length);
+      const valueEnd = Math.min(end - trimmedBytes, bytes.length);
       bytes.copyWithin(writtenTo, valueAt, valueEnd);
       writtenTo += valueEnd - valueAt;
-      at = valueEnd;
-      if (end === valueEnd) continue;
-      this.#bodyLeft = end - valueEnd;
+      at = Math.min(end, bytes.length);
+      if (at === end) continue;
+      this.#bodyLeft = end - at;
       this.#run = run;
       break;
     }

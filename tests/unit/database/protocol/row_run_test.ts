@@ -6,8 +6,8 @@ const text = new TextDecoder();
 const utf8 = new TextEncoder();
 
 /** A decoder that joins all rows, with what it emitted: texts of the run, and types of messages. */
-function joiner({ separator = ", ", hasValues = false } = {}) {
-  const run = { separator: utf8.encode(separator), hasValues };
+function joiner({ separator = ", ", hasValues = false, trimmedBytes = 0 } = {}) {
+  const run = { separator: utf8.encode(separator), hasValues, trimmedBytes };
   const bytes: number[] = [];
   const events: string[] = [];
   const decoder = new FrameDecoder({
@@ -62,3 +62,19 @@ for (const [message, bytes] of broken) {
     throws(() => joiner().decoder.push(bytes), new ProtocolError(message));
   });
 }
+
+const lines = join(row(null, "(1,a)"), row(null, "()"), row(null, "(22)"), ready("I"));
+
+Deno.test("FrameDecoder.push() trims the values of a run, wherever its chunks are cut", () => {
+  for (let size = 1; size <= lines.length; size++) {
+    const { decoder, joined: result } = joiner({ separator: "\n", trimmedBytes: 1 });
+    for (let at = 0; at < lines.length; at += size) decoder.push(lines.slice(at, at + size));
+    strictEqual(result(), "1,a\n\n22", `chunks of ${size}`);
+  }
+  for (let cut = 0; cut <= lines.length; cut++) {
+    const { decoder, joined: result } = joiner({ separator: "\n", trimmedBytes: 1 });
+    decoder.push(lines.slice(0, cut));
+    decoder.push(lines.slice(cut));
+    strictEqual(result(), "1,a\n\n22", `cut at ${cut}`);
+  }
+});
