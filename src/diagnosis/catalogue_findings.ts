@@ -30,8 +30,8 @@ const kinds: readonly FindingKind[] = [
   {
     name: "schema-missing",
     level: "error",
-    message: ({ subject, catalogue }) =>
-      `schema ${subject} does not exist${suggestion(subject, catalogue.schemas)}`,
+    message: ({ subject, objects: [key], catalogue }) =>
+      `schema ${subject} of ${key} does not exist` + suggestion(subject, catalogue.schemas),
   },
   {
     name: "schema-empty",

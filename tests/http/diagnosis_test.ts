@@ -114,8 +114,24 @@ const rows: readonly Row[] = [
     label: "schema is missing",
     sql: "",
     options: { "db-schemas": "api, apis" },
-    finding: "error schema-missing apis: schema apis does not exist; did you mean api?",
+    finding:
+      "error schema-missing apis: schema apis of db-schemas does not exist; did you mean api?",
     mend: "create schema apis;",
+  },
+  {
+    label: "extra schema is missing",
+    sql: "create schema extensions; grant usage on schema extensions to {anon}",
+    options: { "db-extra-search-path": "public, extension" },
+    finding: "error schema-missing extension: schema extension of db-extra-search-path does not " +
+      "exist; did you mean extensions?",
+    mend: "create schema extension;",
+  },
+  {
+    label: "extra schema is missing, and nothing resembles it",
+    sql: "",
+    options: { "db-extra-search-path": "vendor" },
+    finding: "error schema-missing vendor: schema vendor of db-extra-search-path does not exist",
+    mend: "create schema vendor;",
   },
   {
     label: "schema is empty",
@@ -383,11 +399,20 @@ async function checkRow(row: Row): Promise<void> {
     const after = await database.diagnose(options);
     deepStrictEqual(after.filter(({ name }) => name === found.name), []);
   }
-  const { dbUri, dbSchemas, dbAnonRole, jwtSecret, dbPreRequest, dbRootSpec } = database.config(
-    options,
-  );
+  const { dbUri, dbSchemas, dbExtraSearchPath, dbAnonRole, jwtSecret, dbPreRequest, dbRootSpec } =
+    database.config(
+      options,
+    );
   const handler = createHandler(
-    { dbUri, dbSchemas, dbAnonRole, jwtSecret, dbPreRequest, dbRootSpec } as Parameters<
+    {
+      dbUri,
+      dbSchemas,
+      dbExtraSearchPath,
+      dbAnonRole,
+      jwtSecret,
+      dbPreRequest,
+      dbRootSpec,
+    } as Parameters<
       typeof createHandler
     >[0],
   );

@@ -6,9 +6,16 @@
 
 /** Each SELECT returns finding, whether it concerns the anonymous role, subject, roles, objects, SQL. */
 export const schemaChecks: readonly string[] = [
-  `select 'schema-missing', false, quote_ident(missing.name), '{}'::text[], '{}'::text[],
+  `select 'schema-missing', false, quote_ident(missing.name), '{}'::text[], array[missing.key],
     array[format('create schema %I;', missing.name)]
-  from json_array_elements_text($1::json) missing (name)
+  from (
+    select value, max(key) as key from (
+      select value, 'db-schemas' as key from json_array_elements_text($1::json)
+      union all
+      select value, 'db-extra-search-path' from json_array_elements_text($2::json)
+    ) listed
+    group by value
+  ) missing (name, key)
   where not exists (select from pg_namespace n where n.nspname = missing.name)`,
 
   `select 'schema-empty', false, s.name, '{}', '{}', '{}'

@@ -83,12 +83,12 @@ const rows: readonly Row[] = [
       isStandby: true,
       rows: [
         ["login-superuser", false, "me", [], [], []],
-        ["schema-missing", false, "apy", [], [], ["create schema apy;"]],
+        ["schema-missing", false, "apy", [], ["db-schemas"], ["create schema apy;"]],
       ],
     },
     findings: [
       [
-        "error schema-missing apy: schema apy does not exist; did you mean api?",
+        "error schema-missing apy: schema apy of db-schemas does not exist; did you mean api?",
         "create schema apy;",
       ],
       [
