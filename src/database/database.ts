@@ -122,7 +122,7 @@ export interface ReadBatch extends BatchCommon {
   readonly retry: "safe" | "never";
 }
 
-/** A transaction that may write: its body is held until the end is confirmed, and it is never retried. */
+/** A transaction that may write: its body is held until the end is confirmed. PostgreSQL never executes it twice. */
 export interface WriteBatch extends BatchCommon {
   readonly access: "read write";
   /** Present if a statement is executed several times; the transaction is a block then. */

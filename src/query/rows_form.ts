@@ -21,8 +21,8 @@ export type RowFormat = Extract<BodyFormat, { kind: "array" | "csv" | "ndjson" }
 const maxValueRows = 1000;
 
 /**
- * Rows of the answer that the first row of the result holds. A small answer is one row, which costs no
- * more than a single value. A large one begins early, and has no value near PostgreSQL's limit of 1 GB.
+ * With more rows than this, each further row is a row of the result. A small answer is one row, which
+ * costs no more than a single value. A large one begins early, and has no value near PostgreSQL's limit of 1 GB.
  */
 const firstRows = 100;
 

@@ -6,10 +6,10 @@
 import { type IncomingMessage, STATUS_CODES } from "node:http";
 import { FastResponse, NodeRequest } from "srvx/node";
 
-/** Bodies of up to this many bytes are read without a stream. */
+/** A body whose `Content-Length` is at most this is read without a stream. */
 const maxCollectedBytes = 64 * 1024;
 
-/** A request that reads a short body directly: a web stream costs more than all else of a write. */
+/** A request that reads a short body directly: a web stream costs more than the rest of a write request. */
 export class NodeServerRequest extends NodeRequest {
   readonly #incoming: IncomingMessage;
   #isCollected = false;

@@ -10,7 +10,7 @@ export async function memoryOf(pid: number, name: "VmRSS" | "VmHWM"): Promise<nu
   return Number(new RegExp(`^${name}:\\s+(\\d+) kB$`, "m").exec(status)?.[1]) * 1024;
 }
 
-/** Memory at its highest from now on is what `VmHWM` tells. */
+/** Resets `VmHWM` to the current resident memory. */
 export async function resetPeak(pid: number): Promise<void> {
   await Deno.writeTextFile(`/proc/${pid}/clear_refs`, "5");
 }

@@ -84,7 +84,7 @@ Deno.test("RowCutter keeps a row whole, however long it is", () => {
   deepStrictEqual(arrays.flatMap((array) => JSON.parse(array)), values);
 });
 
-Deno.test("RowCutter leaves an array as it is until the second one behind it is made", () => {
+Deno.test("RowCutter leaves an array unchanged until it has returned two more", () => {
   const cutter = new RowCutter();
   const row = encoder.encode(`{"a":"${"z".repeat(1_050_000)}"}`);
   const kept: { array: Uint8Array; copy: Uint8Array }[] = [];
@@ -101,7 +101,7 @@ Deno.test("RowCutter leaves an array as it is until the second one behind it is 
   }
 });
 
-Deno.test("RowCutter returns nothing of an array without rows", () => {
+Deno.test("RowCutter returns an empty array for a body without rows", () => {
   strictEqual(cut("[]", { type: "application/json", length: 1 }).join(), "[]");
   deepStrictEqual(cut("", { type: "application/x-ndjson", length: 1 }), ["[]"]);
 });
