@@ -94,8 +94,11 @@ const kinds: readonly FindingKind[] = [
     name: "write-without-rls",
     level: "error",
     others: "warn",
-    message: ({ subject, roles }) =>
-      `${list(roles)} may write every row of ${subject}: add policies that name the rows`,
+    message: ({ subject, roles, objects }) =>
+      `${list(roles)} may write every row of ${subject}: ` +
+      (objects.length === 0
+        ? "add policies that name the rows"
+        : `the view writes ${list(objects)} with the rights of its owner, past policies`),
   },
   {
     name: "create-in-schema",

@@ -196,6 +196,37 @@ const rows: readonly Row[] = [
     mend: "alter table api.film enable row level security;",
   },
   {
+    label: "anonymous role may write through a view",
+    sql: "create schema private; create table private.b (id int); " +
+      "create view api.b as select * from private.b where exists (select from api.film); " +
+      "grant all on api.b to {anon}",
+    finding:
+      "error write-without-rls api.b: {anon} may write every row of api.b: the view writes " +
+      "private.b with the rights of its owner, past policies",
+    mend: "revoke insert, update, delete on api.b from {anon};",
+    request: ["/b", 200],
+  },
+  {
+    label: "every role may write one column through two views",
+    sql: "create schema private; create table private.b (id int); " +
+      "create view private.inner_view as select * from private.b; " +
+      "create view api.b as select * from private.inner_view; " +
+      "grant update (id) on api.b to public; grant select on api.b to {anon}",
+    finding: "error write-without-rls api.b: {anon} and {user} may write every row of api.b: the " +
+      "view writes private.b with the rights of its owner, past policies",
+    mend: "revoke insert, update, delete on api.b from public;",
+    request: ["/b", 200],
+  },
+  {
+    label: "role of tokens may write past policies through a view",
+    sql: "create view api.films as select * from api.film; grant update on api.films to {user}",
+    finding:
+      "warn write-without-rls api.films: {user} may write every row of api.films: the view " +
+      "writes api.film with the rights of its owner, past policies",
+    mend: "alter view api.films set (security_invoker = true);",
+    from: 15,
+  },
+  {
     label: "table has row-level security without a policy",
     sql: "create table api.note (id int); alter table api.note enable row level security; " +
       "grant select on api.note to {anon}",
@@ -371,6 +402,41 @@ async function serverVersion(): Promise<number> {
 Deno.test("diagnose() finds nothing in a database that is set up well", async () => {
   await using database = await diagnosedDatabase();
   deepStrictEqual(await database.diagnose({}), []);
+});
+
+/** Views that writes through are no finding. `{anon}` may write to the view `api.v`. */
+const harmlessViews: readonly (readonly [label: string, sql: string, from?: number])[] = [
+  [
+    "policies apply to the caller",
+    "create view api.v with (security_invoker) as table api.film",
+    15,
+  ],
+  [
+    "policies apply to the owner",
+    "create view api.v as table api.film; create role {anon}_new; " +
+    "grant usage on schema api to {anon}_new; grant all on api.film to {anon}_new; " +
+    "alter view api.v owner to {anon}_new",
+  ],
+  [
+    "another table has no policy",
+    "create table api.other (id int); create view api.v with (security_invoker) as " +
+    "select * from api.film where id in (select id from api.other)",
+    15,
+  ],
+  ["PostgreSQL refuses writes", "create view api.v as select distinct title from api.film"],
+];
+
+Deno.test("diagnose() finds no write past policies", async (t) => {
+  const major = await serverVersion();
+  for (const [label, sql, from = 0] of harmlessViews) {
+    if (major < from) continue;
+    await t.step(label, async () => {
+      await using database = await diagnosedDatabase();
+      await database.run(`${sql}; grant all on api.v to {anon}`);
+      const found = await database.diagnose({});
+      deepStrictEqual(found.filter(({ name }) => name === "write-without-rls"), []);
+    });
+  }
 });
 
 Deno.test("diagnose() finds each problem, and its SQL mends it", async (t) => {

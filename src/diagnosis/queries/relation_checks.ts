@@ -4,6 +4,13 @@
  * @module
  */
 
+/** Whether a view has `security_invoker`. */
+const isInvokerView = (view: string): string =>
+  `coalesce((
+    select o.option_value::boolean from pg_options_to_table(${view}.reloptions) o
+    where o.option_name = 'security_invoker'
+  ), false)`;
+
 /**
  * Common table expressions.
  *
@@ -12,6 +19,10 @@
  * - `default_sequences`: the sequences that an INSERT calls `nextval` for, by the relation that a
  *   request names: a table, or a view that PostgreSQL can insert into by itself. Identity columns
  *   need no privilege.
+ * - `write_steps`: the relations that a write to an exposed view reaches, without triggers and rules.
+ *   `checked` is the role whose privileges and policies apply: NULL is the role of the request. The
+ *   rule of such a view names the view and its one source before relations of subqueries.
+ * - `owner_writes`: tables that a view writes past policies: they have none that apply to its owner.
  */
 export const relationInputs = `
 direct_uses (view, relation) as (
@@ -49,6 +60,38 @@ default_sequences as (
       and dep.refclassid = 'pg_class'::regclass
     join pg_class s on s.oid = dep.refobjid and s.relkind = 'S'
     join pg_namespace n on n.oid = s.relnamespace
+),
+write_steps (view, relation, checked) as (
+  select c.oid, c.oid, null::oid
+  from relations c
+  where c.relkind = 'v' and exists (
+      select from privileges p where p.oid = c.oid and not p.owns
+        and pg_relation_is_updatable(c.oid, false)
+          & (case when p.inserts then 8 else 0 end + case when p.changes then 20 else 0 end) <> 0
+    )
+  union
+  select s.view, source.oid, case when ${isInvokerView("c")} then null else c.relowner end
+  from write_steps s
+    join pg_class c on c.oid = s.relation and c.relkind = 'v'
+    join pg_rewrite w on w.ev_class = c.oid and w.ev_type = '1'
+    cross join lateral (
+      select named.id[1]::oid as oid
+      from regexp_matches(w.ev_action::text, ' :relid (\\d+) ', 'g') with ordinality named (id, n)
+      where named.id[1]::oid <> c.oid
+      order by named.n limit 1
+    ) source
+  where not exists (select from pg_rewrite o where o.ev_class = c.oid and o.ev_type <> '1')
+),
+owner_writes as (
+  select s.view, format('%I.%I', n.nspname, t.relname) as name, t.relrowsecurity
+  from write_steps s
+    join pg_class t on t.oid = s.relation and t.relkind in ('r', 'p', 'f')
+    join pg_namespace n on n.oid = t.relnamespace
+    join pg_roles o on o.oid = s.checked
+  where has_table_privilege(o.oid, t.oid, 'INSERT, UPDATE, DELETE') and (
+      not t.relrowsecurity or o.rolsuper or o.rolbypassrls
+      or not t.relforcerowsecurity and pg_has_role(o.oid, t.relowner, 'USAGE')
+    )
 )`;
 
 /** Each SELECT returns finding, whether it concerns the anonymous role, subject, roles, objects, SQL. */
@@ -87,6 +130,30 @@ export const relationChecks: readonly string[] = [
   where c.relkind in ('r', 'p') and not c.relrowsecurity and not p.owns and (p.inserts or p.changes)
   group by c.oid, c.name, c.relname`,
 
+  // Policies of the tables apply to the role of the request only with security_invoker.
+  `select 'write-without-rls', bool_or(p.anonymous), c.name, array_agg(distinct p.role),
+    array_agg(distinct w.name),
+    case when bool_and(w.relrowsecurity) and (select number from version) >= 150000
+        and not ${isInvokerView("c")}
+      then array[format('alter view %s set (security_invoker = true);', c.name)]
+      else array_agg(distinct format('revoke insert, update, delete on %s from %s;', c.name,
+        case a.grantee when 0 then 'public' else quote_ident(pg_get_userbyid(a.grantee)) end)) end
+  from privileges p
+    join relations c on c.oid = p.oid
+    join owner_writes w on w.view = c.oid
+    join lateral (
+      select g.grantee
+      from (
+        select c.relacl as acl
+        union all
+        select b.attacl from pg_attribute b where b.attrelid = c.oid and b.attacl is not null
+      ) acls cross join lateral aclexplode(acls.acl) g
+      where g.privilege_type in ('INSERT', 'UPDATE', 'DELETE')
+    ) a on a.grantee <> c.relowner
+      and case a.grantee when 0 then true else pg_has_role(p.role_oid, a.grantee, 'USAGE') end
+  where (p.inserts or p.changes) and not p.owns
+  group by c.oid, c.name, c.reloptions`,
+
   `select 'rls-without-policy', false, c.name, '{}', '{}',
     array[format('create policy %I on %s for select%s using (true);', left(c.relname, 58) || '_read',
       c.name, (select ' to ' || r.name from roles r where r.anonymous))]
@@ -102,10 +169,7 @@ export const relationChecks: readonly string[] = [
     join view_uses u on u.view = v.oid
     join pg_class t on t.oid = u.relation and t.relkind in ('r', 'p') and t.relrowsecurity
     join pg_namespace tn on tn.oid = t.relnamespace
-  where v.relkind = 'v' and not coalesce((
-    select o.option_value::boolean from pg_options_to_table(v.reloptions) o
-    where o.option_name = 'security_invoker'
-  ), false)
+  where v.relkind = 'v' and not ${isInvokerView("v")}
   group by n.nspname, v.relname`,
 
   `select 'definer-search-path', false,
