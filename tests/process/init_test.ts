@@ -262,6 +262,25 @@ Deno.test("svc init quotes every name", async () => {
   }
 });
 
+Deno.test("svc init --revoke-functions holds for functions that the owner creates later", async () => {
+  await using shop = await makeShop();
+  await using folder = await programFolder();
+  const { code } = await folder.run(
+    ["init", ...shop.roleFlags, "--revoke-functions", `--apply=${shop.superuserUri}`, "--yes"],
+    environment(shop.ownerUri),
+  );
+  strictEqual(code, 0);
+  await withClient(
+    shop.ownerUri,
+    (client) => client.query("create function later() returns int language sql as 'select 1'"),
+  );
+  const mayCall = (name: string) =>
+    shop.read(`select has_function_privilege('${shop.anonRole}', '${name}()', 'execute')`);
+  deepStrictEqual([await mayCall("film_count"), await mayCall("later")], [false, false]);
+  const sql = await folder.read("svc-init.sql");
+  match(sql, /^-- grant execute on function public\.film_count\(\) to /m);
+});
+
 Deno.test("svc init uses roles that exist as they are", async () => {
   await using shop = await makeShop();
   await using folder = await programFolder();

@@ -114,6 +114,8 @@ export function unknownTarget(names: TargetNames, relations: readonly string[]):
       sample: {},
     })),
     publicFunctions: 0,
+    functions: [],
+    owners: [],
     isOpenToPublic: false,
     roles: [],
     quoted: Object.fromEntries(all.map((name) => [name, quoteIdent(name)])),

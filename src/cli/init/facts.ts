@@ -44,6 +44,14 @@ export interface RelationFacts {
   readonly sample: Readonly<Record<string, unknown>>;
 }
 
+/** A role that owns the schema or objects in it. */
+export interface OwnerFacts {
+  /** Quoted for SQL. */
+  readonly sql: string;
+  /** Whether the connected role has its privileges, and so may alter its default privileges. */
+  readonly isOurs: boolean;
+}
+
 /** The part of the database that the SQL depends on. */
 export interface TargetFacts {
   readonly version: number;
@@ -52,6 +60,10 @@ export interface TargetFacts {
   readonly relations: readonly RelationFacts[];
   /** Functions that PUBLIC may call. */
   readonly publicFunctions: number;
+  /** Names and argument types of all functions, quoted for SQL. */
+  readonly functions: readonly string[];
+  /** Owners of the schema, its relations and its functions. */
+  readonly owners: readonly OwnerFacts[];
   /** Whether PUBLIC may create objects in the schema. */
   readonly isOpenToPublic: boolean;
   readonly roles: readonly RoleFacts[];
@@ -156,6 +168,26 @@ relations as (
   from pg_class c join schema s on s.oid = c.relnamespace
   where c.relkind in ('r', 'p', 'v', 'm', 'f') and not c.relispartition
     and ${isOwn("pg_class", "c")}
+),
+functions as (
+  select p.proname, p.proowner, p.proacl,
+    format('%I.%I(%s)', s.nspname, p.proname, pg_get_function_identity_arguments(p.oid)) as sql
+  from pg_proc p join schema s on s.oid = p.pronamespace
+  where p.prokind = 'f' and p.prorettype not in ('trigger'::regtype, 'event_trigger'::regtype)
+    and ${isOwn("pg_proc", "p")}
+),
+owners as (
+  select s.nspowner as oid from schema s
+  union select c.relowner from pg_class c join relations r on r.oid = c.oid
+  union select f.proowner from functions f
+),
+-- The role pg_database_owner owns nothing: its only member, the database's owner, does.
+creators as (
+  select distinct r.oid, r.rolname
+  from owners o join pg_roles n on n.oid = o.oid
+    join pg_roles r on r.oid = case n.rolname when 'pg_database_owner'
+      then (select d.datdba from pg_database d where d.datname = current_database())
+      else n.oid end
 )
 select json_build_object(
   'version', current_setting('server_version_num')::int,
@@ -184,12 +216,18 @@ select json_build_object(
     ) order by r.relname), '[]') from relations r
   ),
   'publicFunctions', (
-    select count(*) from pg_proc p join schema s on s.oid = p.pronamespace
-    where p.prokind = 'f' and p.prorettype not in ('trigger'::regtype, 'event_trigger'::regtype)
-      and ${isOwn("pg_proc", "p")} and exists (
-        select from aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a
-        where a.grantee = 0
-      )
+    select count(*) from functions f
+    where exists (
+      select from aclexplode(coalesce(f.proacl, acldefault('f', f.proowner))) a
+      where a.grantee = 0
+    )
+  ),
+  'functions', (select coalesce(json_agg(f.sql order by f.sql), '[]') from functions f),
+  'owners', (
+    select coalesce(json_agg(json_build_object(
+      'sql', quote_ident(c.rolname),
+      'isOurs', pg_has_role(c.oid, 'usage')
+    ) order by c.rolname), '[]') from creators c
   ),
   'isOpenToPublic', exists (
     select from schema s, aclexplode(s.nspacl) a

@@ -145,22 +145,33 @@ function writeGrants({ sql: name, sequences }: RelationFacts, user: string): str
   ].join("\n");
 }
 
-function functionLines(
-  { schema, revokesFunctions }: Choices,
-  { quoted, publicFunctions }: TargetFacts,
-): readonly string[] {
+function functionLines(choices: Choices, facts: TargetFacts): readonly string[] {
+  const { schema, revokesFunctions } = choices;
+  const { quoted, publicFunctions, functions } = facts;
   if (publicFunctions === 0 && !revokesFunctions) return [];
-  const lines = `revoke execute on all functions in schema ${quoted[schema]} from public;\n` +
-    "alter default privileges revoke execute on functions from public;";
+  const callers = requestRoles(choices, facts);
+  const revoke = `revoke execute on all functions in schema ${quoted[schema]} from public;`;
   return [
-    `-- PUBLIC may call ${
-      counted(publicFunctions, "function")
-    } of this schema. To grant each one instead:`,
-    unless(revokesFunctions, lines),
+    `-- PUBLIC may call ${counted(publicFunctions, "function")} of this schema. This revokes it:`,
+    unless(revokesFunctions, revoke),
+    "-- The same for functions that are created later:",
+    ...laterFunctions(facts).map((line) => unless(revokesFunctions, line)),
+    ...(functions.length === 0 ? [] : ["-- Grants of each function instead:"]),
+    ...functions.map((name) => commented(`grant execute on function ${name} to ${callers};`)),
     "",
   ];
 }
 
+/** Default privileges hold for the functions of one owner. A new schema belongs to the applying role. */
+function laterFunctions({ owners }: TargetFacts): readonly string[] {
+  const revoke = "revoke execute on functions from public;";
+  if (owners.length === 0) return [`alter default privileges ${revoke}`];
+  return owners.map(({ sql: owner, isOurs }) => {
+    const line = `alter default privileges for role ${owner} ${revoke}`;
+    return isOurs ? line : commented(`As a superuser, or as ${owner}:\n${line}`);
+  });
+}
+
 function unless(isChosen: boolean, line: string): string {
-  return isChosen ? line : commented(line);
+  return isChosen || line.startsWith("-- ") ? line : commented(line);
 }
