@@ -8,12 +8,16 @@ import { configText, startService } from "../support/process.ts";
 
 const fixture = { name: "serving", roles: ["web_anon"] };
 
-/** Diagnostic lines after `from` without their times. */
+/** Lines of the diagnosis, which arrive some time after the start. */
+const finding = /^(?:error|warn|info) [a-z-]+: |^… and \d+ more: /;
+
+/** Diagnostic lines after `from` without their times and without findings. */
 function texts(lines: readonly string[], from: number): readonly string[] {
-  return lines.slice(from).map((line) => {
+  const all = lines.slice(from).map((line) => {
     match(line, /^\d\d\/\w{3}\/\d{4}:\d\d:\d\d:\d\d [+-]\d{4}: /);
     return line.slice("06/May/2026:08:16:11 -0500: ".length);
   });
+  return all.filter((text) => !finding.test(text));
 }
 
 /** A request, its status, and the beginnings of the statements that are logged. */
