@@ -152,9 +152,9 @@ function failedResult(
     authenticated: identity?.authenticated ?? false,
     dialect,
   });
-  const { config } = snapshot;
+  const { config, serverVersion } = snapshot;
   const role = identity?.role ?? null;
-  const advice = adviceFor(error.fields, { pieces, role, config });
+  const advice = adviceFor(error.fields, { pieces, role, serverVersion, config });
   const isAdvised = advice !== null && config.clientErrorVerbosity === "advise";
   const sent = isAdvised ? new ServiceError({ ...error.fields, hint: advice }) : error;
   const { status, statusText, headers, body } = errorResponse(sent, {

@@ -13,8 +13,8 @@ import { quotable } from "../errors/quoting.ts";
 import { operatorWords } from "../request/filter_grammar.ts";
 import { splitQuery } from "../request/query_string.ts";
 import type { RawRequest } from "../request/raw_request.ts";
-import { nameText } from "../sql/name_text.ts";
 import { privilegeAdvice } from "./privilege_advice.ts";
+import { createAdvice } from "./role_advice.ts";
 import { tokenAdvice } from "./token_advice.ts";
 
 /** A request that failed. */
@@ -22,6 +22,8 @@ export interface AdviceContext {
   readonly pieces: RawRequest;
   /** Null when authentication failed. */
   readonly role: string | null;
+  /** Result of `version()`; null before the service knows it. */
+  readonly serverVersion: string | null;
   readonly config: Pick<
     Config,
     "dbReadOnly" | "dbSchemas" | "dbSchemaWatch" | "dbUri" | "dbPlanEnabled"
@@ -64,10 +66,9 @@ const databaseAdvisers: ReadonlyMap<string, Adviser> = new Map<string, Adviser>(
   ["42P01", staleAdvice],
 ]);
 
-function missingRoleAdvice({ message }: ErrorFields): string | null {
+function missingRoleAdvice({ message }: ErrorFields, context: AdviceContext): string | null {
   const role = /^role "(.*)" does not exist$/s.exec(message)?.[1];
-  if (role === undefined) return null;
-  return `create role ${nameText(role)} nologin; grant ${nameText(role)} to authenticator;`;
+  return role === undefined ? null : createAdvice(role, context);
 }
 
 function readOnlyAdvice(

@@ -10,11 +10,12 @@ import { decodeQueryText, splitQuery } from "../request/query_string.ts";
 import type { RawRequest } from "../request/raw_request.ts";
 import { nameText } from "../sql/name_text.ts";
 import type { AdviceContext } from "./advice.ts";
+import { grantAdvice } from "./role_advice.ts";
 
 /** Returns the hint for SQLSTATE 42501 by PostgreSQL's message; null for another message. */
 export function privilegeAdvice({ message }: ErrorFields, context: AdviceContext): string | null {
   const becomes = /^permission denied to set role "(.*)"$/s.exec(message)?.[1];
-  if (becomes !== undefined) return `grant ${nameText(becomes)} to authenticator;`;
+  if (becomes !== undefined) return grantAdvice(becomes, context);
   const secured = /row-level security policy.* for table "(.*)"$/s.exec(message)?.[1];
   if (secured !== undefined) {
     return `A policy on "${secured}" with check (…) must allow the row; a representation needs a ` +

@@ -151,7 +151,8 @@ export class Service {
     const auth = await prepareAuthOf(config, null, { source, values: noValues });
     const roles: RoleDefaultsByRole = new Map();
     const cache = options.schemaCache ?? null;
-    const service = new Service(options, source, { config, auth, roles, cache, cacheError: null });
+    const snapshot = { config, auth, roles, serverVersion: null, cache, cacheError: null };
+    const service = new Service(options, source, snapshot);
     service.#warnOfOldRolePath();
     service.#updateTracing();
     return service;
@@ -330,7 +331,10 @@ export class Service {
     this.observe({ kind: "connected", version });
     this.observe({ kind: "pool-ready", max: this.database.counts().max });
     const tooOld = unsupportedVersion(version);
-    if (tooOld === null) return version;
+    if (tooOld === null) {
+      this.#snapshot = { ...this.#snapshot, serverVersion: version };
+      return version;
+    }
     this.#failurePolicy.exitOnOldVersion(tooOld);
     throw errors.cannotConnect(`PostgreSQL ${tooOld} is too old`);
   }

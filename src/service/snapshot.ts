@@ -25,6 +25,8 @@ export interface Snapshot {
   readonly auth: AuthState;
   /** Settings that requests of each role begin with. */
   readonly roles: RoleDefaultsByRole;
+  /** Result of `version()`; null before the first load, and with an external schema cache. */
+  readonly serverVersion: string | null;
   /** Null until the first load succeeds. */
   readonly cache: SchemaCache | null;
   /** Reason why no schema cache is loaded; null if clients must not see it. */

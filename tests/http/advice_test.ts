@@ -21,10 +21,14 @@ function adviceSuite(
     const suite = apiSuite("advice", full, options);
     for (const [line, parts, code, hint] of rows) {
       suite.test(`${line} ${JSON.stringify(parts).slice(0, 80)}`, async (api) => {
-        const { message, details, ...sent } = await (await api(line, parts)).json();
+        const { message, details, code: sent, hint: given } = await (await api(line, parts)).json();
         strictEqual(typeof message, "string");
         strictEqual(details === undefined, false);
-        deepStrictEqual(sent, { code, hint: clientErrorVerbosity === "advise" ? hint : null });
+        // The options of memberships depend on the server's version.
+        const same = typeof given === "string"
+          ? given.replace(/ with inherit \w+, set \w+/, "")
+          : given;
+        deepStrictEqual([sent, same], [code, clientErrorVerbosity === "advise" ? hint : null]);
       });
     }
   }
@@ -88,19 +92,33 @@ adviceSuite("privileges", {}, [
     'A policy on "secured" with check (…) must allow the row; a representation needs a select ' +
     "policy, too.",
   ],
-  [
-    "GET /film",
-    { as: "no such role" },
-    "22023",
-    'create role "no such role" nologin; grant "no such role" to authenticator;',
-  ],
   ["GET /rpc/writes", {}, "25006", "The function writes: call it with POST."],
   ["POST /rpc/calls_writes", {}, "25006", "The function writes: declare it volatile."],
   ["POST /rpc/writes_stable", {}, "0A000", "The function writes: declare it volatile."],
 ], both);
 
+adviceSuite("a role that does not exist in PGlite", {}, [
+  [
+    "GET /film",
+    { as: "no such role" },
+    "22023",
+    'create role "no such role" nologin; then grant it to the login role',
+  ],
+], ["pglite"]);
+
 adviceSuite("a role that is not granted", {}, [
-  ["GET /film", { as: "advice_stranger" }, "42501", "grant advice_stranger to authenticator;"],
+  [
+    "GET /film",
+    { as: "advice_stranger" },
+    "42501",
+    `Unless advice_stranger is a superuser: grant advice_stranger to authenticator;`,
+  ],
+  [
+    "GET /film",
+    { as: "no such role" },
+    "22023",
+    `create role "no such role" nologin; grant "no such role" to authenticator;`,
+  ],
 ]);
 
 adviceSuite("requests", {}, [

@@ -21,6 +21,7 @@ function advice(
   return adviceFor({ code: "42501", own: false, status: 400, message: "", ...fields }, {
     pieces: { method, path, query, headers: {}, cookies: {} },
     role: "anon",
+    serverVersion: null,
     config,
     ...context,
   });
@@ -51,6 +52,62 @@ const rows:
 for (const [line, fields, hint] of rows) {
   Deno.test(`adviceFor() is ${hint} for ${line} ${JSON.stringify(fields)}`, () => {
     strictEqual(advice(line, fields), hint);
+  });
+}
+
+const login = (dbUri: string) => ({ ...config, dbUri });
+const setRole = 'permission denied to set role "writer"';
+const noRole = 'role "new writer" does not exist';
+
+/** Hints that name the login role and the server's version. */
+const loginRows: readonly (readonly [
+  message: string,
+  context: Partial<AdviceContext>,
+  hint: string | null,
+])[] = [
+  [
+    setRole,
+    { config: login("postgres://web:x@localhost/shop"), serverVersion: "PostgreSQL 15.4" },
+    "Unless writer is a superuser: grant writer to web;",
+  ],
+  [
+    setRole,
+    { config: login("host=localhost user='My web'"), serverVersion: "PostgreSQL 16.1" },
+    'Unless writer is a superuser: grant writer to "My web" with inherit false, set true;',
+  ],
+  [
+    setRole,
+    { config: login("postgres://localhost/shop"), serverVersion: "PostgreSQL 16.1" },
+    "Grant writer to the login role, unless it is a superuser",
+  ],
+  [
+    setRole,
+    { config: login("postgres://web@localhost/shop") },
+    "Grant writer to the login role, unless it is a superuser",
+  ],
+  [
+    'permission denied to set role "postgres"',
+    { config: login("postgres://web@localhost/shop"), serverVersion: "PostgreSQL 16.1" },
+    "Send a token of another role than postgres",
+  ],
+  [
+    noRole,
+    { config: login("postgres://web@localhost/shop"), serverVersion: "PostgreSQL 18beta1" },
+    'create role "new writer" nologin; grant "new writer" to web with inherit false, set true;',
+  ],
+  [
+    noRole,
+    { config: login("pglite://memory"), serverVersion: "PostgreSQL 17.1" },
+    'create role "new writer" nologin; then grant it to the login role',
+  ],
+  ['role "pg_new" does not exist', {}, null],
+];
+
+for (const [message, context, hint] of loginRows) {
+  const { config: { dbUri } = config, serverVersion } = context;
+  Deno.test(`adviceFor() is ${hint} for ${message} of ${dbUri} at ${serverVersion}`, () => {
+    const code = message.startsWith("role") ? "22023" : "42501";
+    strictEqual(advice("GET /film", { code, message }, context), hint);
   });
 }
 
