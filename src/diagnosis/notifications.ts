@@ -16,19 +16,26 @@ import type { Finding } from "./finding.ts";
  */
 export async function notificationFindings(
   { subscribe, notify }: Pick<Database, "subscribe" | "notify">,
-  { dbChannel, dbChannelEnabled }: Pick<Config, "dbChannel" | "dbChannelEnabled">,
+  { dbChannel, dbChannelEnabled, dbSchemaWatch }: Pick<
+    Config,
+    "dbChannel" | "dbChannelEnabled" | "dbSchemaWatch"
+  >,
 ): Promise<readonly Finding[]> {
   if (!dbChannelEnabled || subscribe === null || notify === undefined) return [];
   const arrives = await arrivesOn(dbChannel, { subscribe, notify });
-  return arrives ? [] : [lostFinding(dbChannel)];
+  return arrives ? [] : [lostFinding(dbChannel, dbSchemaWatch)];
 }
 
-function lostFinding(channel: string): Finding {
+/** Without notifications, a service polls the catalogs with `auto` or `poll`. */
+function lostFinding(channel: string, watch: Config["dbSchemaWatch"]): Finding {
+  const lost = `notifications on the channel ${channel} do not arrive: `;
   return {
     name: "notify-lost",
-    level: "error",
+    level: watch === "notify" ? "error" : "info",
     subject: channel,
-    message: `notifications on the channel ${channel} do not arrive: use a db-uri without a pooler`,
+    message: watch === "notify"
+      ? `${lost}use a db-uri without a pooler, or set db-schema-watch = "poll"`
+      : `${lost}the service polls the catalogs instead`,
     sql: null,
   };
 }

@@ -83,21 +83,26 @@ Deno.test({
     });
     await using folder = await programFolder();
     const args = ["check", "--schemas=api", `--anon-role=${dbAnonRole}`, "--host=127.0.0.1"];
-    const { code, stdout } = await folder.run(
-      [...args, "--db-prepared-statements=false"],
-      {
-        SVC_JWT_SECRET: secret,
-        SVC_DB_URI: `postgres://${username}:${password}@127.0.0.1:${pooler.port}${pathname}`,
-      },
-    );
-    deepStrictEqual(
-      [code, stdout],
+    const env = {
+      SVC_JWT_SECRET: secret,
+      SVC_DB_URI: `postgres://${username}:${password}@127.0.0.1:${pooler.port}${pathname}`,
+    };
+    const lost = "notify-lost: notifications on the channel svc do not arrive:";
+    const polled = `info ${lost} the service polls the catalogs instead\n`;
+    const expected = [
       [
+        "notify",
         1,
-        "error notify-lost: notifications on the channel svc do not arrive: use a db-uri without " +
-        "a pooler\n",
+        `error ${lost} use a db-uri without a pooler, or set db-schema-watch = "poll"\n`,
       ],
-    );
+      ["auto", 0, polled],
+      ["poll", 0, polled],
+    ];
+    for (const [watch, exit, line] of expected) {
+      const flags = ["--db-prepared-statements=false", `--db-schema-watch=${watch}`];
+      const { code, stdout } = await folder.run([...args, ...flags], env);
+      deepStrictEqual([watch, code, stdout], [watch, exit, line]);
+    }
   },
 });
 

@@ -47,12 +47,11 @@ grant usage on sequence api.film_id_seq to {user};
 insert into api.film (title) values ('Alien');
 `;
 
-let databases = 0;
-
 /** Makes the database on the shared server. */
 export async function diagnosedDatabase(): Promise<DiagnosedDatabase> {
   const server = prepared(serverVariable);
-  const name = `svc_diagnosis_${Deno.pid}_${++databases}`;
+  // Files that run at the same time share a process.
+  const name = `svc_diagnosis_${crypto.randomUUID().slice(0, 8)}`;
   const names = { auth: `${name}_auth`, anon: `${name}_anon`, user: `${name}_user` };
   const fill = (text: string) =>
     text.replaceAll(/\{(auth|anon|user)\}/g, (_, role: keyof typeof names) => names[role]);
