@@ -41,17 +41,33 @@ export function findingsJson(findings: readonly Finding[]): string {
   return `${JSON.stringify(findings, null, 2)}\n`;
 }
 
+/** The damage that the SQL of a finding may do, by its name. */
+const cautions: ReadonlyMap<string, string> = new Map([
+  ["write-without-rls", "writes of requests may fail afterwards"],
+  ["view-owner-rights", "callers need privileges on the tables afterwards"],
+  ["definer-search-path", "a function that uses objects of other schemas fails afterwards"],
+]);
+
+/** Returns the danger of the SQL of a finding; null if it may run unread. */
+function cautionOf({ name, level, message }: Finding): string | null {
+  if (level === "info") return "it may grant more than is wanted";
+  const isMisspelt = name === "schema-missing" && message.includes("; did you mean ");
+  return isMisspelt ? "the configuration may have the wrong name" : cautions.get(name) ?? null;
+}
+
 /**
- * Returns the SQL of findings, which `psql` runs as it is. Equal statements appear once. The SQL of
- * notes is in comments: it may grant more than is wanted.
+ * Returns the SQL of findings, which `psql` runs as it is. Equal statements appear once. SQL that may
+ * break a working API, or grant more than is wanted, is in comments below a caution.
  */
 export function findingsSql(findings: readonly Finding[]): string {
   const seen = new Set<string>();
   return findings.flatMap((finding) => {
-    const { level, sql } = finding;
+    const { sql } = finding;
     if (sql === null || seen.has(sql)) return [];
     seen.add(sql);
-    return [`-- ${findingLine(finding)}\n${level === "info" ? commented(sql) : sql}\n`];
+    const caution = cautionOf(finding);
+    const lines = caution === null ? sql : `-- caution: ${caution}\n${commented(sql)}`;
+    return [`-- ${findingLine(finding)}\n${lines}\n`];
   }).join("");
 }
 

@@ -264,7 +264,7 @@ const rows: readonly Row[] = [
     finding:
       "warn definer-search-path api.f(a integer, k api.kind): api.f(a integer, k api.kind) " +
       "is SECURITY DEFINER without a search_path: callers choose which objects it uses",
-    mend: "alter function api.f(a integer, k api.kind) set search_path = api, pg_temp;",
+    mend: "alter function api.f(a integer, k api.kind) set search_path = api, public, pg_temp;",
     request: ["/rpc/f?a=1&k=a", 200],
   },
   {
@@ -272,7 +272,7 @@ const rows: readonly Row[] = [
     sql: "create procedure api.p() language sql security definer as 'select 1'",
     finding: "warn definer-search-path api.p(): api.p() is SECURITY DEFINER without a " +
       "search_path: callers choose which objects it uses",
-    mend: "alter procedure api.p() set search_path = api, pg_temp;",
+    mend: "alter procedure api.p() set search_path = api, public, pg_temp;",
   },
   {
     label: "every role may create in an extra schema",

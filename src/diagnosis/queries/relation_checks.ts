@@ -176,7 +176,11 @@ export const relationChecks: readonly string[] = [
     format('%s.%I(%s)', s.name, p.proname, pg_get_function_identity_arguments(p.oid)), '{}', '{}',
     array[format('alter %s %s.%I(%s) set search_path = %s, pg_temp;',
       case p.prokind when 'p' then 'procedure' else 'function' end, s.name, p.proname,
-      pg_get_function_identity_arguments(p.oid), s.name)]
+      pg_get_function_identity_arguments(p.oid), concat_ws(', ', s.name, (
+        select string_agg(quote_ident(value), ', ' order by ordinality)
+        from json_array_elements_text($2::json) with ordinality
+        where value <> s.nspname
+      )))]
   from pg_proc p
     join schemas s on s.oid = p.pronamespace
   where p.prosecdef and p.prokind in ('f', 'p', 'w')

@@ -56,9 +56,35 @@ Deno.test("findingsSql() prints SQL once, that of notes in comments that no name
     "-- error role-missing: role web_anon does not exist\n" +
       "create role web_anon nologin;\ngrant web_anon to authenticator;\n" +
       '-- info rls-without-policy: api."a drop table b; -- [2J" has no policy\n' +
+      "-- caution: it may grant more than is wanted\n" +
       '-- create policy p on api."a\n-- b\u001b[2J" for select using (true);\n',
   );
 });
+
+/** SQL that may break a working API. */
+const risky: readonly (readonly [name: string, message: string, caution: string | null])[] = [
+  ["write-without-rls", "x", "writes of requests may fail afterwards"],
+  ["view-owner-rights", "x", "callers need privileges on the tables afterwards"],
+  [
+    "definer-search-path",
+    "x",
+    "a function that uses objects of other schemas fails afterwards",
+  ],
+  [
+    "schema-missing",
+    "schema ap does not exist; did you mean api?",
+    "the configuration may have the wrong name",
+  ],
+  ["schema-missing", "schema ap does not exist", null],
+];
+
+for (const [name, message, caution] of risky) {
+  Deno.test(`findingsSql() prints the SQL of ${name} ${message} with caution ${caution}`, () => {
+    const found = findingsSql([{ ...missing, name, message, sql: "a;\nb;" }]);
+    const lines = caution === null ? "a;\nb;\n" : `-- caution: ${caution}\n-- a;\n-- b;\n`;
+    strictEqual(found, `-- error ${name}: ${message}\n${lines}`);
+  });
+}
 
 Deno.test("findingsJson() prints the five members of each finding", () => {
   deepStrictEqual(JSON.parse(findingsJson([missing, superuser])), [missing, superuser]);
