@@ -4,6 +4,7 @@
  * @module
  */
 import { errorCode } from "./error_code.ts";
+import { embeddedCall } from "./program_call.ts";
 
 /** Rejects with an `Error` that says how to install PGlite if it is missing. */
 export async function requireEmbeddedPostgres(): Promise<void> {
@@ -12,7 +13,7 @@ export async function requireEmbeddedPostgres(): Promise<void> {
   } catch (error) {
     if (errorCode(error) !== "ERR_MODULE_NOT_FOUND") throw error;
     throw new Error(
-      "pglite:// needs a package: npx -p svc-api -p @electric-sql/pglite svc-api …",
+      `pglite:// needs a package: ${embeddedCall()} …`,
       { cause: error },
     );
   }

@@ -12,6 +12,7 @@ import { helpText, usage, versionText } from "../cli/help.ts";
 import { openLog } from "../cli/log.ts";
 import { errorMessage, fail, isFile, print, printError } from "../cli/output.ts";
 import { openBrowser } from "../cli/open_browser.ts";
+import { programCall } from "../cli/program_call.ts";
 import { quickObserver, readyObserver } from "../cli/quick/quick_report.ts";
 import { readyCheck, readyVerdict } from "../cli/ready.ts";
 import { secretWarnings } from "../cli/secret_flags.ts";
@@ -36,14 +37,15 @@ export async function main(argv: readonly string[]): Promise<number> {
       errorMessage(error),
     ];
     for (const line of lines) fail(line);
-    if (argv.length === 0 && error instanceof ConfigError) fail(nextStep);
+    if (argv.length === 0 && error instanceof ConfigError) fail(nextStep());
     return 1;
   }
 }
 
 /** The next step after a call without arguments and without a configuration. */
-const nextStep = "give a configuration file or a database, such as " +
-  "svc postgres://user@localhost:5432/shop; svc demo serves an example";
+const nextStep = () =>
+  `give a configuration file or a database, such as ${programCall()} ` +
+  `postgres://user@localhost:5432/shop; ${programCall()} demo serves an example`;
 
 async function run(call: ParsedCall): Promise<number | void> {
   switch (call.kind) {

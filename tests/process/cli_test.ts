@@ -97,7 +97,7 @@ Deno.test("the process names the next step after a call without arguments", asyn
   const { code, stderr } = await svc([]);
   const lines = stderr.trimEnd().split("\n");
   deepStrictEqual([code, lines.length], [1, 3]);
-  match(lines[2]!, /^svc: give a configuration file or a database, such as svc postgres:/);
+  match(lines[2]!, /^svc: give a configuration file or a database, such as .+ postgres:/);
 });
 
 Deno.test("the process names a configuration file that does not exist", async () => {

@@ -401,7 +401,7 @@ Deno.test("svc init --apply on a standby says PostgreSQL's text", async () => {
 
 /** Arguments that cannot work, and the message. */
 const mistakes: readonly (readonly [args: readonly string[], message: RegExp])[] = [
-  [[], /^svc: expected a connection string: svc init postgres:\/\/…$/m],
+  [[], /^svc: expected a connection string: .+ init postgres:\/\/…$/m],
   [["pglite://memory"], /^svc: init makes roles on a server, not in an embedded database$/m],
   [["--anon-role=pg_monitor", "URI"], /^svc: role name "pg_monitor" is reserved$/m],
   [["--anon-role=authenticator", "URI"], /^svc: "authenticator" is named for two roles$/m],
@@ -467,10 +467,10 @@ Deno.test({
         "Every role may call 1 function of this schema. Revoke that? [y/N] n",
         "Start the service:",
         "  curl 'http://127.0.0.1:3000/film?limit=3'",
-        `  svc token --role=${shop.userRole} svc.conf`,
         `    -d '{"title":"text"}'`,
       ]
     ) ok(output.split("\r\n").includes(line), `${line}\n${output}`);
+    match(output, new RegExp(`^  .+ token --role=${shop.userRole} svc\\.conf\\r$`, "m"));
     match(output, new RegExp(`^Apply to database ${shop.name} at 127.0.0.1:\\d+ as \\w+\\? `, "m"));
     const reads = (role: string, privilege: string) =>
       shop.read(`select has_table_privilege('${role}', 'film', '${privilege}')`);

@@ -222,7 +222,7 @@ Deno.test("quick mode runs a superuser's requests for this machine only", async 
   await refused.stderr.ended;
   match(
     refused.stderr.all.at(-1)!,
-    /^svc: requests without a token would run as superuser "\w+": give --anon-role, or run svc init$/,
+    /^svc: requests without a token would run as superuser "\w+": give --anon-role, or run .+ init$/,
   );
 });
 

@@ -8,6 +8,7 @@ import { parseConnectionString } from "../../database/connect/connection_string.
 import { isEmbedded } from "../../database/open.ts";
 import type { ConfigArguments } from "../command.ts";
 import { configOfFile } from "./init_files.ts";
+import { programCall } from "../program_call.ts";
 import { ask, isInteractive } from "./prompt.ts";
 
 /**
@@ -18,7 +19,9 @@ export function targetConnection({ file, flags }: ConfigArguments): string {
   const named = flags.get("db-uri")?.value ?? (file === null ? null : fileConnection(file)) ??
     env["SVC_DB_URI"] ?? env["DATABASE_URL"];
   if (named) return checked(named);
-  if (!isInteractive()) throw new Error("expected a connection string: svc init postgres://…");
+  if (!isInteractive()) {
+    throw new Error(`expected a connection string: ${programCall()} init postgres://…`);
+  }
   return ask(
     "Connection string of the database, as its owner or a superuser,\n" +
       "such as postgres://me@localhost:5432/shop",

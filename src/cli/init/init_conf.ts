@@ -5,6 +5,7 @@
  */
 import { quote } from "../../config/codecs.ts";
 import type { OptionKey } from "../../config/options.ts";
+import { programCall } from "../program_call.ts";
 
 /** The values that differ from file to file. */
 export interface FileValues {
@@ -45,7 +46,7 @@ function linesOf(
     ["db-uri", dbUri],
     ["db-schemas", schema],
     ["db-anon-role", anonRole],
-    "# Signs and verifies tokens: svc token --role=ROLE",
+    `# Signs and verifies tokens: ${programCall()} token --role=ROLE`,
     ["jwt-secret", jwtSecret],
     "",
     '# This machine alone. In a container: "0.0.0.0", and publish the port to a proxy with TLS.',

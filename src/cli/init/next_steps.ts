@@ -3,8 +3,9 @@
  *
  * @module
  */
-import { svcDialect } from "../../dialect.ts";
 import { print } from "../output.ts";
+import { programCall } from "../program_call.ts";
+import { shellQuoted, shellWord } from "../shell_word.ts";
 import type { Choices } from "./choices.ts";
 import type { RelationFacts } from "./facts.ts";
 import type { InitFiles } from "./init_files.ts";
@@ -27,7 +28,7 @@ export function printNextSteps(steps: Steps): void {
 
 /** Returns the text of the steps. */
 export function nextSteps({ choices, files, isApplied, uri, port }: Steps): string {
-  const token = svcDialect.productToken;
+  const program = programCall();
   const origin = `http://127.0.0.1:${port}`;
   const [read] = choices.readable;
   const [write] = choices.writable;
@@ -39,19 +40,19 @@ export function nextSteps({ choices, files, isApplied, uri, port }: Steps): stri
     const variable = password === null ? "" : "PGPASSWORD=… ";
     steps.push([
       "Apply the SQL, as the owner of the schema or a superuser",
-      `${variable}${token} init --apply ${applyFlags(files)}${shellWord(shown)}`,
+      `${variable}${program} init --apply ${applyFlags(files)}${shellWord(shown)}`,
     ]);
   }
-  steps.push(["Start the service", `${token} ${conf}`]);
+  steps.push(["Start the service", `${program} ${conf}`]);
   if (read !== undefined) {
     steps.push(["Read rows", `curl '${origin}${pathOf(read)}?limit=3'`]);
   }
   if (choices.userRole !== null) {
-    const call = `${token} token --role=${shellWord(choices.userRole)} ${conf}`;
+    const call = `${program} token --role=${shellWord(choices.userRole)} ${conf}`;
     steps.push(["Make a token", call]);
     if (write !== undefined) steps.push(["Write a row with it", writeCommand(write, call, origin)]);
   }
-  steps.push(["Check roles and privileges", `${token} check ${conf}`]);
+  steps.push(["Check roles and privileges", `${program} check ${conf}`]);
   return `\n${steps.map(([purpose, command]) => `${purpose}:\n  ${command}\n`).join("")}`;
 }
 
@@ -68,12 +69,4 @@ function writeCommand(relation: RelationFacts, tokenCall: string, origin: string
 
 function pathOf({ name }: RelationFacts): string {
   return `/${encodeURIComponent(name).replaceAll("'", "%27")}`;
-}
-
-function shellWord(text: string): string {
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : shellQuoted(text);
-}
-
-function shellQuoted(text: string): string {
-  return `'${text.replaceAll("'", `'\\''`)}'`;
 }

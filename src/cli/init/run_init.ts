@@ -9,6 +9,7 @@ import { isEmbedded } from "../../database/open.ts";
 import { svcDialect } from "../../dialect.ts";
 import type { CommandCall } from "../command.ts";
 import { fail, print, printError } from "../output.ts";
+import { programCall } from "../program_call.ts";
 import { applySql } from "./apply.ts";
 import { readChoices } from "./ask_choices.ts";
 import type { Choices } from "./choices.ts";
@@ -168,7 +169,7 @@ async function applyFile(
     const question = `Apply to database ${database} at ${connection.place} as ${user}?`;
     if (!isConfirmed && !confirm(question)) {
       print(
-        `Nothing was applied. To apply ${files.sql} later, call ${svcDialect.productToken} init --apply again.\n`,
+        `Nothing was applied. To apply ${files.sql} later, call ${programCall()} init --apply again.\n`,
       );
       return failed;
     }

@@ -6,6 +6,7 @@
  */
 import type { Config } from "../../config/options.ts";
 import type { Dialect } from "../../dialect.ts";
+import { programCall } from "../program_call.ts";
 import type { AnonymousCandidate, QuickFacts } from "./quick_facts.ts";
 
 /** Returns the defaults that do not depend on the database. */
@@ -53,7 +54,7 @@ export function chooseDefaults(facts: QuickFacts, options: QuickOptions): QuickC
   const power = isLoginRole ? powerOf(facts) : null;
   if (power !== null && !isLoopback(options.host)) {
     throw new Error(
-      `requests without a token would run as ${power}: give --anon-role, or run svc init`,
+      `requests without a token would run as ${power}: give --anon-role, or run ${programCall()} init`,
     );
   }
   return {
@@ -120,7 +121,7 @@ function loginRoleWarnings(
     .reduce((sum, schema) => sum + schema.owned, 0);
   return [
     `No anonymous role: requests run as ${power ?? name}, ${reach}. ` +
-    "`svc init` makes roles to continue with.",
+    `\`${programCall()} init\` makes roles to continue with.`,
     ...(power === null && owned > 0
       ? [`${name} owns ${count(owned, "relation")}: row-level security does not hold for it.`]
       : []),

@@ -1,4 +1,5 @@
 import { deepStrictEqual, throws } from "node:assert/strict";
+import { programCall } from "../../../src/cli/program_call.ts";
 import {
   chooseDefaults,
   isLoopback,
@@ -26,7 +27,7 @@ const roles = (schema: string, ...names: readonly string[]) =>
 
 const noRole = (user: string) =>
   `No anonymous role: requests run as ${user}, read only, for this machine only. ` +
-  "`svc init` makes roles to continue with.";
+  `\`${programCall()} init\` makes roles to continue with.`;
 const mine = noRole('"me"');
 
 const rows: readonly {
@@ -148,11 +149,11 @@ Deno.test("chooseDefaults() refuses other machines where a superuser would run r
   const open = { ...options, host: "0.0.0.0" };
   throws(() => chooseDefaults({ ...facts, user: "postgres", isSuperuser: true }, open), {
     message: 'requests without a token would run as superuser "postgres": give --anon-role, ' +
-      "or run svc init",
+      `or run ${programCall()} init`,
   });
   throws(() => chooseDefaults({ ...facts, bypassesRls: true }, { ...options, host: "*4" }), {
     message: 'requests without a token would run as role "me", which bypasses row-level ' +
-      "security: give --anon-role, or run svc init",
+      `security: give --anon-role, or run ${programCall()} init`,
   });
 });
 

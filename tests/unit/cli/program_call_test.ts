@@ -1,0 +1,89 @@
+import { strictEqual } from "node:assert/strict";
+import { callOf, embeddedCallOf, type ProcessStart } from "../../../src/cli/program_call.ts";
+
+const checkout: ProcessStart = {
+  module: "/home/me/svc/src/cli/program_call.ts",
+  script: "/home/me/svc/main.ts",
+  folder: "/home/me/svc",
+  path: "/usr/bin:/home/me/.deno/bin",
+  deno: "2.9.6",
+  isCompiled: false,
+  readText: () => null,
+  isFile: (path) => path === "/home/me/.deno/bin/deno",
+};
+
+const installed: ProcessStart = {
+  ...checkout,
+  module: "/home/me/shop/node_modules/svc-api/dist/program.js",
+  script: "/home/me/shop/node_modules/.bin/svc-api",
+  folder: "/home/me/shop",
+  deno: null,
+};
+
+const byNpx = (packages: readonly string[] | null): ProcessStart => ({
+  ...installed,
+  module: "/home/me/.npm/_npx/0a1b/node_modules/svc-api/dist/program.js",
+  script: "/home/me/.npm/_npx/0a1b/node_modules/.bin/svc-api",
+  readText: (path) =>
+    path !== "/home/me/.npm/_npx/0a1b/package.json"
+      ? null
+      : JSON.stringify(packages === null ? {} : { _npx: { packages } }),
+});
+
+const npxOnPath = "/home/me/.npm/_npx/77/node_modules/.bin";
+const globally = { module: "/usr/lib/node_modules/svc-api/dist/program.js" };
+
+const rows: readonly (readonly [title: string, start: ProcessStart, call: string])[] = [
+  ["an executable", { ...checkout, isCompiled: true }, "svc"],
+  ["a checkout", checkout, "deno run -A main.ts"],
+  [
+    "a checkout from another folder",
+    { ...checkout, folder: "/tmp" },
+    "deno run -A /home/me/svc/main.ts",
+  ],
+  ["a checkout above", { ...checkout, folder: "/home/me" }, "deno run -A svc/main.ts"],
+  [
+    "a path with a space and a quote",
+    { ...checkout, module: "/home/me/my 'svc/src/cli/program_call.ts", folder: "/tmp" },
+    `deno run -A '/home/me/my '\\''svc/main.ts'`,
+  ],
+  [
+    "a checkout without Deno",
+    { ...checkout, isFile: () => false },
+    "npx -y deno@2.9.6 run -A main.ts",
+  ],
+  [
+    "a checkout with the Deno of npx",
+    { ...checkout, path: npxOnPath, isFile: (path) => path === `${npxOnPath}/deno` },
+    "npx -y deno@2.9.6 run -A main.ts",
+  ],
+  ["npx of a name", byNpx(["svc-api@0.1.0"]), "npx svc-api@0.1.0"],
+  ["npx of a file", byNpx(["/home/me/shop/svc-api.tgz"]), "npx ./svc-api.tgz"],
+  ["npx of a file elsewhere", byNpx(["/home/me/a b.tgz"]), "npx '/home/me/a b.tgz'"],
+  ["npx of two packages", byNpx(["/tmp/s.tgz", "pg"]), "npx -p /tmp/s.tgz -p pg svc-api"],
+  ["npx that names no package", byNpx(null), "npx svc-api"],
+  ["a dependency", installed, "npx svc-api"],
+  [
+    "a dependency by its file",
+    { ...installed, script: "/x/svc.mjs" },
+    "node node_modules/svc-api/bin/svc.mjs",
+  ],
+  ["a global package", { ...installed, ...globally, script: "/usr/bin/svc" }, "svc"],
+  [
+    "the package on Deno",
+    { ...installed, deno: "2.9.6" },
+    "deno run -A node_modules/svc-api/bin/svc.mjs",
+  ],
+];
+
+for (const [title, start, call] of rows) {
+  Deno.test(`callOf() of ${title} is ${call}`, () => strictEqual(callOf(start), call));
+}
+
+Deno.test("embeddedCallOf() adds PGlite to the packages of npx, else installs it", () => {
+  strictEqual(
+    embeddedCallOf(byNpx(["/home/me/shop/svc-api.tgz"])),
+    "npx -p ./svc-api.tgz -p @electric-sql/pglite svc-api",
+  );
+  strictEqual(embeddedCallOf(installed), "npm install @electric-sql/pglite; then npx svc-api");
+});
