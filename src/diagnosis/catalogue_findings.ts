@@ -86,8 +86,11 @@ const kinds: readonly FindingKind[] = [
     name: "role-owns",
     level: "error",
     others: "warn",
-    message: ({ subject, objects, hasSql }) =>
-      `${subject} owns ${list(objects)}: row-level security does not apply to owners` +
+    message: ({ subject, roles: owners, objects, hasSql }) =>
+      (owners.length === 0
+        ? `${subject} owns ${list(objects)}: `
+        : `${subject} is a member of ${list(owners)}, the owner of ${list(objects)}: `) +
+      `row-level security does not apply to owners` +
       otherRoles(hasSql),
   },
   {

@@ -27,11 +27,17 @@ export function findingLine({ level, name, message }: Finding): string {
   return `${level} ${name}: ${oneLine(message)}`;
 }
 
-/** Returns the lines of findings, each with its SQL indented below it. */
+/** Most lines of SQL that the text shows for one finding. */
+const maxSqlLines = 20;
+
+/** Returns the lines of findings, each with its SQL indented below it unless that is long. */
 export function findingsText(findings: readonly Finding[]): string {
   return findings.map((finding) => {
     const statements = finding.sql === null ? [] : finding.sql.split("\n");
-    const lines = [findingLine(finding), ...statements.map((line) => `    ${visible(line)}`)];
+    const shown = statements.length > maxSqlLines
+      ? [`${statements.length} lines of SQL: svc check --fix-sql`]
+      : statements.map(visible);
+    const lines = [findingLine(finding), ...shown.map((line) => `    ${line}`)];
     return lines.map((line) => `${line}\n`).join("");
   }).join("");
 }

@@ -88,6 +88,32 @@ const rows: readonly Row[] = [
       "grant select, insert, update, delete on api.film to {user};",
   },
   {
+    label: "anonymous role is a member of the owner of a table",
+    sql: "create role {anon}_new; grant {anon}_new to {anon}; alter role {anon} inherit; " +
+      "alter table api.film owner to {anon}_new",
+    finding: "error role-owns {anon}: {anon} is a member of {anon}_new, the owner of api.film: " +
+      "row-level security does not apply to owners",
+    mend: "revoke {anon}_new from {anon};",
+    to: 15,
+  },
+  {
+    label: "anonymous role is a member of the owner of a table",
+    sql: "create role {anon}_new; grant {anon}_new to {anon} with inherit true; " +
+      "alter table api.film owner to {anon}_new",
+    finding: "error role-owns {anon}: {anon} is a member of {anon}_new, the owner of api.film: " +
+      "row-level security does not apply to owners",
+    mend: "revoke {anon}_new from {anon} granted by postgres;",
+    from: 16,
+  },
+  {
+    label: "role of tokens is a member of the owner of the schema",
+    sql:
+      "create role {anon}_new; grant {anon}_new to {user} with inherit true, set false; alter schema api owner to {anon}_new",
+    finding: "warn create-in-schema api: {user} may create objects in schema api",
+    mend: "revoke {anon}_new from {user} granted by postgres;",
+    from: 16,
+  },
+  {
     label: "login role is a superuser",
     sql: "alter role {auth} superuser",
     finding: "warn login-superuser {auth}: {auth}, the user of db-uri, is a superuser: svc init " +
@@ -425,6 +451,20 @@ const harmlessViews: readonly (readonly [label: string, sql: string, from?: numb
   ],
   ["PostgreSQL refuses writes", "create view api.v as select distinct title from api.film"],
 ];
+
+Deno.test("diagnose() proposes no SELECT for a role of tokens without USAGE", async () => {
+  await using database = await diagnosedDatabase();
+  await database.run(
+    "revoke usage on schema api from {anon}, {user}; revoke select on api.film from {anon}, {user}",
+  );
+  const lines = findingsSql(await database.diagnose({})).split("\n")
+    .filter((line) => line.startsWith("grant"));
+  deepStrictEqual(
+    lines,
+    ["grant usage on schema api to {anon};", "grant select on api.film to {anon};"]
+      .map(database.fill),
+  );
+});
 
 Deno.test("diagnose() finds no write past policies", async (t) => {
   const major = await serverVersion();

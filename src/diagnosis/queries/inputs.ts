@@ -97,6 +97,17 @@ privileges as materialized (
     left join ownership o on o.role = r.oid and o.owner = c.relowner
   where not r.rolsuper
 ),
+-- The statements that end the rights of an owner which a role has as a member.
+memberships as (
+  select o.role, o.owner, format('revoke %I from %I%s;', granted.rolname, member.rolname,
+    case when v.number >= 160000 then format(' granted by %I', pg_get_userbyid(m.grantor))
+      else '' end) as revoke
+  from version v cross join ownership o
+    join pg_auth_members m on m.member = o.role and pg_has_role(m.roleid, o.owner, 'USAGE')
+    join pg_roles granted on granted.oid = m.roleid
+    join pg_roles member on member.oid = m.member
+  where o.role <> o.owner
+),
 -- A role that may own what a role of requests owns now: the owner of the schema or of the database.
 new_owners as (
   select r.oid as role, s.oid as schema, quote_ident((

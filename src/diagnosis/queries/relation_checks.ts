@@ -96,9 +96,13 @@ owner_writes as (
 
 /** Each SELECT returns finding, whether it concerns the anonymous role, subject, roles, objects, SQL. */
 export const relationChecks: readonly string[] = [
+  // Without USAGE, a role of tokens is not meant to read; for the anonymous role that is an error.
   `select 'nothing-readable', p.anonymous, p.role, '{}'::text[], array_agg(p.name order by p.name),
     array_agg(format('grant select on %s to %s;', p.name, p.role) order by p.name)
   from privileges p
+    join relations c on c.oid = p.oid
+    join schemas s on s.name = c.schema
+  where p.anonymous or has_schema_privilege(p.role_oid, s.oid, 'USAGE')
   group by p.role, p.anonymous
   having not bool_or(p.reads)`,
 

@@ -40,11 +40,23 @@ export const roleChecks: readonly string[] = [
       case when p.anonymous then 'select' else 'select, insert, update, delete' end,
       c.name, p.role) order by c.name) end
   from privileges p
-    join relations c on c.oid = p.oid
+    join relations c on c.oid = p.oid and c.relowner = p.role_oid
     join schemas s on s.name = c.schema
     join new_owners n on n.role = p.role_oid and n.schema = s.oid
   where p.owns
   group by p.role, p.anonymous, p.is_login`,
+
+  // A member that inherits has the rights of the owner.
+  `select 'role-owns', p.anonymous, p.role, array[quote_ident(pg_get_userbyid(c.relowner))],
+    array_agg(c.name order by c.name),
+    case when p.is_login then '{}' else (
+      select coalesce(array_agg(m.revoke order by m.revoke), '{}') from memberships m
+      where m.role = p.role_oid and m.owner = c.relowner
+    ) end
+  from privileges p
+    join relations c on c.oid = p.oid and c.relowner <> p.role_oid
+  where p.owns
+  group by p.role_oid, p.role, p.anonymous, p.is_login, c.relowner`,
 
   `select 'login-superuser', false, l.name, '{}', '{}', '{}' from login l where l.rolsuper`,
 

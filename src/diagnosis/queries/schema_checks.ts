@@ -56,7 +56,10 @@ export const schemaChecks: readonly string[] = [
         s.name, n.name, s.name, r.name)
       from ownership o
         join new_owners n on n.role = o.role and n.schema = s.oid
-      where o.role = r.oid and o.owner = s.nspowner and not r.is_login
+      where o.role = r.oid and o.owner = s.nspowner and o.role = o.owner and not r.is_login
+      union all
+      select m.revoke from memberships m
+      where m.role = r.oid and m.owner = s.nspowner and not r.is_login
     ) fix on true
   where not r.rolsuper
   group by s.name`,

@@ -42,6 +42,16 @@ Deno.test("findingsText() prints one line per finding and its SQL below it", () 
   );
 });
 
+Deno.test("findingsText() counts the lines of long SQL", () => {
+  const sql = (lines: number) => Array.from({ length: lines }, () => "a;").join("\n");
+  strictEqual(
+    findingsText([{ ...missing, sql: sql(21) }, { ...superuser, sql: sql(20) }]),
+    "error role-missing: role web_anon does not exist\n" +
+      "    21 lines of SQL: svc check --fix-sql\n" +
+      "warn login-superuser: postgres is a superuser\n" + "    a;\n".repeat(20),
+  );
+});
+
 Deno.test("findingsText() sends no control character to the terminal", () => {
   strictEqual(
     findingsText([hostile]),
