@@ -110,6 +110,7 @@ Deno.test("svc init writes two files, and changes nothing in the database", asyn
   const first = await run();
   deepStrictEqual([first.code, first.stderr], [0, ""]);
   match(first.stdout, /^Wrote svc\.conf, which only you can read, and svc-init\.sql\.$/m);
+  match(first.stdout, /^Apply the SQL:$/m);
   strictEqual((await Deno.stat(`${folder.path}/svc.conf`)).mode! & 0o777, 0o600);
   const sql = await folder.read("svc-init.sql");
   match(sql, new RegExp(`^grant select on public\\.film to ${shop.anonRole}, `, "m"));
@@ -329,13 +330,26 @@ Deno.test("svc init refuses an anonymous role with too many rights", async () =>
   deepStrictEqual(Array.from(Deno.readDirSync(folder.path)), []);
 });
 
+/** The command that applies the files as a superuser. */
+function nextApply({ name }: Shop): RegExp {
+  return new RegExp(`^  PGPASSWORD=… .+ init '?--apply=postgres://postgres@[^/ ]+/${name}`, "m");
+}
+
 Deno.test("svc init --apply rolls all back if one statement fails, and names its line", async (t) => {
   await using shop = await makeShop({ owner: "" });
   await using folder = await programFolder();
   const apply = async (): Promise<EndedProgram> =>
     await folder.run(["init", "--apply", "--yes"], environment(shop.ownerUri));
   const before = await stateOf(shop);
-  await folder.run(["init", ...shop.roleFlags, "--grant=film"], environment(shop.ownerUri));
+  const written = await folder.run(
+    ["init", ...shop.roleFlags, "--grant=film"],
+    environment(shop.ownerUri),
+  );
+  match(
+    written.stdout,
+    /^Apply the SQL, as a superuser, or as the schema's owner with CREATEROLE:$/m,
+  );
+  match(written.stdout, nextApply(shop));
   const sql = await folder.read("svc-init.sql");
 
   await t.step("an owner without CREATEROLE", async () => {
@@ -343,6 +357,8 @@ Deno.test("svc init --apply rolls all back if one statement fails, and names its
     strictEqual(code, 1);
     match(stderr, /^svc-init\.sql:5: permission denied to create role$/m);
     match(stderr, /^Nothing was applied\.$/m);
+    match(stderr, /^Apply the SQL as a superuser, or as the schema's owner with CREATEROLE:$/m);
+    match(stderr, nextApply(shop));
     strictEqual(await stateOf(shop), before);
   });
 

@@ -12,6 +12,8 @@ export interface ServerFacts {
   readonly isStandby: boolean;
   readonly database: string;
   readonly user: string;
+  /** Whether the user is a superuser or has CREATEROLE. */
+  readonly createsRoles: boolean;
   /** User-defined schemas, those with relations or functions first. */
   readonly schemas: readonly SchemaFacts[];
 }
@@ -120,6 +122,9 @@ select json_build_object(
   'isStandby', pg_is_in_recovery(),
   'database', current_database(),
   'user', current_user,
+  'createsRoles', (
+    select r.rolsuper or r.rolcreaterole from pg_roles r where r.rolname = current_user
+  ),
   'schemas', (
     select coalesce(json_agg(s order by s.relations + s.functions = 0, s.name), '[]') from (
       select n.nspname as name,

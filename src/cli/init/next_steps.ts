@@ -16,6 +16,8 @@ export interface Steps {
   readonly choices: Choices;
   readonly files: InitFiles;
   readonly isApplied: boolean;
+  /** Whether the user of `uri` may make roles and grant privileges on the schema. */
+  readonly mayApply: boolean;
   readonly uri: string;
   /** Port of the API. */
   readonly port: string;
@@ -27,7 +29,9 @@ export function printNextSteps(steps: Steps): void {
 }
 
 /** Returns the text of the steps. */
-export function nextSteps({ choices, files, isApplied, uri, port }: Steps): string {
+export function nextSteps(
+  { choices, files, isApplied, mayApply, uri, port }: Steps,
+): string {
   const program = programCall();
   const origin = `http://127.0.0.1:${port}`;
   const [read] = choices.readable;
@@ -35,13 +39,12 @@ export function nextSteps({ choices, files, isApplied, uri, port }: Steps): stri
   const conf = shellWord(files.conf);
   const steps: (readonly [string, string])[] = [];
   if (!isApplied) {
-    const { password, ...login } = loginOf(uri);
-    const shown = password === null ? uri : loginUri(uri, { ...login, password: null });
-    const variable = password === null ? "" : "PGPASSWORD=… ";
-    steps.push([
-      "Apply the SQL, as the owner of the schema or a superuser",
-      `${variable}${program} init --apply ${applyFlags(files)}${shellWord(shown)}`,
-    ]);
+    steps.push(
+      mayApply ? ["Apply the SQL", applyCall(uri, files)] : [
+        `Apply the SQL, as ${whoApplies}`,
+        superuserCall(uri, files),
+      ],
+    );
   }
   steps.push(["Start the service", `${program} ${conf}`]);
   if (read !== undefined) {
@@ -54,6 +57,23 @@ export function nextSteps({ choices, files, isApplied, uri, port }: Steps): stri
   }
   steps.push(["Check roles and privileges", `${program} check ${conf}`]);
   return `\n${steps.map(([purpose, command]) => `${purpose}:\n  ${command}\n`).join("")}`;
+}
+
+/** Users that may make roles and grant privileges on the schema. */
+export const whoApplies = "a superuser, or as the schema's owner with CREATEROLE";
+
+/** Returns the command that applies the files as the usual superuser. */
+export function superuserCall(uri: string, files: InitFiles): string {
+  const login = { user: "postgres", password: null, database: loginOf(uri).database };
+  const shown = shellWord(`--apply=${loginUri(uri, login)}`);
+  return `PGPASSWORD=… ${programCall()} init ${shown} ${applyFlags(files)}`.trimEnd();
+}
+
+function applyCall(uri: string, files: InitFiles): string {
+  const { password, ...login } = loginOf(uri);
+  const shown = password === null ? uri : loginUri(uri, { ...login, password: null });
+  const variable = password === null ? "" : "PGPASSWORD=… ";
+  return `${variable}${programCall()} init --apply ${applyFlags(files)}${shellWord(shown)}`;
 }
 
 function applyFlags({ conf, sql }: InitFiles): string {

@@ -26,7 +26,7 @@ import {
 } from "./init_files.ts";
 import { initSql } from "./init_sql.ts";
 import { planLogin } from "./login_password.ts";
-import { printNextSteps } from "./next_steps.ts";
+import { printNextSteps, superuserCall, whoApplies } from "./next_steps.ts";
 import { confirm, isInteractive } from "./prompt.ts";
 import { randomText, scramVerifier } from "./scram.ts";
 
@@ -67,14 +67,14 @@ export async function runInit(call: CommandCall): Promise<number> {
   }
   const uri = targetConnection(call.config);
   if (isEmbedded(uri)) return fail("init makes roles on a server, not in an embedded database");
-  const choices = await writeFiles(call, files, uri);
-  if (choices === null) return failed;
+  const written = await writeFiles(call, files, uri);
+  if (written === null) return failed;
   const isApplied = flags.has("--apply");
   const applyUri = flags.get("--apply") || uri;
   const code = isApplied
     ? await applyFile(files, { uri: applyUri, isConfirmed: flags.has("--yes") })
     : 0;
-  if (code === 0) printNextSteps({ choices, files, isApplied, uri, port: portOf(call) });
+  if (code === 0) printNextSteps({ ...written, files, isApplied, uri, port: portOf(call) });
   return code;
 }
 
@@ -85,12 +85,19 @@ function isReviewed({ flags, config }: CommandCall, { conf, sql }: InitFiles): b
   return flags.has("--apply") && !chooses && existingFiles({ conf, sql }).length === 2;
 }
 
+/** The choices of new files. */
+interface Written {
+  readonly choices: Choices;
+  /** Whether the user of the connection string may apply the SQL. */
+  readonly mayApply: boolean;
+}
+
 /** Writes both files. Resolves with null after a failure, which it reports. */
 async function writeFiles(
   call: CommandCall,
   files: InitFiles,
   uri: string,
-): Promise<Choices | null> {
+): Promise<Written | null> {
   const read = await readChoices(uri, call);
   const { choices, facts, server } = read;
   if (server !== null) {
@@ -134,7 +141,8 @@ async function writeFiles(
   if (!call.flags.has("--apply")) {
     print(`The database is unchanged. Read ${files.sql}, then apply it.\n`);
   }
-  return choices;
+  const mayApply = server.createsRoles && facts.owners.every(({ isOurs }) => isOurs);
+  return { choices, mayApply };
 }
 
 function portOf({ config }: CommandCall): string {
@@ -176,6 +184,9 @@ async function applyFile(
     const result = await applySql(connection, { name: files.sql, text });
     if (result.kind === "failed") {
       printError(`${result.message}\nNothing was applied.`);
+      if (isRefused(result.message)) {
+        printError(`Apply the SQL as ${whoApplies}:\n  ${superuserCall(uri, files)}`);
+      }
       return failed;
     }
     print(`Applied to database ${database} at ${connection.place} as ${user}.\n`);
@@ -186,6 +197,11 @@ async function applyFile(
     }
     return await checkLogin(files);
   });
+}
+
+/** Whether PostgreSQL refused a statement because of the user. */
+function isRefused(message: string): boolean {
+  return /: (?:permission denied|must be owner|must have admin option)/.test(message);
 }
 
 /** Connects as the service will, so that a refusal is seen now. */
