@@ -4,6 +4,7 @@
  * @module
  */
 import type { ConfigFlag } from "../config/load.ts";
+import { nearest } from "../config/nearest.ts";
 import { type OptionKey, options } from "../config/options.ts";
 import { redact } from "../observe/redact.ts";
 import type { Command, CommandCall, CommandFlag, ConfigArguments } from "./command.ts";
@@ -111,12 +112,24 @@ export function parseArguments(
   const preceding = precedingKinds.find((kind) => kinds.has(kind));
   if (preceding === "help") return { kind: "help", command };
   if (preceding !== undefined) return { kind: preceding };
+  const typo = command === null ? misspeltCommand(argv, { commands, isFile }) : null;
+  if (typo !== null) return { kind: "error", message: typo };
   try {
     return callOf(command, tokens);
   } catch (error) {
     if (error instanceof ArgumentError) return { kind: "error", message: error.message };
     throw error;
   }
+}
+
+/** Returns the message for a first argument that resembles a command and names no existing file; else null. */
+function misspeltCommand(
+  [word = ""]: readonly string[],
+  { commands, isFile }: ArgumentContext,
+): string | null {
+  if (!/^[A-Za-z]+$/.test(word) || isFile(word)) return null;
+  const name = nearest(word, commands.map((command) => command.name));
+  return name === null ? null : `unknown command ${word}; did you mean ${name}?`;
 }
 
 class ArgumentError extends Error {}

@@ -6,6 +6,7 @@
 import type { ConfigFlag, ConfigFlags } from "../config/load.ts";
 import { environmentName } from "../config/names.ts";
 import type { OptionKey } from "../config/options.ts";
+import { connectionName } from "./target.ts";
 import { isEmbedded } from "../database/open.ts";
 import { parseConnectionString } from "../database/connect/connection_string.ts";
 
@@ -27,7 +28,12 @@ function warning(key: OptionKey, { name, value }: ConfigFlag): string | null {
   const part = value.startsWith("@") ? null : secretParts.get(key)?.(value) ?? null;
   if (part === null) return null;
   return `warning: ${name} contains ${part}, which other users of this machine can read; ` +
-    `set ${environmentName(key)} instead`;
+    `set ${variableFor(key, name)} instead`;
+}
+
+/** A connection string as argument starts quick mode, which `SVC_DB_URI` would end. */
+function variableFor(key: OptionKey, name: string): string {
+  return name === connectionName ? "PGPASSWORD or DATABASE_URL" : environmentName(key);
 }
 
 function hasPassword(connection: string): boolean {

@@ -34,6 +34,7 @@ export function bannerText(
     `${svcDialect.productToken} ${version}  →  ${origin}${page}`,
     `${facts.database} on PostgreSQL ${facts.version} as ${JSON.stringify(facts.user)}, ` +
     `${schemas}: ${count(relations, "relation")}, ${count(functions, "function")}`,
+    `Requests without a token run as ${JSON.stringify(choice.anonRole)}`,
     ...choice.warnings.map((warning) => `! ${warning}`),
     ...(facts.isStandby ? ["! The server is a standby: requests can only read."] : []),
     ...(facts.isReadOnly

@@ -42,6 +42,10 @@ const calls: readonly (readonly [argv: readonly string[], call: object])[] = [
   [["--", "--help"], { kind: "run", config: config("--help") }],
   [["--"], { kind: "run", config: config(null) }],
   [["-h"], { kind: "help", command: null }],
+  [["pait"], problem("unknown command pait; did you mean paint?")],
+  [["pait", "svc.conf"], problem("unknown command pait; did you mean paint?")],
+  [["pait", "-h"], { kind: "help", command: null }],
+  [["pait.conf"], { kind: "run", config: config("pait.conf") }],
   [["--help"], { kind: "help", command: null }],
   [["paint", "--help"], { kind: "help", command: paint }],
   [["paint", "--bogus", "-h"], { kind: "help", command: paint }],
@@ -211,4 +215,5 @@ Deno.test("parseArguments() reads a single argument as the file of a command's n
   const run = { kind: "run", config: config("paint"), serving: noServeFlags };
   deepStrictEqual(parse(["paint"], ["paint"]), run);
   strictEqual(parse(["paint", "--dry"], ["paint"]).kind, "command");
+  deepStrictEqual(parse(["pait"], ["pait"]), { ...run, config: config("pait") });
 });

@@ -98,6 +98,7 @@ Deno.test("bannerText() shows addresses, database, warnings and a request", () =
     bannerText(banner),
     `svc ${version}  →  http://127.0.0.1:3000   console http://127.0.0.1:3001
 shop on PostgreSQL 17.2 as "me", schema public: 24 relations, 1 function
+Requests without a token run as "me"
 ! One.
 ! Two.
 Try:  curl 'http://127.0.0.1:3000/film%20%26%20co?limit=3'`,
@@ -111,6 +112,7 @@ Deno.test("bannerText() leaves out what there is not, and names a standby", () =
     bannerText({ ...banner, facts, choice, api: "0.0.0.0:1", admin: null, example: null }),
     `svc ${version}  →  http://127.0.0.1:1
 shop on PostgreSQL 17.2 as "me", schemas a, b: 24 relations, 1 function
+Requests without a token run as "me"
 ! The server is a standby: requests can only read.
 ! The database is read only (default_transaction_read_only): requests can only read.`,
   );

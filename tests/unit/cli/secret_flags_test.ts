@@ -27,3 +27,11 @@ for (const [key, value, part] of rows) {
     deepStrictEqual(secretWarnings(flags), expected);
   });
 }
+
+Deno.test("secretWarnings() of a connection string names variables that keep quick mode", () => {
+  const flag = { name: "the connection string", value: "postgres://me:pw@h/x" };
+  deepStrictEqual(secretWarnings(new Map([["db-uri", flag]])), [
+    "warning: the connection string contains a password, which other users of this machine can " +
+    "read; set PGPASSWORD or DATABASE_URL instead",
+  ]);
+});
