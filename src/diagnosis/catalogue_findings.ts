@@ -62,10 +62,12 @@ const kinds: readonly FindingKind[] = [
     name: "function-missing",
     level: "error",
     others: "error",
-    message: ({ subject, roles, objects: [name, signature], catalogue }) =>
-      signature
-        ? `${list(roles)} may not call ${signature}, the ${subject}`
-        : `${name}, the ${subject}, does not exist${suggestion(name!, catalogue.functions)}`,
+    message: ({ subject, roles, objects: [name, signature, procedure], catalogue }) => {
+      if (signature) return `${list(roles)} may not call ${signature}, the ${subject}`;
+      if (procedure) return `${name}, the ${subject}, is a procedure: it must be a function`;
+      return `${name}, the ${subject}, does not exist` +
+        functionSuggestion(name!, catalogue.functions);
+    },
   },
   {
     name: "role-superuser",
@@ -195,6 +197,15 @@ function list(names: readonly (string | null)[]): string {
 /** The advice where the role is the login role, or one that PostgreSQL does not alter. */
 function otherRoles(hasSql: boolean): string {
   return hasSql ? "" : "; svc init makes a role that is safe to use";
+}
+
+/** A name without schema resembles the last part of a function's name. */
+function functionSuggestion(name: string, functions: readonly string[]): string {
+  if (name.includes(".")) return suggestion(name, functions);
+  const last = (qualified: string) => qualified.slice(qualified.lastIndexOf(".") + 1);
+  const found = nearest(name, functions.map(last));
+  const qualified = functions.find((each) => last(each) === found);
+  return qualified === undefined ? "" : `; did you mean ${qualified}?`;
 }
 
 function suggestion(name: string, candidates: readonly string[]): string {

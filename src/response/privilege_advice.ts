@@ -30,10 +30,11 @@ export function privilegeAdvice({ message }: ErrorFields, context: AdviceContext
     case "schema":
       return `grant usage on schema ${nameText(name)} to ${role};`;
     case "sequence":
-      return `grant usage on sequence ${sequenceText(name, context)} to ${role};`;
+      return sequenceAdvice(name, role, context);
     case "function":
     case "procedure":
-      return `grant execute on ${kind} ${routineText(name, context)} to ${role};`;
+      return `Grant ${role} EXECUTE on the ${kind} ${routineText(name, context)}, with its ` +
+        "argument types if several have the name";
     default:
       return relationAdvice(name, role, context);
   }
@@ -91,11 +92,12 @@ function qualifiedText(name: string, { pieces, config }: AdviceContext): string 
   }
 }
 
-/** The sequence of a column is in the schema of its table. */
-function sequenceText(name: string, context: AdviceContext): string {
+/** The sequence of a column is in the schema of its table; the message names no other schema. */
+function sequenceAdvice(name: string, role: string, context: AdviceContext): string {
   const target = targetOf(context.pieces);
-  const isOwned = target !== null && name.startsWith(`${target}_`);
-  return isOwned ? qualifiedText(name, context) : nameText(name);
+  return target !== null && name.startsWith(`${target}_`)
+    ? `grant usage on sequence ${qualifiedText(name, context)} to ${role};`
+    : `Grant ${role} USAGE on the sequence ${nameText(name)}`;
 }
 
 function routineText(name: string, context: AdviceContext): string {

@@ -81,7 +81,12 @@ adviceSuite("privileges", {}, [
     "42501",
     "grant usage on sequence api.numbered_id_seq to anon;",
   ],
-  ["POST /rpc/closed", {}, "42501", "grant execute on function api.closed to anon;"],
+  [
+    "POST /rpc/closed",
+    {},
+    "42501",
+    "Grant anon EXECUTE on the function api.closed, with its argument types if several have the name",
+  ],
   ["POST /rpc/reads_hidden", {}, "42501", "grant usage on schema hidden to anon;"],
   ["POST /rpc/reads_film", {}, "42501", `Grant anon the privileges on film ${used}`],
   ["POST /rpc/refuses", {}, "42501", null],

@@ -351,6 +351,24 @@ const rows: readonly Row[] = [
     request: ["/film", 401],
   },
   {
+    label: "pre-request function is a procedure",
+    sql: "create procedure api.prepare() language sql as 'select 1'",
+    options: { "db-pre-request": "prepare" },
+    finding: "error function-missing db-pre-request: prepare, the db-pre-request, is a " +
+      "procedure: it must be a function",
+    mend: null,
+    request: ["/film", 400],
+  },
+  {
+    label: "pre-request function without a schema is missing",
+    sql: "create function api.prepare() returns void language sql as ''",
+    options: { "db-pre-request": "perpare" },
+    finding: "error function-missing db-pre-request: perpare, the db-pre-request, does not " +
+      "exist; did you mean api.prepare?",
+    mend: null,
+    request: ["/film", 404],
+  },
+  {
     label: "pre-request function is not granted",
     sql: "create schema auth; create function auth.check() returns void language sql as ''; " +
       "revoke execute on function auth.check() from public; grant usage on schema auth to {user}; " +

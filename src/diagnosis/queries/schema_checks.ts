@@ -67,7 +67,8 @@ export const schemaChecks: readonly string[] = [
   // A name without a schema is looked up as requests do it: exposed schemas first.
   `select 'function-missing', coalesce(bool_or(lacking.anonymous), false), f.value ->> 0,
     coalesce(array_agg(distinct lacking.role) filter (where lacking.role is not null), '{}'),
-    array[concat(quote_ident(f.value ->> 1) || '.', quote_ident(f.value ->> 2)), found.name],
+    array[concat(quote_ident(f.value ->> 1) || '.', quote_ident(f.value ->> 2)), found.name,
+      procedure.kind],
     coalesce(array_agg(distinct lacking.line) filter (where lacking.line is not null), '{}')
   from json_array_elements($4::json) f
     left join lateral (
@@ -82,6 +83,16 @@ export const schemaChecks: readonly string[] = [
       order by s.position limit 1
     ) found on true
     left join lateral (
+      select 'procedure' as kind
+      from pg_proc p
+        join pg_namespace n on n.oid = p.pronamespace
+        left join schemas s on s.oid = n.oid
+      where p.proname = f.value ->> 2 and p.prokind = 'p'
+        and case when f.value ->> 1 is null then s.oid is not null
+          else n.nspname = f.value ->> 1 end
+      limit 1
+    ) procedure on true
+    left join lateral (
       select r.name as role, r.anonymous,
         format('grant usage on schema %s to %s;', found.schema_name, r.name) as line
       from roles r where not has_schema_privilege(r.oid, found.schema, 'USAGE')
@@ -89,6 +100,6 @@ export const schemaChecks: readonly string[] = [
       select r.name, r.anonymous, format('grant execute on function %s to %s;', found.name, r.name)
       from roles r where not has_function_privilege(r.oid, found.oid, 'EXECUTE')
     ) lacking on found.oid is not null
-  group by f.value ->> 0, f.value ->> 1, f.value ->> 2, found.oid, found.name
+  group by f.value ->> 0, f.value ->> 1, f.value ->> 2, found.oid, found.name, procedure.kind
   having found.oid is null or bool_or(lacking.role is not null)`,
 ];

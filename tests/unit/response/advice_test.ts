@@ -41,6 +41,16 @@ const rows:
       { message: "permission denied for table user" },
       'Grant anon the privileges on "user" that views, functions or triggers of the request use',
     ],
+    [
+      "POST /film",
+      { message: "permission denied for sequence numbers" },
+      "Grant anon USAGE on the sequence numbers",
+    ],
+    [
+      "POST /film",
+      { message: "permission denied for sequence film_id_seq" },
+      "grant usage on sequence api.film_id_seq to anon;",
+    ],
     ["GET /film", { message: "permission denied for table film", hint: "x" }, null],
     ["GET /film", { message: "permission denied for table film", hint: "" }, null],
     ["GET /film", { message: "permission denied for database shop" }, null],
