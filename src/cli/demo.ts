@@ -6,11 +6,15 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import process from "node:process";
 import { SignJWT } from "jose";
+import type { ConfigFlags } from "../config/load.ts";
+import { environmentName } from "../config/names.ts";
 import type { Config } from "../config/options.ts";
 import type { Command, CommandCall, CommandContext } from "./command.ts";
 import { type DemoExample, examples, type TryRequest } from "./examples.ts";
 import { print } from "./output.ts";
+import { findAdminPort, findPort, type IsFreePort, isFreePort } from "./quick/free_ports.ts";
 
 /** Serves an example: `svc demo`, `svc demo weather`. */
 export const demoCommand: Command = {
@@ -37,12 +41,31 @@ async function run({ config }: CommandCall, { serve }: CommandContext): Promise<
   try {
     writeFileSync(join(folder, "svc.conf"), example.config);
     writeFileSync(join(folder, example.sql.name), example.sql.text);
-    return await serve({ file: join(folder, "svc.conf"), flags: config.flags }, {
+    const flags = await portFlags(config.flags, process.env, isFreePort);
+    return await serve({ file: join(folder, "svc.conf"), flags }, {
       onListening: async (effective) => print(await requestsText(example, effective)),
     });
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/** Adds the next free ports to flags, for servers whose ports no flag and no variable sets. */
+export async function portFlags(
+  flags: ConfigFlags,
+  environment: Readonly<Record<string, string | undefined>>,
+  isFree: IsFreePort,
+): Promise<ConfigFlags> {
+  const [key, adminKey] = ["server-port", "admin-server-port"] as const;
+  const given = (name: typeof key | typeof adminKey) =>
+    flags.get(name)?.value ?? environment[environmentName(name)];
+  const port = given(key) ?? String(await findPort(isFree));
+  const admin = given(adminKey) ?? String(await findAdminPort(Number(port), isFree));
+  return new Map([
+    ...flags,
+    [key, { name: `--${key}`, value: port }],
+    [adminKey, { name: `--${adminKey}`, value: admin }],
+  ]);
 }
 
 /** Returns the text that shows the requests to try. */
