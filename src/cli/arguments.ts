@@ -140,6 +140,8 @@ interface FlagToken {
   readonly name: string;
   /** Null if the flag has no value. */
   readonly value: string | null;
+  /** The argument behind a flag without a value, if it is a number. */
+  readonly number?: string;
 }
 
 interface Tokens {
@@ -155,14 +157,16 @@ function tokenize(argv: readonly string[], own: readonly CommandFlag[]): Tokens 
     if (argument === "--") return { flags, others: [...others, ...argv.slice(at + 1)] };
     const takesNext = own.some(({ name, value }) => name === argument && value === "next");
     if (takesNext) flags.push({ name: argument, value: argv[++at] ?? null });
-    else if (argument.startsWith("-") && argument !== "-") flags.push(flagToken(argument));
-    else others.push(argument);
+    else if (argument.startsWith("-") && argument !== "-") {
+      flags.push(flagToken(argument, argv[at + 1] ?? ""));
+    } else others.push(argument);
   }
   return { flags, others };
 }
 
-function flagToken(argument: string): FlagToken {
+function flagToken(argument: string, next: string): FlagToken {
   const equals = argument.startsWith("--") ? argument.indexOf("=") : -1;
+  if (equals === -1 && /^\d+$/.test(next)) return { name: argument, value: null, number: next };
   if (equals === -1) return { name: argument, value: null };
   return { name: argument.slice(0, equals), value: argument.slice(equals + 1) };
 }
@@ -216,12 +220,12 @@ function setOwnFlag(
 
 type OptionFlag = ConfigFlag & { readonly key: OptionKey };
 
-function optionFlag({ name, value }: FlagToken, command: Command | null): OptionFlag {
+function optionFlag({ name, value, number }: FlagToken, command: Command | null): OptionFlag {
   const key = optionOfFlag(name);
   if (key === null) throw unknownFlag(name, command);
   if (value !== null) return { key, name, value };
   const example = options[key].example.replace(/^"(.*)"$/, "$1");
-  throw new ArgumentError(`${name} needs a value: ${name}=${example}`);
+  throw new ArgumentError(`${name} needs a value: ${name}=${number ?? example}`);
 }
 
 function unknownFlag(name: string, command: Command | null): ArgumentError {

@@ -42,6 +42,7 @@ const calls: readonly (readonly [argv: readonly string[], call: object])[] = [
   [["--", "--help"], { kind: "run", config: config("--help") }],
   [["--"], { kind: "run", config: config(null) }],
   [["-h"], { kind: "help", command: null }],
+  [["--port", "3010"], problem("--port needs a value: --port=3010")],
   [["pait"], problem("unknown command pait; did you mean paint?")],
   [["pait", "svc.conf"], problem("unknown command pait; did you mean paint?")],
   [["pait", "-h"], { kind: "help", command: null }],
