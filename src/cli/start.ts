@@ -20,6 +20,8 @@ import { connectionName } from "./target.ts";
 export interface QuickStart {
   readonly facts: QuickFacts;
   readonly choice: QuickChoice;
+  /** Whether quick mode chose another port than 3000, because of other servers. */
+  readonly hasMoved: boolean;
 }
 
 /** The configuration of a call. */
@@ -86,7 +88,9 @@ export async function openStart(
         : {}),
       ...(ports === "serves" ? await portDefaults(config) : {}),
     };
-    return { reader: configReader(args, chosen), database, quick: { facts, choice } };
+    const reader = configReader(args, chosen);
+    const hasMoved = config.serverPort === unsetPort && (chosen.serverPort ?? 3000) !== 3000;
+    return { reader, database, quick: { facts, choice, hasMoved } };
   } catch (error) {
     await database.close();
     throw error;

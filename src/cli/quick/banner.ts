@@ -12,6 +12,8 @@ import type { QuickFacts } from "./quick_facts.ts";
 export interface BannerFacts {
   readonly facts: QuickFacts;
   readonly choice: QuickChoice;
+  /** Whether quick mode chose another port than 3000, because of other servers. */
+  readonly hasMoved: boolean;
   /** Addresses with ports, as the servers have bound them; `admin` is null without one. */
   readonly api: string;
   readonly admin: string | null;
@@ -23,7 +25,7 @@ export interface BannerFacts {
 
 /** Returns the banner. */
 export function bannerText(
-  { facts, choice, api, admin, relations, functions, example }: BannerFacts,
+  { facts, choice, hasMoved, api, admin, relations, functions, example }: BannerFacts,
 ): string {
   const origin = originOf(api);
   const page = admin === null ? "" : `   console ${originOf(admin)}`;
@@ -35,6 +37,7 @@ export function bannerText(
     `${facts.database} on PostgreSQL ${facts.version} as ${JSON.stringify(facts.user)}, ` +
     `${schemas}: ${count(relations, "relation")}, ${count(functions, "function")}`,
     `Requests without a token run as ${JSON.stringify(choice.anonRole)}`,
+    ...(hasMoved ? ["Port 3000 or 3001 is in use: these are the next free ones"] : []),
     ...choice.warnings.map((warning) => `! ${warning}`),
     ...(facts.isStandby ? ["! The server is a standby: requests can only read."] : []),
     ...(facts.isReadOnly

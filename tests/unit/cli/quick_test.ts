@@ -86,6 +86,7 @@ const banner: BannerFacts = {
     hidesExtensionFunctions: false,
     warnings: ["One.", "Two."],
   },
+  hasMoved: false,
   api: "127.0.0.1:3000",
   admin: "127.0.0.1:3001",
   relations: 24,
@@ -103,6 +104,11 @@ Requests without a token run as "me"
 ! Two.
 Try:  curl 'http://127.0.0.1:3000/film%20%26%20co?limit=3'`,
   );
+});
+
+Deno.test("bannerText() says that quick mode chose another port", () => {
+  const text = bannerText({ ...banner, hasMoved: true });
+  strictEqual(text.split("\n")[3], "Port 3000 or 3001 is in use: these are the next free ones");
 });
 
 Deno.test("bannerText() leaves out what there is not, and names a standby", () => {
