@@ -356,16 +356,17 @@ export class Connection {
     if (this.#state === "closed") return;
     this.#state = "closed";
     const current = this.#current;
-    // The server had refused this one before it began: its error is not the result of the batch.
-    const refused = current?.mayRetry ? [current] : [];
-    const pending = [...refused, ...this.#pending()];
+    // The server had not begun this one: its error is not the result of the batch.
+    const isUnbegun = current !== undefined && (current.mayRetry || current.wasTerminatedUnbegun);
+    const unbegun = isUnbegun ? [current] : [];
+    const pending = [...unbegun, ...this.#pending()];
     this.#inFlight = [];
     this.#retries = [];
     this.#feed?.stop();
     this.#feed = null;
     this.#events.closed(reason);
-    if (current !== undefined && refused.length === 0) failWith(current, reason);
-    // A server that says that it ends the connection has not begun what comes later.
+    if (current !== undefined && !isUnbegun) failWith(current, reason);
+    // A server that says that it ends the connection has not begun what comes later either.
     const mayRequeue = current?.wasTerminated ? () => true : isSafe;
     for (const execution of pending) if (!mayRequeue(execution)) failWith(execution, reason);
     this.#requeue(pending.filter(mayRequeue));

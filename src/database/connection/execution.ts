@@ -91,6 +91,10 @@ export class BatchExecution {
   #position = 0;
   /** Whether the server has begun to execute that statement. */
   #isBound = false;
+  /** Whether the server has begun to execute any statement of the batch. */
+  #hasBegun = false;
+  /** Whether the server ended the connection before it began. */
+  #isTerminatedUnbegun = false;
   /** Whether a statement of the batch that runs user-defined code was completed. */
   #hasRunUserCode = false;
   /** Whether the server refused the batch although none of its effects had begun. */
@@ -216,6 +220,7 @@ export class BatchExecution {
   /** BindComplete: the server executes the statement next. */
   bound(): void {
     this.#isBound = true;
+    this.#hasBegun = true;
   }
 
   /** CommandComplete, or EmptyQueryResponse. */
@@ -232,6 +237,7 @@ export class BatchExecution {
     this.wasTerminated ||= error.isFatal;
     // An error of ROLLBACK would hide the error before it.
     if (this.failure !== null) return;
+    this.#isTerminatedUnbegun = error.isFatal && !this.#hasBegun;
     this.#isRefusedUnbegun = !this.#hasRunUserCode &&
       (this.#isStale(error) || this.#isOnOtherDefaults(failure));
     this.failure = new DatabaseError(failure, this.#batchPosition);
@@ -255,6 +261,11 @@ export class BatchExecution {
   /** Whether the batch is to be sent once more: nothing that a client could notice has happened. */
   get mayRetry(): boolean {
     return this.#isRefusedUnbegun && !this.isRetry && !this.isSettled;
+  }
+
+  /** Whether the server ended the connection before it executed anything of the batch. */
+  get wasTerminatedUnbegun(): boolean {
+    return this.#isTerminatedUnbegun && !this.isSettled;
   }
 
   /** Whether the server has confirmed the end of the transaction. */

@@ -167,9 +167,16 @@ const losses: readonly Loss[] = [
   {
     name: "rejects the running write alone when the server says that it ends the connection",
     batch: implicitWrite,
-    before: [terminated],
+    before: [parseComplete, bindComplete, terminated],
     outcomes: ["57P01", "waits", "waits"],
     requeued: 2,
+  },
+  {
+    name: "requeues the running write when the server ends the connection before it executes it",
+    batch: implicitWrite,
+    before: [parseComplete, terminated],
+    outcomes: ["waits", "waits", "waits"],
+    requeued: 3,
   },
   {
     name: "rejects all writes when a pooler says that it ends the connection",
@@ -195,7 +202,7 @@ const losses: readonly Loss[] = [
   {
     name: "rejects no write behind the one at which the server ended the connection",
     batch: implicitWrite,
-    before: [succeeded, terminated],
+    before: [succeeded, bindComplete, terminated],
     outcomes: ["1", "57P01", "waits"],
     requeued: 1,
   },

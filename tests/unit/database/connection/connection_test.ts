@@ -213,6 +213,7 @@ Deno.test("Connection rejects with 001 when it cannot be used any more", async (
 Deno.test("Connection rejects with the server's fatal error rather than the loss after it", async () => {
   const { transport, execute } = new FakeConnection();
   const replies = execute(blockWrite);
+  transport.tell(begun);
   transport.tell(terminated);
   transport.lose("reset");
   deepStrictEqual(await outcomesOf(replies), ["57P01"]);
@@ -291,12 +292,13 @@ Deno.test("Connection sends its setup with the first batch and ignores its error
   strictEqual(types(opened.transport.writes[1]), "BEBEBEBES");
 });
 
-Deno.test("Connection rejects when the server ends the connection during its setup", async () => {
+Deno.test("Connection requeues a batch when the server ends the connection during its setup", async () => {
   const opened = new FakeConnection({ setup: "set jit = off" });
   const replies = opened.execute(blockRead);
   opened.transport.tell(terminated);
   opened.transport.lose("reset");
-  deepStrictEqual(await outcomesOf(replies), ["57P01"]);
+  deepStrictEqual(await outcomesOf(replies), ["waits"]);
+  strictEqual(opened.requeued.length, 1);
 });
 
 Deno.test("Connection.cancel() asks the server only while a batch runs", async () => {

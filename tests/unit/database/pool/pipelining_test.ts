@@ -7,6 +7,7 @@ import {
   failure,
   join,
   longRow,
+  parseComplete,
   ready,
   terminated,
 } from "../../../support/fake_backend.ts";
@@ -309,14 +310,25 @@ for (const [name, batch, outcomes] of lost) {
   });
 }
 
-Deno.test("Pool executes elsewhere, alone, the writes that a terminated connection has not begun", async () => {
+Deno.test("Pool executes elsewhere, alone, the writes behind the one that a terminated connection ran", async () => {
+  const fake = await open();
+  const three = await pipelineThree(fake, writing);
+  fake.transports[0]!.tell(join(parseComplete, bindComplete, terminated));
+  fake.transports[0]!.lose("reset");
+  await fake.serveAll();
+  deepStrictEqual(await outcomesOf(three), ["57P01", "1", "1"]);
+  deepStrictEqual(fake.writes[1], [1, 1]);
+  await fake.close();
+});
+
+Deno.test("Pool executes elsewhere, alone, all writes that a terminated connection has not begun", async () => {
   const fake = await open();
   const three = await pipelineThree(fake, writing);
   fake.transports[0]!.tell(terminated);
   fake.transports[0]!.lose("reset");
   await fake.serveAll();
-  deepStrictEqual(await outcomesOf(three), ["57P01", "1", "1"]);
-  deepStrictEqual(fake.writes[1], [1, 1]);
+  deepStrictEqual(await outcomesOf(three), ["1", "1", "1"]);
+  deepStrictEqual(fake.writes[1], [1, 1, 1]);
   await fake.close();
 });
 
