@@ -4,8 +4,8 @@
  * @module
  */
 import type { ScriptConnection, ScriptFailure } from "../../database/adapters/script.ts";
+import { failurePlace } from "../../sql/statements.ts";
 import { triggerMark } from "./init_sql.ts";
-import { placeAt, statementLines } from "./statement_lines.ts";
 
 /** How the SQL ended. */
 export type ApplyResult =
@@ -34,15 +34,9 @@ export async function applySql(
 
 function failureText(failure: ScriptFailure, name: string, text: string): string {
   const lines = [
-    `${placeOf(failure, name, text)}: ${failure.message}`,
+    `${name}:${failurePlace(text, failure)}: ${failure.message}`,
     ...(failure.detail === null ? [] : [`  ${failure.detail}`]),
     ...(failure.hint === null ? [] : [`  ${failure.hint}`]),
   ];
   return lines.join("\n");
-}
-
-function placeOf({ position, completed }: ScriptFailure, name: string, text: string): string {
-  if (position !== null) return [name, ...placeAt(text, position)].join(":");
-  const line = statementLines(text)[completed];
-  return line === undefined ? name : `${name}:${line}`;
 }

@@ -120,3 +120,37 @@ Deno.test("placeOfCharacter() counts characters, and lines by line feeds", () =>
   deepStrictEqual(placeOfCharacter(text, 100), { line: 3, column: 2 });
   deepStrictEqual(placeAt(text, 4), { line: 2, column: 2 });
 });
+
+const lineRows: readonly (readonly [text: string, lines: readonly number[]])[] = [
+  ["", []],
+  ["-- only; a comment\n", []],
+  ["select 1", [1]],
+  ["-- first;\nselect 1;\n\n-- second\nselect\n 2;", [2, 5]],
+  ["select ';\n';\nselect 2", [1, 3]],
+  ["select e'\\';\n';\nselect 2", [1, 3]],
+  ['select 1 as "a;\n""";\nselect 2', [1, 3]],
+  ["do $svc$ begin\n null; end $svc$;\nselect 2;", [1, 3]],
+  ["do $a$ $b$ ; $b$ $$ ; $a$; select 2", [1, 1]],
+  ["/* a;\n b */ select 1;\nselect 2", [2, 3]],
+];
+
+for (const [text, lines] of lineRows) {
+  Deno.test(`splitStatements() finds statements on the lines ${JSON.stringify(lines)} of ${JSON.stringify(text)}`, () => {
+    deepStrictEqual(splitStatements(text).map(({ start }) => placeAt(text, start).line), lines);
+  });
+}
+
+const characterRows:
+  readonly (readonly [text: string, position: number, place: readonly number[]])[] = [
+    ["select", 1, [1, 1]],
+    ["a\nbc", 4, [2, 2]],
+    // PostgreSQL counts characters, JavaScript UTF-16 units.
+    ["😀\n x", 4, [2, 2]],
+  ];
+
+for (const [text, position, place] of characterRows) {
+  Deno.test(`placeOfCharacter() returns ${place} for ${position} of ${JSON.stringify(text)}`, () => {
+    const { line, column } = placeOfCharacter(text, position);
+    deepStrictEqual([line, column], place);
+  });
+}
