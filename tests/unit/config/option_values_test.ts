@@ -199,6 +199,23 @@ const origins = 'origins in quotes, separated by commas, such as "https://exampl
 const hostNames = "host names in quotes, separated by commas";
 const timeText = 'seconds, or a text such as "500ms", "10s", "2m"';
 const sizeText = 'bytes, or a text such as "64k", "10m", "1g"';
+const sizes: Cases = {
+  accepted: [
+    ["0", 0],
+    [{ toml: "10485760" }, 10_485_760],
+    ["64k", 65_536],
+    ["10m", 10_485_760],
+    ["1.5K", 1536],
+    ["2g", 2_147_483_648],
+  ],
+  rejected: [
+    ["-1", `expected ${sizeText}, got -1`],
+    ["1.5", `expected ${sizeText}, got 1.5`],
+    ['"10mb"', `expected ${sizeText}, got "10mb"`],
+    ['"9007199254740993"', `expected ${sizeText}, got "9007199254740993"`],
+    ["true", `expected ${sizeText}, got true`],
+  ],
+};
 const secret32 = "reallyreallyreallyreallyverysafe";
 
 const cases: Readonly<Record<OptionKey, Cases>> = {
@@ -470,42 +487,10 @@ const cases: Readonly<Record<OptionKey, Cases>> = {
     ],
   },
   "server-host": hosts,
-  "server-max-body-size": {
-    accepted: [
-      ["0", 0],
-      [{ toml: "10485760" }, 10_485_760],
-      ["64k", 65_536],
-      ["10m", 10_485_760],
-      ["1.5K", 1536],
-      ["2g", 2_147_483_648],
-    ],
-    rejected: [
-      ["-1", `expected ${sizeText}, got -1`],
-      ["1.5", `expected ${sizeText}, got 1.5`],
-      ['"10mb"', `expected ${sizeText}, got "10mb"`],
-      ['"9007199254740993"', `expected ${sizeText}, got "9007199254740993"`],
-      ["true", `expected ${sizeText}, got true`],
-    ],
-  },
+  "server-max-body-size": sizes,
   "server-port": bounded(0, 65535),
   "server-reuseport": booleans,
-  "server-spool-size": {
-    accepted: [
-      ["0", 0],
-      [{ toml: "10485760" }, 10_485_760],
-      ["64k", 65_536],
-      ["10m", 10_485_760],
-      ["1.5K", 1536],
-      ["2g", 2_147_483_648],
-    ],
-    rejected: [
-      ["-1", `expected ${sizeText}, got -1`],
-      ["1.5", `expected ${sizeText}, got 1.5`],
-      ['"10mb"', `expected ${sizeText}, got "10mb"`],
-      ['"9007199254740993"', `expected ${sizeText}, got "9007199254740993"`],
-      ["true", `expected ${sizeText}, got true`],
-    ],
-  },
+  "server-spool-size": sizes,
   "server-timing-enabled": booleans,
   "server-trace-header": {
     accepted: [["X-Request-Id", "X-Request-Id"]],
