@@ -5,6 +5,7 @@
  */
 import type { Config } from "../config/options.ts";
 import { isEmbedded } from "../database/open.ts";
+import { isLoopbackHost } from "../http/host.ts";
 import { reloadTriggerSql } from "../schema_cache/reload_trigger.ts";
 import type { Finding } from "./finding.ts";
 import { type CatalogueFacts, maxCheckedRoles } from "./query.ts";
@@ -79,7 +80,7 @@ function triggerFinding(
 
 /** A server on a loopback address serves this machine alone. */
 function limitsFinding({ rolesWithoutTimeout }: CatalogueFacts, config: Config): Finding | null {
-  if (config.serverUnixSocket !== null || isLoopback(config.serverHost)) return null;
+  if (config.serverUnixSocket !== null || isLoopbackHost(config.serverHost)) return null;
   const unlimited = config.dbStatementTimeout ? [] : rolesWithoutTimeout;
   const missing = [
     ...unlimited.slice(0, 1).map((role) => `statement_timeout of ${role}`),
@@ -101,7 +102,9 @@ function limitsFinding({ rolesWithoutTimeout }: CatalogueFacts, config: Config):
 
 function adminFinding(config: Config): Finding | null {
   const { adminServerHost: host, adminServerPort, adminServerUnixSocket } = config;
-  if (adminServerPort === null || adminServerUnixSocket !== null || isLoopback(host)) return null;
+  if (adminServerPort === null || adminServerUnixSocket !== null || isLoopbackHost(host)) {
+    return null;
+  }
   return note("admin-open", "warn", {
     subject: "admin-server-host",
     message: `other machines may reach the admin server: set admin-server-host = "127.0.0.1"`,
@@ -124,9 +127,4 @@ function note(
   { subject, message }: Pick<Finding, "subject" | "message">,
 ): Finding {
   return { name, level, subject, message, sql: null };
-}
-
-/** Returns whether a host of `server-host` is this machine alone. */
-function isLoopback(host: string): boolean {
-  return host === "localhost" || host === "::1" || /^127\.\d+\.\d+\.\d+$/.test(host);
 }

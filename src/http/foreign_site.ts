@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { hostName } from "./host.ts";
+import { hostName, isLoopbackHost } from "./host.ts";
 
 /** Which requests are accepted. */
 export interface SiteRules {
@@ -25,15 +25,11 @@ export function foreignHeader(
   { origins, checksHost }: SiteRules,
 ): ForeignHeader | null {
   const host = headers.get("host");
-  if (checksHost && host !== null && !isLoopbackHost(hostName(host))) return "Host";
+  if (checksHost && host !== null && !isLoopbackHost(hostName(host) ?? "")) return "Host";
   const origin = headers.get("origin");
   if (origin !== null && origins.includes(origin)) return null;
   if (origin !== null && hostOf(origin) !== host?.toLowerCase()) return "Origin";
   return headers.get("sec-fetch-site") === "cross-site" ? "Origin" : null;
-}
-
-function isLoopbackHost(name: string | null): boolean {
-  return name === "localhost" || name === "[::1]" || /^127(?:\.\d+){3}$/.test(name ?? "");
 }
 
 /** Returns host and port of an origin; null for `null` and other texts. */

@@ -28,6 +28,12 @@ export function hostName(value: string): string | null {
   return value !== "" && isHostHeader(value) && URL.canParse(url) ? new URL(url).hostname : null;
 }
 
+/** Returns whether a host, of {@linkcode hostName} or of `server-host`, is this machine alone. */
+export function isLoopbackHost(host: string): boolean {
+  return host === "localhost" || host === "::1" || host === "[::1]" ||
+    /^127(?:\.\d+){3}$/.test(host);
+}
+
 /** Returns whether a host of {@linkcode hostName} is an IPv4 or IPv6 address. */
 export function isAddress(host: string): boolean {
   return host.startsWith("[") || /^\d+\.\d+\.\d+\.\d+$/.test(host);

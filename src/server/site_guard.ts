@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { isLoopback } from "../cli/quick/quick_defaults.ts";
+import { isLoopbackHost } from "../http/host.ts";
 import type { Config } from "../config/options.ts";
 import type { Dialect } from "../dialect.ts";
 import { errors } from "../errors/catalogue.ts";
@@ -20,7 +20,7 @@ export function guardSite(
     const { serverHost, serverCorsAllowedOrigins } = config();
     const header = foreignHeader(request.headers, {
       origins: serverCorsAllowedOrigins ?? [],
-      checksHost: isLoopback(serverHost),
+      checksHost: isLoopbackHost(serverHost),
     });
     if (header === null) return serve(request, info);
     return Promise.resolve(errorResponseTo(request, errors.foreignSite(header), dialect));

@@ -6,6 +6,7 @@
  */
 import type { Config } from "../../config/options.ts";
 import type { Dialect } from "../../dialect.ts";
+import { isLoopbackHost } from "../../http/host.ts";
 import { programCall } from "../program_call.ts";
 import type { AnonymousCandidate, QuickFacts } from "./quick_facts.ts";
 
@@ -52,7 +53,7 @@ export function chooseDefaults(facts: QuickFacts, options: QuickOptions): QuickC
   const anonRole = options.anonRole ?? chooseAnonymousRole(facts.candidates, schemas);
   const isLoginRole = anonRole === null;
   const power = isLoginRole ? powerOf(facts) : null;
-  if (power !== null && !isLoopback(options.host)) {
+  if (power !== null && !isLoopbackHost(options.host)) {
     throw new Error(
       `requests without a token would run as ${power}: give --anon-role, or run ${programCall()} init`,
     );
@@ -65,7 +66,7 @@ export function chooseDefaults(facts: QuickFacts, options: QuickOptions): QuickC
     warnings: [
       ...schemaWarnings(facts, schemas),
       ...(isLoginRole ? loginRoleWarnings(facts, { schemas, power, host: options.host }) : []),
-      ...(isLoopback(options.host)
+      ...(isLoopbackHost(options.host)
         ? []
         : ["Other machines can send requests: the Host header is not checked."]),
     ],
@@ -115,7 +116,7 @@ function loginRoleWarnings(
   },
 ): readonly string[] {
   const name = JSON.stringify(user);
-  const reach = isLoopback(host) ? "read only, for this machine only" : "read only";
+  const reach = isLoopbackHost(host) ? "read only, for this machine only" : "read only";
   const owned = schemas
     .filter((schema) => chosen.includes(schema.name))
     .reduce((sum, schema) => sum + schema.owned, 0);
@@ -131,10 +132,4 @@ function loginRoleWarnings(
 /** Returns a number with its noun: `1 relation`, `2 relations`. */
 export function count(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? "" : "s"}`;
-}
-
-/** Returns whether a value of `server-host` is a loopback address. */
-export function isLoopback(host: string): boolean {
-  return host === "localhost" || host === "::1" || host === "[::1]" ||
-    /^127(?:\.\d+){3}$/.test(host);
 }

@@ -2,11 +2,11 @@ import { deepStrictEqual, throws } from "node:assert/strict";
 import { programCall } from "../../../src/cli/program_call.ts";
 import {
   chooseDefaults,
-  isLoopback,
   type QuickChoice,
   type QuickOptions,
 } from "../../../src/cli/quick/quick_defaults.ts";
 import type { QuickFacts } from "../../../src/cli/quick/quick_facts.ts";
+import { isLoopbackHost } from "../../../src/http/host.ts";
 
 const facts: QuickFacts = {
   database: "shop",
@@ -170,7 +170,7 @@ const hosts: readonly (readonly [host: string, isOwn: boolean])[] = [
 ];
 
 for (const [host, expected] of hosts) {
-  Deno.test(`isLoopback() of ${host} is ${expected}`, () => {
-    deepStrictEqual(isLoopback(host), expected);
+  Deno.test(`isLoopbackHost() of ${host} is ${expected}`, () => {
+    deepStrictEqual(isLoopbackHost(host), expected);
   });
 }
