@@ -23,15 +23,8 @@ import {
   environmentName,
 } from "./names.ts";
 import { nearest } from "./nearest.ts";
-import {
-  type Config,
-  isRequired,
-  isSameAs,
-  type Option,
-  type OptionKey,
-  options,
-  rows,
-} from "./options.ts";
+import { type Config, type OptionKey, options, rows } from "./options.ts";
+import { isRequired, isSameAs, type Option } from "./options/option.ts";
 
 /** Values of settings in the database, by name without prefix: `db_max_rows`. */
 export type DatabaseValues = ReadonlyMap<string, string>;

@@ -7,17 +7,8 @@ import { redact } from "../observe/redact.ts";
 import { svcDialect } from "../dialect.ts";
 import { quote } from "./codecs.ts";
 import { camelCase } from "./names.ts";
-import {
-  appSettings,
-  type Config,
-  isOfDialect,
-  isRequired,
-  isSameAs,
-  type Option,
-  type OptionKey,
-  options,
-  rows,
-} from "./options.ts";
+import { appSettings, type Config, type OptionKey, options, rows } from "./options.ts";
+import { isOfDialect, isRequired, isSameAs, type Option } from "./options/option.ts";
 
 /**
  * Returns the whole configuration as a file, sorted, with one `key = value` line per option and

@@ -4,7 +4,8 @@
  * @module
  */
 import { type Dialect, fullControlStates, type StatusRule } from "../dialect.ts";
-import { bearerChallenge, errors } from "./catalogue.ts";
+import { errors } from "./catalogue.ts";
+import { bearerChallenge } from "./definition.ts";
 import { reasonPhrase, sendableStatus } from "./http_text.ts";
 import { truncated } from "./quoting.ts";
 import { raisedResponse } from "./raised_response.ts";

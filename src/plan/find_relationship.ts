@@ -4,7 +4,8 @@
  *
  * @module
  */
-import { type EmbeddingCandidate, errors } from "../errors/catalogue.ts";
+import { errors } from "../errors/catalogue.ts";
+import type { EmbeddingCandidate } from "../errors/schema_cache_errors.ts";
 import { quotable } from "../errors/quoting.ts";
 import type {
   ColumnPair,

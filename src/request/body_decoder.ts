@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { MalformedPlace } from "../errors/catalogue.ts";
+import type { MalformedPlace } from "../errors/request_errors.ts";
 import type { Payload } from "./api_request.ts";
 
 /** Decodes one body. Its methods throw `102` for a malformed body. */

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { MalformedPlace } from "../errors/catalogue.ts";
+import type { MalformedPlace } from "../errors/request_errors.ts";
 import { maxNameBytes, maxNames, nameText } from "./body_names.ts";
 import { JsonScanner, type RowEvents } from "./json_scanner.ts";
 

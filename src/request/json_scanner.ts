@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { MalformedPlace } from "../errors/catalogue.ts";
+import type { MalformedPlace } from "../errors/request_errors.ts";
 import { NameBuffer } from "./body_names.ts";
 import {
   ended,

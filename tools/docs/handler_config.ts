@@ -5,7 +5,8 @@
  * @module
  */
 import { camelCase } from "../../src/config/names.ts";
-import { type Option, rows } from "../../src/config/options.ts";
+import { rows } from "../../src/config/options.ts";
+import type { Option } from "../../src/config/options/option.ts";
 import { defaultText } from "../../src/config/print.ts";
 
 const file = new URL("../../src/config/handler_config.ts", import.meta.url);

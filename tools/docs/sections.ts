@@ -4,7 +4,8 @@
  * @module
  */
 import { environmentName } from "../../src/config/names.ts";
-import { appSettings, type Option, rows } from "../../src/config/options.ts";
+import { appSettings, rows } from "../../src/config/options.ts";
+import type { Option } from "../../src/config/options/option.ts";
 import { defaultText } from "../../src/config/print.ts";
 import { svcDialect } from "../../src/dialect.ts";
 import { errors } from "../../src/errors/catalogue.ts";

@@ -1,6 +1,7 @@
 import { deepStrictEqual, match, strictEqual, throws } from "node:assert/strict";
 import { changedStartupOptions, keepStartupOptions, loadConfig } from "../../../src/config/load.ts";
-import { type Config, isOfDialect, rows } from "../../../src/config/options.ts";
+import { type Config, rows } from "../../../src/config/options.ts";
+import { isOfDialect } from "../../../src/config/options/option.ts";
 import { dumpConfig } from "../../../src/config/print.ts";
 import { dialects, pgrstDialect, svcDialect } from "../../../src/dialect.ts";
 

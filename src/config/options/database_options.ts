@@ -1,0 +1,230 @@
+/**
+ * Options of the database: connections, schemas and transactions.
+ *
+ * @module
+ */
+import { checkSchema, isSettingName } from "../checks.ts";
+import { boolean, functionName, integer, list, oneOf, text } from "../codecs.ts";
+import { connectionString } from "../secret.ts";
+import { time } from "../units.ts";
+import { ofDialect, option, required } from "./option.ts";
+import { name } from "./shared_codecs.ts";
+
+export const databaseOptions = {
+  "db-aggregates-enabled": option({
+    codec: boolean,
+    default: false,
+    reloadable: true,
+    inDatabase: true,
+    doc: "Allows aggregate functions in `select`.",
+    example: "true",
+  }),
+  "db-anon-role": option({
+    codec: name("a role's name"),
+    default: null,
+    reloadable: true,
+    inDatabase: true,
+    doc: "Role of requests without a token; if it is not set, they fail with SVC302.",
+    example: '"web_anon"',
+    isUncommented: true,
+  }),
+  "db-channel": option({
+    codec: name("a channel's name"),
+    default: ofDialect,
+    reloadable: true,
+    inDatabase: false,
+    doc: "Notification channel for reload requests.",
+    example: '"svc"',
+    isUncommented: true,
+  }),
+  "db-channel-enabled": option({
+    codec: boolean,
+    default: true,
+    reloadable: true,
+    inDatabase: false,
+    doc: "Listens on `db-channel`; reconnects after one second, then with exponential backoff.",
+    example: "true",
+    isUncommented: true,
+  }),
+  "db-config": option({
+    codec: boolean,
+    default: true,
+    reloadable: true,
+    inDatabase: false,
+    doc: "Also reads configuration and role settings from the database.",
+    example: "true",
+    isUncommented: true,
+  }),
+  "db-embedded-init": option({
+    codec: text({ type: "path", expected: "the path of an SQL file in quotes" }),
+    default: null,
+    reloadable: false,
+    inDatabase: false,
+    doc: "SQL file to run once, when the service creates an embedded database (`pglite://…`).",
+    example: '"init.sql"',
+    extension: true,
+  }),
+  "db-extra-search-path": option({
+    codec: list({ expected: "schemas in quotes, separated by commas", empty: "value" }),
+    default: ["public"],
+    reloadable: true,
+    inDatabase: true,
+    doc: "Schemas to append to the search path of every request; an empty text adds none.",
+    example: '"public"',
+    isUncommented: true,
+  }),
+  "db-hoisted-tx-settings": option({
+    codec: list({
+      expected: "names of settings in quotes, separated by commas",
+      empty: "unset",
+      check: isSettingName,
+    }),
+    default: ofDialect,
+    reloadable: true,
+    inDatabase: true,
+    doc: "Settings of a function that apply to the whole transaction that calls it.",
+    example: '"statement_timeout, default_transaction_isolation"',
+  }),
+  "db-max-rows": option({
+    aliases: ["max-rows"],
+    codec: integer({ min: 0 }),
+    default: null,
+    reloadable: true,
+    inDatabase: true,
+    doc: "Maximum number of rows that a request reads from a table, a view or a function.",
+    example: "1000",
+  }),
+  "db-pipelining": option({
+    codec: boolean,
+    default: true,
+    reloadable: true,
+    inDatabase: true,
+    doc:
+      "Sends several short transactions in one write while connections are busy; each has its own " +
+      "commit.",
+    example: "true",
+    extension: true,
+  }),
+  "db-plan-enabled": option({
+    codec: boolean,
+    default: false,
+    reloadable: true,
+    inDatabase: true,
+    doc: "Allows requests for execution plans: `Accept: application/vnd.svc.plan`.",
+    example: "true",
+  }),
+  "db-pre-config": option({
+    codec: functionName,
+    default: null,
+    reloadable: true,
+    inDatabase: true,
+    doc: "Function that the service calls to read configuration from the database.",
+    example: '"internal.pre_config"',
+  }),
+  "db-pre-request": option({
+    aliases: ["pre-request"],
+    codec: functionName,
+    default: null,
+    reloadable: true,
+    inDatabase: true,
+    doc: "Function that every transaction calls, after it sets the role and before the query.",
+    example: '"internal.check_request"',
+  }),
+  "db-prepared-statements": option({
+    codec: boolean,
+    default: true,
+    reloadable: true,
+    inDatabase: true,
+    doc: "Uses prepared statements; must be false behind a pooler in transaction mode.",
+    example: "true",
+    isUncommented: true,
+  }),
+  "db-read-only": option({
+    codec: boolean,
+    default: false,
+    reloadable: true,
+    inDatabase: true,
+    doc: "Makes every transaction read-only; PostgreSQL refuses writes with 25006 (405).",
+    example: "true",
+    extension: true,
+  }),
+  "db-root-spec": option({
+    aliases: ["root-spec"],
+    codec: functionName,
+    default: null,
+    reloadable: true,
+    inDatabase: true,
+    doc: "Function that returns the response to `/`, instead of the generated OpenAPI document.",
+    example: '"api.root"',
+  }),
+  "db-schema-watch": option({
+    codec: oneOf(
+      ["notify", "auto", "poll"],
+      "Invalid db-schema-watch. Check your configuration.",
+    ),
+    default: "notify",
+    reloadable: true,
+    inDatabase: true,
+    doc:
+      "How changes of the schema are noticed: by notifications, by polling, or (`auto`) by polling " +
+      "unless an event trigger sends notifications.",
+    example: '"auto"',
+    extension: true,
+  }),
+  "db-schema-watch-interval": option({
+    codec: time({ min: 1 }),
+    default: 2,
+    reloadable: true,
+    inDatabase: true,
+    doc: "Time between two looks at the schema while the service polls.",
+    example: "2",
+    extension: true,
+  }),
+  "db-schemas": option({
+    aliases: ["db-schema"],
+    codec: list({
+      expected: "schemas in quotes, separated by commas",
+      empty: "unset",
+      check: checkSchema,
+    }),
+    default: required,
+    reloadable: true,
+    inDatabase: true,
+    doc: "Exposed schemas; the first is the default.",
+    example: '"api"',
+    isUncommented: true,
+  }),
+  "db-statement-timeout": option({
+    codec: time(),
+    default: null,
+    reloadable: true,
+    inDatabase: true,
+    doc:
+      "`statement_timeout` of requests, unless the role, the login role or the function sets one; " +
+      "0 sets none.",
+    example: '"10s"',
+    extension: true,
+  }),
+  "db-tx-end": option({
+    codec: oneOf(
+      ["commit", "commit-allow-override", "rollback", "rollback-allow-override"],
+      "Invalid transaction termination. Check your configuration.",
+    ),
+    default: "commit",
+    reloadable: true,
+    inDatabase: true,
+    doc: "How transactions end, and whether `Prefer: tx=` may choose.",
+    example: '"commit"',
+    isUncommented: true,
+  }),
+  "db-uri": option({
+    codec: connectionString,
+    default: required,
+    reloadable: false,
+    inDatabase: false,
+    doc: "Connection string, or `pglite://<folder>` or `pglite://memory` for PostgreSQL in the " +
+      "process; its user is the authenticator role.",
+    example: '"postgres://authenticator:secret@localhost:5432/shop"',
+    isUncommented: true,
+  }),
+} as const;

@@ -1,0 +1,55 @@
+/**
+ * Options of the OpenAPI document.
+ *
+ * @module
+ */
+import { isProxyUri } from "../checks.ts";
+import { boolean, oneOf, text } from "../codecs.ts";
+import { option } from "./option.ts";
+
+export const openapiOptions = {
+  "openapi-mode": option({
+    codec: oneOf(
+      ["follow-privileges", "ignore-privileges", "disabled"],
+      "Invalid openapi-mode. Check your configuration.",
+    ),
+    default: "follow-privileges",
+    reloadable: true,
+    inDatabase: true,
+    doc: "OpenAPI document at `/`: by the privileges of the role, with everything, or disabled.",
+    example: '"follow-privileges"',
+    isUncommented: true,
+  }),
+  "openapi-security-active": option({
+    codec: boolean,
+    default: false,
+    reloadable: true,
+    inDatabase: true,
+    doc: "Adds security definitions to the OpenAPI document at `/`.",
+    example: "true",
+  }),
+  "openapi-server-proxy-uri": option({
+    aliases: ["server-proxy-uri"],
+    codec: text({
+      type: "URI",
+      expected: "an http or https URI in quotes of host, port and path",
+      check: (value) =>
+        isProxyUri(value) ||
+        "Malformed proxy uri, a correct example: https://example.com:8443/basePath",
+    }),
+    default: null,
+    reloadable: true,
+    inDatabase: true,
+    doc: "Base URL in the OpenAPI document at `/`.",
+    example: '"https://example.com:8443/basePath"',
+  }),
+  "openapi-version": option({
+    codec: oneOf(["2.0", "3.1"], "Invalid openapi-version. Check your configuration."),
+    default: "2.0",
+    reloadable: true,
+    inDatabase: true,
+    doc: "OpenAPI version of the document at `/`, unless `Accept` names one.",
+    example: '"3.1"',
+    extension: true,
+  }),
+} as const;

@@ -1,0 +1,110 @@
+/**
+ * Options of the HTTP server.
+ *
+ * @module
+ */
+import { isHeaderName, isOrigin } from "../checks.ts";
+import { boolean, fileMode, list, text } from "../codecs.ts";
+import { size } from "../units.ts";
+import { ofDialect, option } from "./option.ts";
+import { host, port, socketPath } from "./shared_codecs.ts";
+
+export const serverOptions = {
+  "server-cors-allowed-origins": option({
+    codec: list({
+      expected: 'origins in quotes, separated by commas, such as "https://example.com"',
+      empty: "unset",
+      check: isOrigin,
+      isHarmless: true,
+    }),
+    default: null,
+    reloadable: true,
+    inDatabase: true,
+    doc: "Origins that CORS allows; if it is not set, CORS allows any.",
+    example: '"https://example.com, https://www.example.com:8443"',
+  }),
+  "server-host": option({
+    codec: host,
+    default: ofDialect,
+    reloadable: false,
+    inDatabase: false,
+    doc:
+      "Host to bind to: a name, an address, `*` (any), `*4`/`*6` (any, IPv4/IPv6 preferred) or " +
+      "`!4`/`!6` (IPv4/IPv6 only).",
+    example: '"*4"',
+    isUncommented: true,
+  }),
+  "server-max-body-size": option({
+    codec: size(),
+    default: 0,
+    reloadable: true,
+    inDatabase: true,
+    doc: "Largest request body in bytes; a longer one fails with SVC130. 0 sets no limit.",
+    example: '"10m"',
+    extension: true,
+  }),
+  "server-port": option({
+    codec: port,
+    default: 3000,
+    reloadable: false,
+    inDatabase: false,
+    doc: "Port to bind to; 0 takes any free port.",
+    example: "3000",
+    isUncommented: true,
+  }),
+  "server-reuseport": option({
+    codec: boolean,
+    default: false,
+    reloadable: false,
+    inDatabase: false,
+    doc: "Lets several processes share the port (`SO_REUSEPORT`).",
+    example: "false",
+    isUncommented: true,
+  }),
+  "server-spool-size": option({
+    codec: size(),
+    default: 10 * 1024 ** 3,
+    reloadable: true,
+    inDatabase: true,
+    doc: "Bytes that the temporary files of long bodies may have in all; 0 lets no body use one.",
+    example: '"10g"',
+    extension: true,
+  }),
+  "server-timing-enabled": option({
+    codec: boolean,
+    default: false,
+    reloadable: true,
+    inDatabase: true,
+    doc: "Sends the `Server-Timing` header.",
+    example: "false",
+    isUncommented: true,
+  }),
+  "server-trace-header": option({
+    codec: text({
+      type: "header name",
+      expected: "a header's name in quotes",
+      check: isHeaderName,
+    }),
+    default: null,
+    reloadable: true,
+    inDatabase: true,
+    doc: "Request header to copy to the response.",
+    example: '"X-Request-Id"',
+  }),
+  "server-unix-socket": option({
+    codec: socketPath,
+    default: null,
+    reloadable: false,
+    inDatabase: false,
+    doc: "Unix socket to listen on, instead of `server-host` and `server-port`.",
+    example: '"/run/svc/svc.sock"',
+  }),
+  "server-unix-socket-mode": option({
+    codec: fileMode("server-unix-socket-mode"),
+    default: 0o660,
+    reloadable: false,
+    inDatabase: false,
+    doc: "File mode of the Unix socket.",
+    example: '"660"',
+  }),
+} as const;

@@ -1,0 +1,30 @@
+/**
+ * Codecs that several options use.
+ *
+ * @module
+ */
+import { isHost, isSocketPath } from "../checks.ts";
+import { integer, text } from "../codecs.ts";
+
+/** A name in the database; `what` says of what. */
+export const name = (what: string) => text({ type: "text", expected: `${what} in quotes` });
+
+/** A host to bind to. */
+export const host = text({
+  type: "text",
+  expected: 'a host name, an address or one of "*", "*4", "!4", "*6", "!6", in quotes',
+  check: isHost,
+});
+
+/** The path of a Unix socket. */
+export const socketPath = text({
+  type: "path",
+  expected: "a path in quotes of at most 107 bytes",
+  check: isSocketPath,
+});
+
+/** A TCP port. */
+export const port = integer({ min: 0, max: 65535 });
+
+/** Timers count milliseconds in 31 bits. */
+export const seconds = (min: number) => integer({ min, max: 2_147_483 });

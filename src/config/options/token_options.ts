@@ -1,0 +1,77 @@
+/**
+ * Options of tokens.
+ *
+ * @module
+ */
+import { isUri, startsRolePath } from "../checks.ts";
+import { boolean, integer, text } from "../codecs.ts";
+import { tokenSecret } from "../secret.ts";
+import { option } from "./option.ts";
+
+export const tokenOptions = {
+  "jwt-aud": option({
+    codec: text({
+      type: "text or URI",
+      expected: "an audience in quotes; with a colon in it, a URI",
+      check: (value) =>
+        !value.includes(":") || isUri(value) || "jwt-aud should be a string or a valid URI",
+    }),
+    default: null,
+    reloadable: true,
+    inDatabase: true,
+    doc: "Audience that the `aud` claim of tokens must name.",
+    example: '"https://example.com/api"',
+  }),
+  "jwt-cache-max-entries": option({
+    codec: integer({ min: Number.MIN_SAFE_INTEGER }),
+    default: 1000,
+    reloadable: true,
+    inDatabase: true,
+    doc: "Maximum number of verified tokens in the cache; 0 or less turns the cache off.",
+    example: "1000",
+  }),
+  "jwt-claim-settings": option({
+    codec: boolean,
+    default: false,
+    reloadable: true,
+    inDatabase: false,
+    doc:
+      "Sets each claim of a token as `request.jwt.claim.<name>`, too, as old versions of PostgREST did.",
+    example: "true",
+    extension: true,
+  }),
+  "jwt-role-claim-key": option({
+    aliases: ["role-claim-key"],
+    codec: text({
+      type: "JSONPath",
+      expected: 'a JSONPath in quotes such as "$$.role"',
+      check: (path) => startsRolePath(path) || `failed to parse role-claim-key value (${path})`,
+    }),
+    default: "$.role",
+    reloadable: true,
+    inDatabase: true,
+    doc: "JSONPath of the role in a token's claims; in a file, `$$` stands for one `$`.",
+    example: '"$$.role"',
+    isUncommented: true,
+  }),
+  "jwt-secret": option({
+    codec: tokenSecret,
+    default: null,
+    reloadable: true,
+    inDatabase: true,
+    doc: "Secret of at least 32 bytes, JSON Web Key or key set that tokens are verified with; " +
+      "`@` and a path names a file that holds it.",
+    example: '"a secret of at least thirty-two characters"',
+    isUncommented: true,
+  }),
+  "jwt-secret-is-base64": option({
+    aliases: ["secret-is-base64"],
+    codec: boolean,
+    default: false,
+    reloadable: true,
+    inDatabase: true,
+    doc: "`jwt-secret` is base64.",
+    example: "false",
+    isUncommented: true,
+  }),
+} as const;

@@ -1,0 +1,85 @@
+/**
+ * Errors of the limits that protect the process.
+ *
+ * @module
+ */
+import { defineError } from "./definition.ts";
+import { quotable } from "./quoting.ts";
+
+export const guardErrors = {
+  bodyTooLarge: defineError(
+    "130",
+    413,
+    "the body exceeds `server-max-body-size`, or 1,023 MiB in PostgreSQL",
+    (allowed: number, length: number | null) => ({
+      message: "Request body too large",
+      details: length === null
+        ? `At most ${allowed} bytes are accepted`
+        : `The body has ${length} bytes; at most ${allowed} are accepted`,
+      closesConnection: true,
+    }),
+  ),
+  bodyExpandsTooMuch: defineError(
+    "130",
+    413,
+    "a compressed body decodes to more than 200 times its length",
+    (ratio: number) => ({
+      message: "Request body too large",
+      details: `The body decodes to more than ${ratio} times its length`,
+    }),
+  ),
+  bodyTooSlow: defineError(
+    "133",
+    408,
+    "a long body that is not stored arrives below 64 KiB per second",
+    () => ({
+      message: "Request body was not received in time",
+      headers: [["Connection", "close"]],
+    }),
+  ),
+  spoolFull: defineError(
+    "135",
+    503,
+    "the temporary files have no room for a long body",
+    () => ({
+      message: "Too many requests at the same time",
+      details: "The temporary files of long bodies have no room for this one",
+      headers: [["Retry-After", "5"]],
+    }),
+  ),
+  unsupportedContentCoding: defineError(
+    "138",
+    415,
+    "the service cannot decode the `Content-Encoding` of the body",
+    (coding: string, offered: readonly string[]) => ({
+      message: "Content-Encoding not supported",
+      details: `${quotable(coding)} is not one of: ${offered.join(", ")}`,
+      headers: [["Accept-Encoding", offered.join(", ")]],
+    }),
+  ),
+  undecodableBody: defineError(
+    "139",
+    400,
+    "a compressed body is corrupt or truncated",
+    (coding: string) => ({
+      message: "Request body cannot be decoded",
+      details: `The body is not complete data of the coding ${coding}`,
+    }),
+  ),
+
+  foreignSite: defineError(
+    "191",
+    403,
+    "in quick mode, the host is not this machine, or another site sends it",
+    (header: "Host" | "Origin") =>
+      header === "Host"
+        ? {
+          message: "The Host header names another server",
+          hint: "Call http://127.0.0.1:3000, or set server-host",
+        }
+        : {
+          message: "The request comes from another site",
+          hint: "Set server-cors-allowed-origins to the origin of the site",
+        },
+  ),
+} as const;
