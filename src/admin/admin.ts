@@ -51,7 +51,10 @@ export function adminHandler(
   };
 }
 
-type AdminService = Pick<Service, "isReady" | "dialect" | "metrics" | "snapshot">;
+type AdminService = Pick<
+  Service,
+  "isReady" | "dialect" | "metricRegistry" | "metrics" | "snapshot"
+>;
 
 type Route = () => Promise<Response>;
 
@@ -65,12 +68,15 @@ function openRoutesOf(service: AdminService, isLive: () => boolean): Routes {
   return new Map([
     ["/live", () => Promise.resolve(empty(serving()))],
     ["/ready", async () => empty(await service.isReady() ? serving() : 503)],
-    [
-      "/metrics",
-      () => Promise.resolve(textResponse(prometheusText(service.metrics(), dialect.settingPrefix))),
-    ],
+    ["/metrics", () => Promise.resolve(textResponse(metricsText(service)))],
     ...(dialect.schemaCachePage === "open" ? [schemaCacheRoute(service)] : []),
   ]);
+}
+
+function metricsText(service: AdminService): string {
+  const { settingPrefix } = service.dialect;
+  return prometheusText(service.metrics(), settingPrefix) +
+    service.metricRegistry.text(settingPrefix);
 }
 
 /** Returns the routes of inner paths. */

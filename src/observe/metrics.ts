@@ -6,6 +6,8 @@
  * @module
  */
 
+import { decimal, headText } from "./metric_registry.ts";
+
 /** Values of the metrics. Times are in seconds; counters begin at 0 when the service starts. */
 export interface Metrics {
   readonly schemaCacheQuerySeconds: number | null;
@@ -98,11 +100,6 @@ export function prometheusText(metrics: Metrics, prefix: string): string {
   return metricDefinitions.map(({ name, type, help, values }) => {
     const full = `${prefix}_${name}`;
     const lines = values(metrics).map(([labels, value]) => `${full}${labels} ${decimal(value)}\n`);
-    return `# HELP ${full} ${help}\n# TYPE ${full} ${type}\n${lines.join("")}`;
+    return headText({ name: full, help }, type) + lines.join("");
   }).join("");
-}
-
-/** Formats a number with a decimal point: `1.0`. */
-function decimal(value: number): string {
-  return Number.isInteger(value) ? value.toFixed(1) : String(value);
 }

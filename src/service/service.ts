@@ -28,6 +28,7 @@ import { FailurePolicy } from "./failure_policy.ts";
 import { schemaStateReader } from "./schema_state.ts";
 import { SchemaWatch } from "./schema_watch.ts";
 import { mayBeStale, StalenessCheck } from "./staleness.ts";
+import { MetricRegistry } from "../observe/metric_registry.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import { isLogged, type Observation } from "../observe/observation.ts";
 import { MetadataReader, type SchemaReading } from "./metadata_reader.ts";
@@ -77,6 +78,8 @@ export class Service {
   readonly now: () => number;
   readonly observe: (event: Observation) => void;
   readonly traceStage: TraceStage | null;
+  /** Counters and gauges of the service's parts, which the admin server shows. */
+  readonly metricRegistry = new MetricRegistry();
   readonly #source: () => ConfigSource;
   readonly #schema: LoadScheduler;
   readonly #staleness: StalenessCheck;

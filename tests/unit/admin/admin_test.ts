@@ -4,6 +4,7 @@ import type { Peer } from "../../../src/admin/admin_access.ts";
 import { noValues } from "../../../src/config/load.ts";
 import { configSource } from "../../../src/config/source.ts";
 import { type Dialect, pgrstDialect, svcDialect } from "../../../src/dialect.ts";
+import { MetricRegistry } from "../../../src/observe/metric_registry.ts";
 import type { Metrics } from "../../../src/observe/metrics.ts";
 
 interface State {
@@ -101,6 +102,7 @@ function wholeAdmin(dialect: Dialect): ReturnType<typeof adminHandler> {
     dialect,
     isReady: () => Promise.resolve(true),
     metrics: () => noMetrics,
+    metricRegistry: new MetricRegistry(),
     snapshot: { config: { ...config, dialect, adminAllowedHosts: ["Admin.example"] }, cache },
   };
   return adminHandler(service as unknown as AdminService, {
