@@ -13,10 +13,12 @@ import {
 } from "../diagnosis/finding.ts";
 import { notificationFindings } from "../diagnosis/notifications.ts";
 import { svcDialect } from "../dialect.ts";
+import type { CallWords } from "../observe/call_words.ts";
 import type { Service } from "../service/service.ts";
 import type { Command, CommandCall } from "./command.ts";
 import { CannotConnectError } from "./connect_error.ts";
 import { print, printError } from "./output.ts";
+import { callWords } from "./program_call.ts";
 import { withService } from "./with_service.ts";
 
 /** Exit codes besides 0. */
@@ -39,7 +41,10 @@ async function check({ config, flags }: CommandCall): Promise<number> {
     throw new Error("--json and --fix-sql exclude each other");
   }
   try {
-    return await withService(config, (service) => printFindings(service, flags));
+    return await withService(
+      config,
+      (service) => printFindings(service, { flags, call: callWords(config) }),
+    );
   } catch (error) {
     if (!(error instanceof CannotConnectError)) throw error;
     printError(`${svcDialect.productToken}: ${error.message}`);
@@ -47,26 +52,29 @@ async function check({ config, flags }: CommandCall): Promise<number> {
   }
 }
 
-async function printFindings(service: Service, flags: CommandCall["flags"]): Promise<number> {
+async function printFindings(
+  service: Service,
+  { flags, call }: { readonly flags: CommandCall["flags"]; readonly call: CallWords },
+): Promise<number> {
   try {
     await service.database.version();
   } catch (thrown) {
     throw new CannotConnectError(thrown);
   }
-  const findings = await readFindings(service);
+  const findings = await readFindings(service, call.program);
   if (flags.has("--json")) print(findingsJson(findings));
   else if (flags.has("--fix-sql")) print(findingsSql(findings));
   else {
-    print(findingsText(findings));
+    print(findingsText(findings, call));
     printError(`${svcDialect.productToken} check: ${countText(findings)}`);
   }
   return findings.some(({ level }) => level === "error") ? foundErrors : 0;
 }
 
-async function readFindings(service: Service): Promise<readonly Finding[]> {
+async function readFindings(service: Service, program: string): Promise<readonly Finding[]> {
   const config = await service.readConfig();
   const [findings, lost] = await Promise.all([
-    diagnose(service.database, config),
+    diagnose(service.database, { config, program }),
     notificationFindings(service.database, config),
   ]);
   return [...lost, ...findings];

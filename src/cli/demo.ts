@@ -14,7 +14,7 @@ import type { Config } from "../config/options.ts";
 import type { Command, CommandCall, CommandContext } from "./command.ts";
 import { type DemoExample, examples, type TryRequest } from "./examples.ts";
 import { print } from "./output.ts";
-import { findAdminPort, findPort, type IsFreePort, isFreePort } from "./quick/free_ports.ts";
+import { findNextPort, findPort, type IsFreePort, isFreePort } from "./quick/free_ports.ts";
 
 /** Serves an example: `svc demo`, `svc demo weather`. */
 export const demoCommand: Command = {
@@ -60,7 +60,7 @@ export async function portFlags(
   const given = (name: typeof key | typeof adminKey) =>
     flags.get(name)?.value ?? environment[environmentName(name)];
   const port = given(key) ?? String(await findPort(isFree));
-  const admin = given(adminKey) ?? String(await findAdminPort(Number(port), isFree));
+  const admin = given(adminKey) ?? String(await findNextPort(Number(port), isFree));
   return new Map([
     ...flags,
     [key, { name: `--${key}`, value: port }],

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { CallWords } from "../observe/call_words.ts";
 import { LineSink } from "../observe/line_sink.ts";
 import type { LogLevel, Observation } from "../observe/observation.ts";
 import { createReporter } from "../observe/reporter.ts";
@@ -24,8 +25,8 @@ export interface Log {
 /** Timeout in ms for a reader of the logs that has stopped reading. */
 const flushTimeoutMs = 1000;
 
-/** Opens the logs. */
-export function openLog(initial: LogLevel): Log {
+/** Opens the logs; `call` has the words of calls that they advise. */
+export function openLog(initial: LogLevel, call: CallWords): Log {
   let level = () => initial;
   const diagnostics = new LineSink({ write: (bytes) => writeAll(stderr, bytes) });
   const access = new LineSink({
@@ -37,6 +38,7 @@ export function openLog(initial: LogLevel): Log {
       level: () => level(),
       now: Date.now,
       offsetMinutes: (epochMs) => -new Date(epochMs).getTimezoneOffset(),
+      call,
       access,
       diagnostics,
     }),

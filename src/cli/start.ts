@@ -11,7 +11,7 @@ import { pgrstDialect, svcDialect } from "../dialect.ts";
 import type { ConfigArguments } from "./command.ts";
 import { type ConfigReader, configReader, openConfiguredDatabase } from "./config_files.ts";
 import { CannotConnectError } from "./connect_error.ts";
-import { findAdminPort, findPort, isFreePort } from "./quick/free_ports.ts";
+import { findNextPort, findPort, isFreePort } from "./quick/free_ports.ts";
 import { chooseDefaults, fixedDefaults, type QuickChoice } from "./quick/quick_defaults.ts";
 import { type QuickFacts, readQuickFacts } from "./quick/quick_facts.ts";
 import { connectionName } from "./target.ts";
@@ -117,7 +117,7 @@ async function portDefaults(
     : serverUnixSocket === null
     ? await findPort(isFreePort)
     : 3000;
-  const adminPort = adminServerPort ?? await findAdminPort(port, isFreePort);
+  const adminPort = adminServerPort ?? await findNextPort(port, isFreePort);
   return {
     serverPort: port,
     adminServerPort: adminPort,

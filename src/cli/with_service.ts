@@ -8,6 +8,7 @@ import { Service } from "../service/service.ts";
 import type { ConfigArguments } from "./command.ts";
 import { openConfiguredDatabase } from "./config_files.ts";
 import { openLog } from "./log.ts";
+import { callWords } from "./program_call.ts";
 import { openStart } from "./start.ts";
 
 /**
@@ -20,7 +21,7 @@ export async function withService<Result>(
 ): Promise<Result> {
   const { reader, database: opened } = await openStart(args, { ports: "serves nothing" });
   const { config, file, initialSource } = reader;
-  const log = openLog(config.logLevel);
+  const log = openLog(config.logLevel, callWords(args));
   try {
     const database = opened ?? await openConfiguredDatabase(config, file);
     await database.start?.();

@@ -14,6 +14,8 @@ interface FindingFacts {
   readonly objects: readonly (string | null)[];
   readonly hasSql: boolean;
   readonly catalogue: CatalogueFacts;
+  /** The words that start the program. */
+  readonly program: string;
 }
 
 interface FindingKind {
@@ -73,27 +75,28 @@ const kinds: readonly FindingKind[] = [
     name: "role-superuser",
     level: "error",
     others: "warn",
-    message: ({ subject, hasSql }) =>
+    message: ({ subject, hasSql, program }) =>
       `${subject} is a superuser: neither privileges nor policies restrict its requests` +
-      otherRoles(hasSql),
+      otherRoles(hasSql, program),
   },
   {
     name: "role-bypassrls",
     level: "error",
     others: "warn",
-    message: ({ subject, hasSql }) =>
-      `${subject} has BYPASSRLS: policies do not restrict its requests${otherRoles(hasSql)}`,
+    message: ({ subject, hasSql, program }) =>
+      `${subject} has BYPASSRLS: policies do not restrict its requests` +
+      otherRoles(hasSql, program),
   },
   {
     name: "role-owns",
     level: "error",
     others: "warn",
-    message: ({ subject, roles: owners, objects, hasSql }) =>
+    message: ({ subject, roles: owners, objects, hasSql, program }) =>
       (owners.length === 0
         ? `${subject} owns ${list(objects)}: `
         : `${subject} is a member of ${list(owners)}, the owner of ${list(objects)}: `) +
       `row-level security does not apply to owners` +
-      otherRoles(hasSql),
+      otherRoles(hasSql, program),
   },
   {
     name: "write-without-rls",
@@ -114,8 +117,9 @@ const kinds: readonly FindingKind[] = [
   {
     name: "login-superuser",
     level: "warn",
-    message: ({ subject }) =>
-      `${subject}, the user of db-uri, is a superuser: svc init makes a login role that is not`,
+    message: ({ subject, program }) =>
+      `${subject}, the user of db-uri, is a superuser: ${program} init makes a login role that is ` +
+      "not",
   },
   {
     name: "login-inherits",
@@ -161,25 +165,31 @@ const kinds: readonly FindingKind[] = [
   },
 ];
 
-/** Returns the findings of the catalogue, in the order of the table. */
-export function catalogueFindings(catalogue: CatalogueFacts): readonly Finding[] {
+/**
+ * Returns the findings of the catalogue, in the order of the table. Advice begins with `program`, the
+ * words that start the program.
+ */
+export function catalogueFindings(
+  catalogue: CatalogueFacts,
+  program: string,
+): readonly Finding[] {
   return kinds.flatMap((kind) =>
     catalogue.rows.filter(([name]) => name === kind.name)
-      .map((row) => makeFinding(kind, row, catalogue))
+      .map((row) => makeFinding(kind, row, { catalogue, program }))
   );
 }
 
 function makeFinding(
   { name, level, others = level, message }: FindingKind,
   [, anonymous, subject, roles, objects, statements]: CatalogueRow,
-  catalogue: CatalogueFacts,
+  context: Pick<FindingFacts, "catalogue" | "program">,
 ): Finding {
   const hasSql = statements.length > 0;
   return {
     name,
     level: anonymous ? level : others,
     subject,
-    message: message({ subject, roles, objects, hasSql, catalogue }),
+    message: message({ subject, roles, objects, hasSql, ...context }),
     sql: hasSql ? statements.join("\n") : null,
   };
 }
@@ -195,8 +205,8 @@ function list(names: readonly (string | null)[]): string {
 }
 
 /** The advice where the role is the login role, or one that PostgreSQL does not alter. */
-function otherRoles(hasSql: boolean): string {
-  return hasSql ? "" : "; svc init makes a role that is safe to use";
+function otherRoles(hasSql: boolean, program: string): string {
+  return hasSql ? "" : `; ${program} init makes a role that is safe to use`;
 }
 
 /** A name without schema resembles the last part of a function's name. */

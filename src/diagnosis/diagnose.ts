@@ -27,9 +27,18 @@ const writeFindings: ReadonlySet<string> = new Set([
   "truncate",
 ]);
 
+/** The configuration to diagnose, and the words that start the program, for advice. */
+export interface DiagnosisInput {
+  readonly config: Config;
+  readonly program: string;
+}
+
 /** Lists the findings, errors first. */
-export function findingsOf(catalogue: CatalogueFacts, config: Config): readonly Finding[] {
-  const all = [...catalogueFindings(catalogue), ...settingFindings(catalogue, config)]
+export function findingsOf(
+  catalogue: CatalogueFacts,
+  { config, program }: DiagnosisInput,
+): readonly Finding[] {
+  const all = [...catalogueFindings(catalogue, program), ...settingFindings(catalogue, config)]
     .filter(({ name }) => !(config.dbReadOnly && writeFindings.has(name)))
     // The only user of an embedded database is a superuser.
     .filter(({ name }) => name !== "login-superuser" || !isEmbedded(config.dbUri));
@@ -42,22 +51,26 @@ export function findingsOf(catalogue: CatalogueFacts, config: Config): readonly 
  */
 export async function diagnoseRunning(
   shared: Database,
-  config: Config,
+  input: DiagnosisInput,
 ): Promise<readonly Finding[]> {
-  if (isEmbedded(config.dbUri)) return await diagnose(shared, config);
+  const { config } = input;
+  if (isEmbedded(config.dbUri)) return await diagnose(shared, input);
   const own = await openDatabase(config, {
     embeddedInit: null,
     applicationName: config.dialect.displayName,
     connections: "per-request",
   });
   try {
-    return await diagnose(own, config);
+    return await diagnose(own, input);
   } finally {
     await own.close();
   }
 }
 
 /** Reads the catalogue and lists the findings. */
-export async function diagnose(database: Database, config: Config): Promise<readonly Finding[]> {
-  return findingsOf(await readCatalogue(database, config), config);
+export async function diagnose(
+  database: Database,
+  input: DiagnosisInput,
+): Promise<readonly Finding[]> {
+  return findingsOf(await readCatalogue(database, input.config), input);
 }

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { callText, type CallWords } from "../observe/call_words.ts";
 import { oneLine } from "../observe/redact.ts";
 
 /** Levels from the most to the least severe. */
@@ -30,12 +31,15 @@ export function findingLine({ level, name, message }: Finding): string {
 /** Most lines of SQL that the text shows for one finding. */
 const maxSqlLines = 20;
 
-/** Returns the lines of findings, each with its SQL indented below it unless that is long. */
-export function findingsText(findings: readonly Finding[]): string {
+/**
+ * Returns the lines of findings, each with its SQL indented below it. In place of long SQL they name
+ * the call that prints it.
+ */
+export function findingsText(findings: readonly Finding[], call: CallWords): string {
   return findings.map((finding) => {
     const statements = finding.sql === null ? [] : finding.sql.split("\n");
     const shown = statements.length > maxSqlLines
-      ? [`${statements.length} lines of SQL: svc check --fix-sql`]
+      ? [`${statements.length} lines of SQL: ${callText(call, "check --fix-sql")}`]
       : statements.map(visible);
     const lines = [findingLine(finding), ...shown.map((line) => `    ${line}`)];
     return lines.map((line) => `${line}\n`).join("");

@@ -11,6 +11,7 @@ import {
   severities,
 } from "./observation.ts";
 import { replacementsText, targetNameWarning } from "../errors/target_name_warning.ts";
+import { callText, type CallWords } from "./call_words.ts";
 import { redact } from "./redact.ts";
 import { formatTimestamp, type LocalTime } from "./timestamp.ts";
 
@@ -18,6 +19,7 @@ import { formatTimestamp, type LocalTime } from "./timestamp.ts";
 const texts: {
   readonly [Kind in Diagnostic["kind"]]: (
     event: Extract<Diagnostic, { readonly kind: Kind }>,
+    call: CallWords,
   ) => string | readonly string[];
 } = {
   "starting": ({ name, version }) => `Starting ${name} ${version}...`,
@@ -56,8 +58,9 @@ const texts: {
   "notifications-lost": ({ channel, effect }) =>
     `WARNING: Notifications on the "${redact(channel)}" channel do not arrive, ${effects[effect]}`,
   "schema-changed": () => "The schema has changed, reloading the schema cache",
-  "finding": ({ line, sql }) => redact(sql === null ? line : `${line}; SQL: ${firstOf(sql)}`),
-  "findings-omitted": ({ count }) => `… and ${count} more: svc check`,
+  "finding": ({ line, sql }, call) =>
+    redact(sql === null ? line : `${line}; SQL: ${firstOf(sql, call)}`),
+  "findings-omitted": ({ count }, call) => `… and ${count} more: ${callText(call, "check")}`,
   "listener-retrying": ({ seconds }) =>
     `Retrying listening for database notifications in ${seconds} seconds...`,
   "listener-cleanup-failed": ({ reason }) =>
@@ -100,9 +103,9 @@ const texts: {
     (folder === null ? "in memory..." : `in ${redact(folder)}...`),
   "embedded-initializing": ({ path }) => `Applying ${redact(path)} to the new database...`,
   "embedded-ready": ({ ms }) => `Embedded PostgreSQL ready after ${ms.toFixed(0)} milliseconds`,
-  "embedded-init-changed": ({ path, folder, config }) =>
+  "embedded-init-changed": ({ path, folder }, call) =>
     `WARNING: ${redact(path)} has changed since ${redact(folder)} was made; it is applied once: ` +
-    `delete the folder, or run svc sql --file=${redact(path)} ${redact(config)}`,
+    `delete the folder, or run ${redact(callText(call, `sql --file=${path}`))}`,
   "target-names-used": ({ uses, method, target }) => [
     `WARNING: ${targetNameWarning}`,
     `Update filters, orders or limits that use ${redact(replacementsText(uses))} in ` +
@@ -129,11 +132,13 @@ const effects = {
 const maxSqlLength = 200;
 
 /** Returns SQL on one line; `svc check` shows all of a longer one. */
-function firstOf(sql: string): string {
+function firstOf(sql: string, call: CallWords): string {
   const line = sql.replaceAll("\n", " ");
   if (line.length <= maxSqlLength) return line;
   const end = line.lastIndexOf("; ", maxSqlLength);
-  return `${end === -1 ? "" : `${line.slice(0, end + 1)} `}… (svc check --fix-sql)`;
+  return `${end === -1 ? "" : `${line.slice(0, end + 1)} `}… (${
+    callText(call, "check --fix-sql")
+  })`;
 }
 
 /** Advice for poolers that switch connections between statements or transactions. */
@@ -143,9 +148,10 @@ const poolers = {
   statement: "Connection poolers in statement mode are not supported. ",
 } as const;
 
-/** Time and level of a line. */
+/** Time and level of a line, and the calls that it advises. */
 export interface LogContext extends LocalTime {
   readonly level: LogLevel;
+  readonly call: CallWords;
 }
 
 /**
@@ -155,15 +161,16 @@ export interface LogContext extends LocalTime {
 export function diagnosticLine(event: Diagnostic, context: LogContext): string | null {
   if (!isLogged(severities[event.kind], context.level)) return null;
   const prefix = formatTimestamp(context);
-  const text = textOf(event);
+  const text = textOf(event, context.call);
   const lines = typeof text === "string" ? [text] : text;
   return lines.map((line) => `${prefix}: ${line}`).join("\n");
 }
 
 function textOf<Kind extends Diagnostic["kind"]>(
   event: Extract<Diagnostic, { readonly kind: Kind }>,
+  call: CallWords,
 ): string | readonly string[] {
-  return texts[event.kind as Kind](event);
+  return texts[event.kind as Kind](event, call);
 }
 
 function toJson({ code, details, hint, message }: ReportedError): string {

@@ -168,8 +168,6 @@ export type Observation =
     readonly kind: "embedded-init-changed";
     readonly path: string;
     readonly folder: string;
-    /** The argument that names the configuration. */
-    readonly config: string;
   }
   | FinishedRequest
   | QueriedRequest

@@ -5,6 +5,7 @@
  * @module
  */
 import { accessLine, isRequestLogged } from "./access_log.ts";
+import type { CallWords } from "./call_words.ts";
 import type { LineSink } from "./line_sink.ts";
 import { diagnosticLine } from "./logger.ts";
 import type { Diagnostic, LogLevel, Observation, QueriedRequest } from "./observation.ts";
@@ -23,6 +24,8 @@ export interface ReporterOptions {
   readonly now: () => number;
   /** Returns the minutes by which local time is ahead of UTC at a time. */
   readonly offsetMinutes: (epochMs: number) => number;
+  /** The words of calls that the log advises. */
+  readonly call: CallWords;
   readonly access: Pick<LineSink, "add">;
   readonly diagnostics: Pick<LineSink, "add">;
   /** Default: the runtime's timers. */
@@ -34,11 +37,11 @@ const timeoutWindowMs = 5000;
 
 /** Returns a function that logs events. */
 export function createReporter(options: ReporterOptions): Report {
-  const { level, now, offsetMinutes, access, diagnostics } = options;
+  const { level, now, offsetMinutes, call, access, diagnostics } = options;
   const timeText = timestampFormatter(offsetMinutes);
   const diagnose = (event: Diagnostic) => {
     const epochMs = now();
-    const context = { level: level(), epochMs, offsetMinutes: offsetMinutes(epochMs) };
+    const context = { level: level(), epochMs, offsetMinutes: offsetMinutes(epochMs), call };
     const line = diagnosticLine(event, context);
     if (line !== null) diagnostics.add(line);
   };

@@ -12,6 +12,7 @@ import { addressesOf, addressText, type ListenAddress } from "./listen_address.t
 import { discardBody, mayHaveUnreadBody } from "./discard_body.ts";
 import { Drain } from "./drain.ts";
 import { errorCode } from "../cli/error_code.ts";
+import { findNextPort, isFreePort } from "../cli/quick/free_ports.ts";
 import { errorMessage } from "../cli/output.ts";
 import { wait } from "../lib/deadline.ts";
 import type { HttpServer, HttpServerOptions, RequestHandler, StartServer } from "./http_server.ts";
@@ -46,7 +47,7 @@ export async function listen(
   };
   const bound = listenAddress.kind === "unix"
     ? await bindUnix(listenAddress, serveOptions)
-    : await bindTcp(listenAddress, serveOptions);
+    : await bindTcp(listenAddress, { what, serveOptions });
   observe({ kind: "listening", what, address: bound.address });
   return keepListening(bound, { drain, observe });
 }
@@ -144,7 +145,7 @@ const startServer: StartServer = async (options) => {
 /** Listens on the first address that can be bound. Fails at once if the port is in use. */
 async function bindTcp(
   { host, port, reusePort }: Extract<ListenAddress, { kind: "tcp" }>,
-  serveOptions: ServeOptions,
+  { what, serveOptions }: Pick<ListenOptions, "what"> & { readonly serveOptions: ServeOptions },
 ): Promise<BoundServer> {
   const at = (options: { readonly hostname: string; readonly port: number }) =>
     startServer({ ...serveOptions, address: { kind: "tcp", ...options, reusePort } });
@@ -160,8 +161,18 @@ async function bindTcp(
       if (errorCode(error) === "EADDRINUSE") break;
     }
   }
+  if (errorCode(failure) === "EADDRINUSE") failure = await inUse(what, port, failure);
   return throwListenError(host, port)(failure);
 }
+
+/** Returns an error that names the next free port of the loopback address. */
+async function inUse(what: ListenOptions["what"], port: number, cause: unknown): Promise<Error> {
+  const free = await findNextPort(port, isFreePort);
+  const advice = `give another port, such as ${portFlags[what]}=${free > 65_535 ? 0 : free}`;
+  return new Error(`address already in use; stop the other server, or ${advice}`, { cause });
+}
+
+const portFlags = { api: "--port", admin: "--admin-server-port" } as const;
 
 async function resolve(name: string): Promise<readonly string[]> {
   return (await lookup(name, { all: true })).map(({ address }) => address);
@@ -176,11 +187,7 @@ function throwListenError(host: string, port: number): (cause: unknown) => never
 
 /** Reasons and next steps by the system's code, since each runtime words them differently. */
 const listenProblems: ReadonlyMap<unknown, string> = new Map([
-  [
-    "EADDRINUSE",
-    "address already in use; stop the other server, or give another port: --port, " +
-    "--admin-server-port",
-  ],
+  ["EADDRINUSE", "address already in use"],
   ["EADDRNOTAVAIL", "the machine does not have this address"],
   ["EACCES", "permission denied; give a port above 1023"],
 ]);

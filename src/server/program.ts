@@ -12,7 +12,7 @@ import { helpText, usage, versionText } from "../cli/help.ts";
 import { openLog } from "../cli/log.ts";
 import { errorMessage, fail, isFile, print, printError } from "../cli/output.ts";
 import { openBrowser } from "../cli/open_browser.ts";
-import { programCall } from "../cli/program_call.ts";
+import { callWords, programCall } from "../cli/program_call.ts";
 import { quickObserver, readyObserver } from "../cli/quick/quick_report.ts";
 import { readyCheck, readyVerdict } from "../cli/ready.ts";
 import { secretWarnings } from "../cli/secret_flags.ts";
@@ -142,7 +142,8 @@ async function serveConfig(
   const reloads = new ReloadSignals();
   const defaults = flags.watches ? watchDefaults : {};
   const { reader, database, quick } = await openStart(args, { ports: "serves", defaults });
-  const log = openLog(reader.config.logLevel);
+  const call = callWords(args);
+  const log = openLog(reader.config.logLevel, call);
   const onReady = (origin: string | null) => {
     onListening?.(reader.config);
     if (flags.opensConsole && origin !== null) openBrowser(origin);
@@ -152,7 +153,7 @@ async function serveConfig(
     : quickObserver(log.observe, { quick, database, onReady });
   const stopWatching = flags.watches ? watch(reader, reloads) : () => {};
   try {
-    return await serve({ reader, log: { ...log, observe }, reloads, database, quick });
+    return await serve({ reader, log: { ...log, observe }, call, reloads, database, quick });
   } finally {
     stopWatching();
     await log.flush();

@@ -12,6 +12,7 @@ import { diagnoseRunning } from "../diagnosis/diagnose.ts";
 import type { Finding } from "../diagnosis/finding.ts";
 import { DiagnosisLog } from "../diagnosis/diagnosis_log.ts";
 import { serviceHandler } from "../handler/handler.ts";
+import type { CallWords } from "../observe/call_words.ts";
 import type { Observation } from "../observe/observation.ts";
 import { assetReader } from "../admin/page_assets.ts";
 import { Service } from "../service/service.ts";
@@ -25,6 +26,7 @@ import {
 } from "../cli/config_files.ts";
 import { listen, type Listening } from "./listen.ts";
 import type { Log } from "../cli/log.ts";
+import { shellWord } from "../cli/shell_word.ts";
 import type { QuickStart } from "../cli/start.ts";
 import { untilIdle, withTimeout } from "../lib/deadline.ts";
 import { guardSite } from "./site_guard.ts";
@@ -35,6 +37,8 @@ import { stageTracer } from "./tracing.ts";
 export interface ServeDependencies {
   readonly reader: ConfigReader;
   readonly log: Log;
+  /** The words of calls that the log advises. */
+  readonly call: CallWords;
   readonly reloads: ReloadSignals;
   /** An open database. Default: `serve` opens that of the configuration. */
   readonly database?: Database | null;
@@ -53,7 +57,7 @@ export async function serve(dependencies: ServeDependencies): Promise<number> {
 }
 
 async function serveUntilStopped(
-  { reader, log, reloads, database = null, quick = null }: ServeDependencies,
+  { reader, log, call, reloads, database = null, quick = null }: ServeDependencies,
   onFatal: () => void,
 ): Promise<void> {
   const { config } = reader;
@@ -83,7 +87,7 @@ async function serveUntilStopped(
   if (startsApi) {
     api = await serveApi(service, config, quick);
     diagnosis.start({
-      diagnose: () => findingsOfService(service, quick),
+      diagnose: () => findingsOfService(service, { quick, program: call.program }),
       config: () => service.snapshot.config,
     });
   }
@@ -102,12 +106,11 @@ async function serveUntilStopped(
 /** Starts an embedded database. Rejects if its SQL fails, or if another process uses its folder. */
 async function startEmbedded({ database, observe }: Service, reader: ConfigReader): Promise<void> {
   if (await database.start?.() !== "changed") return;
-  const { config: { dbUri, dbEmbeddedInit }, file } = reader;
+  const { dbUri, dbEmbeddedInit } = reader.config;
   observe({
     kind: "embedded-init-changed",
-    path: dbEmbeddedInit ?? "",
+    path: shellWord(dbEmbeddedInit ?? ""),
     folder: shortPath(embeddedFolder({ dbUri }) ?? ""),
-    config: file ?? dbUri,
   });
 }
 
@@ -127,9 +130,10 @@ const quickFindings: ReadonlySet<string> = new Set([
 
 async function findingsOfService(
   service: Service,
-  quick: QuickStart | null,
+  { quick, program }: { readonly quick: QuickStart | null; readonly program: string },
 ): Promise<readonly Finding[]> {
-  const findings = await diagnoseRunning(service.database, service.snapshot.config);
+  const { config } = service.snapshot;
+  const findings = await diagnoseRunning(service.database, { config, program });
   if (!quick?.choice.isLoginRole) return findings;
   return findings.filter(({ name }) => !quickFindings.has(name));
 }

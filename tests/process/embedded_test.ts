@@ -94,7 +94,7 @@ Deno.test("the service applies db-embedded-init once, and warns when its text ha
       if (warning !== undefined) {
         match(
           warning,
-          /: WARNING: \S+my\.sql has changed since data was made; it is applied once: delete the folder, or run svc sql --file=\S+my\.sql \S+svc\.conf$/,
+          /: WARNING: \S+my\.sql has changed since data was made; it is applied once: delete the folder, or run deno run -A \S*main\.ts sql --file=\S+my\.sql \S+svc\.conf$/,
         );
       }
       strictEqual((await service.stop()).code, 0);

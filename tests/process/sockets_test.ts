@@ -205,12 +205,12 @@ const impossible: readonly (readonly [
   [
     "a port that is taken",
     ({ port }) => ({ "server-host": "127.0.0.1", "server-port": port }),
-    /^svc: cannot listen on 127\.0\.0\.1:\d+: address already in use/,
+    /^svc: cannot listen on 127\.0\.0\.1:\d+: address already in use; stop the other server, or give another port, such as --port=\d+$/,
   ],
   [
     "an admin port that is taken",
     ({ port }) => ({ "admin-server-host": "127.0.0.1", "admin-server-port": port }),
-    /^svc: cannot listen on 127\.0\.0\.1:\d+: address already in use/,
+    /^svc: cannot listen on .*, such as --admin-server-port=\d+$/,
   ],
   [
     "a name without an address",

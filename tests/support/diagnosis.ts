@@ -102,7 +102,7 @@ export function configOf(options: FileOptions): Config {
 async function diagnoseOnce(config: Config): Promise<readonly Finding[]> {
   const database = await openDatabase(config, { embeddedInit: null, applicationName: "test" });
   try {
-    return await diagnose(database, config);
+    return await diagnose(database, { config, program: "svc" });
   } finally {
     await database.close();
   }

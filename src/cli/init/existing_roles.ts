@@ -7,6 +7,7 @@ import { loadConfig } from "../../config/load.ts";
 import { rejectFile } from "../../config/handler_options.ts";
 import { diagnose } from "../../diagnosis/diagnose.ts";
 import { type Finding, findingsText } from "../../diagnosis/finding.ts";
+import { programCall } from "../program_call.ts";
 import type { Choices } from "./choices.ts";
 import { configFileText } from "./init_conf.ts";
 import type { TargetFacts } from "./facts.ts";
@@ -43,11 +44,12 @@ export async function anonymousErrors(
   });
   const file = { path: "svc.conf", text };
   const config = loadConfig({ file, environment: {}, readFile: rejectFile });
-  const findings = await withServer(uri, (database) => diagnose(database, config));
+  const program = programCall();
+  const findings = await withServer(uri, (database) => diagnose(database, { config, program }));
   const errors = findings.filter((finding) =>
     finding.level === "error" && refused.has(finding.name) && !isOfPublic(finding)
   );
   if (errors.length === 0) return null;
   return `the role ${anonRole} must not be used for requests without a token:\n` +
-    findingsText(errors).trimEnd();
+    findingsText(errors, { program, source: "" }).trimEnd();
 }

@@ -19,13 +19,16 @@ export async function findPort(isFree: IsFreePort): Promise<number> {
   throw new Error(`ports ${firstPort} to ${lastPort} are in use: give --port`);
 }
 
-/** Number of ports after that of the API that the admin server tries. */
-const adminAttempts = 20;
+/** Number of ports that {@linkcode findNextPort} tries. */
+const nextAttempts = 20;
 
-/** Returns the first free port after that of the API; the next one if none is free. */
-export async function findAdminPort(port: number, isFree: IsFreePort): Promise<number> {
+/**
+ * Returns the first free port after another one; the next one if none is free. The admin server has
+ * that after the port of the API.
+ */
+export async function findNextPort(port: number, isFree: IsFreePort): Promise<number> {
   if (port === 0) return 0;
-  const last = Math.min(port + adminAttempts, 65_535);
+  const last = Math.min(port + nextAttempts, 65_535);
   for (let next = port + 1; next <= last; next++) if (await isFree(next)) return next;
   return port + 1;
 }

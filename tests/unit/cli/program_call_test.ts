@@ -1,5 +1,11 @@
 import { strictEqual } from "node:assert/strict";
-import { callOf, embeddedCallOf, type ProcessStart } from "../../../src/cli/program_call.ts";
+import { connectionName } from "../../../src/cli/target.ts";
+import {
+  callOf,
+  embeddedCallOf,
+  type ProcessStart,
+  sourceWord,
+} from "../../../src/cli/program_call.ts";
 
 const checkout: ProcessStart = {
   module: "/home/me/svc/src/cli/program_call.ts",
@@ -87,3 +93,23 @@ Deno.test("embeddedCallOf() adds PGlite to the packages of npx, else installs it
   );
   strictEqual(embeddedCallOf(installed), "npm install @electric-sql/pglite; then npx svc-api");
 });
+
+const configurations: readonly (readonly [
+  file: string | null,
+  uri: { readonly name: string; readonly value: string } | null,
+  word: string,
+])[] = [
+  [null, null, ""],
+  ["my shop.conf", null, "'my shop.conf'"],
+  ["svc.conf", { name: "--db-uri", value: "postgres://me:secret@host/shop" }, "svc.conf"],
+  [null, { name: connectionName, value: "postgres://me:secret@host/shop" }, "postgres://…"],
+  [null, { name: connectionName, value: "pglite:///my data" }, "'pglite:///my data'"],
+  [null, { name: "--db-uri", value: "host=h password=secret" }, "--db-uri=postgres://…"],
+];
+
+for (const [file, uri, word] of configurations) {
+  Deno.test(`sourceWord() returns ${JSON.stringify(word)}`, () => {
+    const flags = new Map(uri === null ? [] : [["db-uri", uri] as const]);
+    strictEqual(sourceWord({ file, flags }), word);
+  });
+}

@@ -3,7 +3,7 @@ import type { ConfigArguments } from "../../../src/cli/command.ts";
 import { connectAdvice } from "../../../src/cli/connect_error.ts";
 import { watchFiles } from "../../../src/cli/file_watch.ts";
 import { type BannerFacts, bannerText } from "../../../src/cli/quick/banner.ts";
-import { findAdminPort, findPort } from "../../../src/cli/quick/free_ports.ts";
+import { findNextPort, findPort } from "../../../src/cli/quick/free_ports.ts";
 import { isQuickMode } from "../../../src/cli/start.ts";
 import { fakeClock } from "../../support/fake_clock.ts";
 import { version } from "../../../src/version.ts";
@@ -58,9 +58,9 @@ Deno.test("findPort() tries ports up to 3020", async () => {
   strictEqual(await findPort((port) => Promise.resolve(port >= 3020)), 3020);
 });
 
-Deno.test("findAdminPort() takes the first free port after that of the API", async () => {
+Deno.test("findNextPort() takes the first free port after that of the API", async () => {
   const find = (port: number, ...used: readonly number[]) =>
-    findAdminPort(port, (each) => Promise.resolve(!used.includes(each)));
+    findNextPort(port, (each) => Promise.resolve(!used.includes(each)));
   deepStrictEqual(
     [await find(3000), await find(3000, 3001, 3002), await find(0), await find(65_534, 65_535)],
     [3001, 3003, 0, 65_535],

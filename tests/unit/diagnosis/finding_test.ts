@@ -32,9 +32,11 @@ const hostile: Finding = {
   sql: 'create policy p on api."a\rb\u001b[2J" for select using (true);',
 };
 
+const call = { program: "npx svc-api", source: "svc.conf" };
+
 Deno.test("findingsText() prints one line per finding and its SQL below it", () => {
   strictEqual(
-    findingsText([missing, superuser]),
+    findingsText([missing, superuser], call),
     "error role-missing: role web_anon does not exist\n" +
       "    create role web_anon nologin;\n" +
       "    grant web_anon to authenticator;\n" +
@@ -45,16 +47,16 @@ Deno.test("findingsText() prints one line per finding and its SQL below it", () 
 Deno.test("findingsText() counts the lines of long SQL", () => {
   const sql = (lines: number) => Array.from({ length: lines }, () => "a;").join("\n");
   strictEqual(
-    findingsText([{ ...missing, sql: sql(21) }, { ...superuser, sql: sql(20) }]),
+    findingsText([{ ...missing, sql: sql(21) }, { ...superuser, sql: sql(20) }], call),
     "error role-missing: role web_anon does not exist\n" +
-      "    21 lines of SQL: svc check --fix-sql\n" +
+      "    21 lines of SQL: npx svc-api check --fix-sql svc.conf\n" +
       "warn login-superuser: postgres is a superuser\n" + "    a;\n".repeat(20),
   );
 });
 
 Deno.test("findingsText() sends no control character to the terminal", () => {
   strictEqual(
-    findingsText([hostile]),
+    findingsText([hostile], call),
     'info rls-without-policy: api."a drop table b; -- [2J" has no policy\n' +
       '    create policy p on api."a\\u000db\\u001b[2J" for select using (true);\n',
   );

@@ -92,7 +92,7 @@ const rows: readonly Row[] = [
         "create schema apy;",
       ],
       [
-        "warn login-superuser me: me, the user of db-uri, is a superuser: svc init makes a login " +
+        "warn login-superuser me: me, the user of db-uri, is a superuser: npx svc-api init makes a login " +
         "role that is not",
         null,
       ],
@@ -124,8 +124,8 @@ const rows: readonly Row[] = [
     label: "an anonymous role that is the login role",
     facts: { rows: [["role-owns", true, "me", [], ["public.t"], []]] },
     findings: [[
-      "error role-owns me: me owns public.t: row-level security does not apply to owners; svc " +
-      "init makes a role that is safe to use",
+      "error role-owns me: me owns public.t: row-level security does not apply to owners; " +
+      +"npx svc-api init makes a role that is safe to use",
       null,
     ]],
   },
@@ -148,7 +148,10 @@ const rows: readonly Row[] = [
 
 for (const { label, facts = {}, options = {}, findings } of rows) {
   Deno.test(`findingsOf() lists ${label}`, () => {
-    const found = findingsOf({ ...wellSetUp, ...facts }, configOf({ ...base, ...options }));
+    const found = findingsOf({ ...wellSetUp, ...facts }, {
+      config: configOf({ ...base, ...options }),
+      program: "npx svc-api",
+    });
     deepStrictEqual(
       found.map(({ name, level, subject, message, sql }) => [
         `${level} ${name} ${subject}: ${message}`,

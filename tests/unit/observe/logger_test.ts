@@ -11,7 +11,11 @@ import { redact } from "../../../src/observe/redact.ts";
 import { formatTimestamp, timestampFormatter } from "../../../src/observe/timestamp.ts";
 import { assertLinearTime } from "../../support/linear_time.ts";
 
-const moment = { epochMs: Date.UTC(2026, 4, 6, 13, 16, 11), offsetMinutes: -300 };
+const moment = {
+  epochMs: Date.UTC(2026, 4, 6, 13, 16, 11),
+  offsetMinutes: -300,
+  call: { program: "npx ./svc-api.tgz", source: "my.conf" },
+};
 const prefix = "06/May/2026:08:16:11 -0500: ";
 
 const error = {
@@ -150,9 +154,13 @@ const events: {
     },
     "crit",
     "error role-missing: role a does not exist; SQL: create role a nologin; " +
-    "grant select on api.film to a; ".repeat(5) + "… (svc check --fix-sql)",
+    "grant select on api.film to a; ".repeat(5) + "… (npx ./svc-api.tgz check --fix-sql my.conf)",
   ],
-  "findings-omitted": [{ kind: "findings-omitted", count: 7 }, "crit", "… and 7 more: svc check"],
+  "findings-omitted": [
+    { kind: "findings-omitted", count: 7 },
+    "crit",
+    "… and 7 more: npx ./svc-api.tgz check my.conf",
+  ],
   "listener-retrying": [
     { kind: "listener-retrying", seconds: 4 },
     "crit",
@@ -288,10 +296,10 @@ const events: {
     `Aborted the response to GET /films?title=eq.a%0A: ${json}`,
   ],
   "embedded-init-changed": [
-    { kind: "embedded-init-changed", path: "my.sql", folder: "data", config: "my.conf" },
+    { kind: "embedded-init-changed", path: "my.sql", folder: "data" },
     "crit",
     "WARNING: my.sql has changed since data was made; it is applied once: delete the folder, or run " +
-    "svc sql --file=my.sql my.conf",
+    "npx ./svc-api.tgz sql --file=my.sql my.conf",
   ],
   "unexpected-error": [
     { kind: "unexpected-error", error: bug },

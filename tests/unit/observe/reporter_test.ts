@@ -15,6 +15,7 @@ function reporting(level: "crit" | "error") {
     level: () => level,
     now: clock.now,
     offsetMinutes: () => 0,
+    call: { program: "svc", source: "" },
     access: { add: () => {} },
     diagnostics: { add: (line) => void lines.push(line) },
     schedule: clock.schedule,
@@ -62,6 +63,7 @@ Deno.test("createReporter() writes requests and diagnostics of the level to thei
     level: () => level,
     now: () => 1000,
     offsetMinutes: (epochMs) => (epochMs === 1000 ? 60 : 0),
+    call: { program: "svc", source: "" },
     access: { add: (line) => access.push(line) },
     diagnostics: { add: (line) => diagnostics.push(line) },
   });
@@ -99,6 +101,7 @@ Deno.test("createReporter() writes each statement of the level's requests on one
     level: () => "warn",
     now: () => 0,
     offsetMinutes: () => 0,
+    call: { program: "svc", source: "" },
     access: { add: (line) => access.push(line) },
     diagnostics: { add: (line) => diagnostics.push(line) },
   });
@@ -120,6 +123,7 @@ Deno.test("createReporter() writes each hint once per minute, and at most 1000 o
     level: () => "warn",
     now: () => time,
     offsetMinutes: () => 0,
+    call: { program: "svc", source: "" },
     access: { add: () => {} },
     diagnostics: { add: (line) => diagnostics.push(line) },
   });
