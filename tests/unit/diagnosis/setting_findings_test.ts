@@ -125,7 +125,7 @@ const rows: readonly Row[] = [
     facts: { rows: [["role-owns", true, "me", [], ["public.t"], []]] },
     findings: [[
       "error role-owns me: me owns public.t: row-level security does not apply to owners; " +
-      +"npx svc-api init makes a role that is safe to use",
+      "npx svc-api init makes a role that is safe to use",
       null,
     ]],
   },
