@@ -130,6 +130,21 @@ export interface HandlerConfig {
    */
   readonly serverMaxBodySize?: number;
   /**
+   * Largest header of a request in bytes: names, values and 4 bytes for each; a larger one fails
+   * with SVC132. 0 sets no limit. Default: `0`.
+   */
+  readonly serverMaxHeaderSize?: number;
+  /**
+   * Most requests in progress at a time, queued ones included; further ones fail with SVC135. 0
+   * sets no limit. Default: `0`.
+   */
+  readonly serverMaxRequests?: number;
+  /**
+   * Longest path with query string of a request in bytes; a longer one fails with SVC131. 0 sets no
+   * limit. Default: `0`.
+   */
+  readonly serverMaxUrlLength?: number;
+  /**
    * Bytes that the temporary files of long bodies may have in all; 0 lets no body use one. Default:
    * `10737418240`.
    */

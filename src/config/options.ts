@@ -8,6 +8,7 @@ import type { CamelCase } from "./names.ts";
 import { adminOptions } from "./options/admin_options.ts";
 import { databaseOptions } from "./options/database_options.ts";
 import { generalOptions } from "./options/general_options.ts";
+import { limitOptions } from "./options/limit_options.ts";
 import { openapiOptions } from "./options/openapi_options.ts";
 import { poolOptions } from "./options/pool_options.ts";
 import { serverOptions } from "./options/server_options.ts";
@@ -18,6 +19,7 @@ export const options = {
   ...adminOptions,
   ...databaseOptions,
   ...generalOptions,
+  ...limitOptions,
   ...openapiOptions,
   ...poolOptions,
   ...serverOptions,

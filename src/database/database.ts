@@ -197,6 +197,8 @@ export interface ResultBody {
   readonly content: Uint8Array | ReadableStream<Uint8Array>;
   /** Resolves with the error that ends the stream before its end; absent for bytes. */
   readonly failure?: Promise<unknown> | undefined;
+  /** Resolves when the stream has ended, failed or was cancelled; absent for bytes. */
+  readonly ended?: Promise<void> | undefined;
 }
 
 /**

@@ -23,7 +23,10 @@ export function defineError<Args extends readonly unknown[]>(
     ...args: Args
   ) =>
     & ErrorTexts
-    & Pick<ErrorFields, "advice" | "closesConnection" | "describesServer" | "headers" | "variant">,
+    & Pick<
+      ErrorFields,
+      "advice" | "closesConnection" | "describesServer" | "headers" | "shedReason" | "variant"
+    >,
 ): ErrorDefinition<Args> {
   const make = (...args: Args) => new ServiceError({ code, own: true, status, ...texts(...args) });
   return Object.assign(make, { code, status, when });

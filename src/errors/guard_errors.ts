@@ -26,15 +26,41 @@ export const guardErrors = {
     (ratio: number) => ({
       message: "Request body too large",
       details: `The body decodes to more than ${ratio} times its length`,
+      closesConnection: true,
+    }),
+  ),
+  urlTooLong: defineError(
+    "131",
+    414,
+    "path and query string exceed `server-max-url-length`",
+    (allowed: number, length: number) => ({
+      message: "URL too long",
+      details: `Path and query string have ${length} bytes; at most ${allowed} are accepted`,
+    }),
+  ),
+  headersTooLarge: defineError(
+    "132",
+    431,
+    "the header exceeds `server-max-header-size`",
+    (allowed: number, size: number) => ({
+      message: "Request headers too large",
+      details: `The header has ${size} bytes; at most ${allowed} are accepted`,
     }),
   ),
   bodyTooSlow: defineError(
     "133",
     408,
     "a long body that is not stored arrives below 64 KiB per second",
+    () => ({ message: "Request body was not received in time", closesConnection: true }),
+  ),
+  tooManyRequests: defineError(
+    "135",
+    503,
+    "`server-max-requests` requests are in progress",
     () => ({
-      message: "Request body was not received in time",
-      headers: [["Connection", "close"]],
+      message: "Too many requests at the same time",
+      headers: [["Retry-After", "1"]],
+      shedReason: "requests",
     }),
   ),
   spoolFull: defineError(
@@ -45,6 +71,7 @@ export const guardErrors = {
       message: "Too many requests at the same time",
       details: "The temporary files of long bodies have no room for this one",
       headers: [["Retry-After", "5"]],
+      shedReason: "spool",
     }),
   ),
   unsupportedContentCoding: defineError(

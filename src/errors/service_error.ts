@@ -14,6 +14,9 @@ export interface ErrorTexts {
   readonly hint?: string | null;
 }
 
+/** Limits that refuse requests under overload: requests in progress, temporary files. */
+export type ShedReason = "requests" | "spool";
+
 /** An error as data: its texts, code, status and headers. */
 export interface ErrorFields extends ErrorTexts {
   /** The whole code without the dialect's prefix (`116`), or a complete foreign code. */
@@ -35,6 +38,8 @@ export interface ErrorFields extends ErrorTexts {
   readonly headers?: HeaderList;
   /** The service does not read the rest of the request, so the connection ends. Default: false. */
   readonly closesConnection?: true;
+  /** The limit that refused the request, if it protects the process from overload. Default: none. */
+  readonly shedReason?: ShedReason;
   /** Reason phrase, for servers that can send one. Default: the standard one. */
   readonly statusText?: string;
 }

@@ -21,6 +21,8 @@ import { readRawRequest } from "../request/raw_request.ts";
 import type { FinishedRequest } from "../observe/observation.ts";
 import type { Header } from "../response/overrides.ts";
 import type { Service, ServiceOptions } from "../service/service.ts";
+import { RequestsInFlight } from "./in_flight.ts";
+import { lengthError } from "./request_checks.ts";
 import { Uploads } from "./uploads.ts";
 import { PlanCache } from "../plan_cache/plan_cache.ts";
 import type { Snapshot } from "../service/snapshot.ts";
@@ -58,15 +60,17 @@ export function serviceHandler(
     const own = serverTraceHeader === null || trace === null
       ? untraced
       : [...untraced, [serverTraceHeader, trace] as const];
-    const preflight = preflightHeaders(request, serverCorsAllowedOrigins);
+    const pieces = readRawRequest(request);
+    const refusal = lengthError(request, pieces, snapshot.config);
+    const preflight = refusal === null ? preflightHeaders(request, serverCorsAllowedOrigins) : null;
     if (preflight !== null) {
       const headers = headersInit(sentHeaders(own, preflight, []));
       return new Response(null, { status: 200, headers });
     }
     const statements: Statement[] | null = snapshot.config.logQuery ? [] : null;
-    const pieces = readRawRequest(request);
     if (!isHostHeader(pieces.headers["host"] ?? null)) return badHostResponse(headersInit(own));
-    const result = await runPipeline(request, pieces, { context: contextOf(snapshot), statements });
+    const context = contextOf(snapshot);
+    const result = await runPipeline(request, pieces, { context, statements, refusal });
     if (statements !== null) reportStatements(service, statements, result.reply.status);
     const cors = pieces.headers["origin"] === undefined
       ? noHeaders
@@ -88,11 +92,13 @@ function cachedContext(service: Service): (snapshot: Snapshot) => PipelineContex
     database: service.database,
     space: service.database.bodySpool?.space ?? new SpoolSpace(),
   });
+  const inFlight = new RequestsInFlight();
   const contextOf = (snapshot: Snapshot, planCache: PlanCache): PipelineContext => {
     const { bodySpool } = service.database;
     if (bodySpool !== undefined) bodySpool.maxFileBytes = snapshot.config.serverSpoolSize;
     return {
       uploads,
+      inFlight,
       snapshot,
       planCache,
       database: service.database,
@@ -188,6 +194,8 @@ function report(
 ): void {
   const { reply, thrown, error, advice, targetNameUses } = result;
   if (error !== null) service.handleFailure(thrown);
+  const reason = error?.fields.shedReason;
+  if (reason !== undefined) service.observe({ kind: "request-shed", reason });
   if (targetNameUses.length > 0) {
     const target = targetOf(request.url);
     const { method } = request;

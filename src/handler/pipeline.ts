@@ -43,6 +43,8 @@ import type { SchemaCache } from "../schema_cache/schema_cache.ts";
 import type { Snapshot } from "../service/snapshot.ts";
 import type { Uploads } from "./uploads.ts";
 import { Stopwatch, type TraceStage } from "../observe/stopwatch.ts";
+import type { RequestsInFlight } from "./in_flight.ts";
+import { checkBeforeToken, type CheckedRequest, checkIdentity } from "./request_checks.ts";
 import { type DataPlan, queryOf } from "../transaction/data_plan.ts";
 import {
   buildRootTransaction,
@@ -68,6 +70,7 @@ export interface PipelineContext {
   readonly now: () => number;
   /** Long bodies that are stored or arriving. */
   readonly uploads: Uploads;
+  readonly inFlight: RequestsInFlight;
   /** Whole seconds until the next attempt to connect. */
   readonly retryAfter: () => number;
   readonly traceStage: TraceStage | null;
@@ -100,17 +103,25 @@ interface Exchange {
   readonly targetNameUses: TargetNameUse[];
   /** Collects the temporary files of the request. */
   readonly files: SpoolFile[];
+  readonly checked: CheckedRequest;
 }
 
-/** Runs the stages of a request. Never rejects. */
+/** Inputs of {@linkcode runPipeline} besides the request. */
+export interface PipelineInput extends Pick<Exchange, "context" | "statements"> {
+  /** An error that an earlier check found; null for none. */
+  readonly refusal: ServiceError | null;
+}
+
+/** Runs the stages of a request, in the order of `request_checks.ts`. Never rejects. */
 export async function runPipeline(
   request: Request,
   pieces: RawRequest,
-  { context, statements }: Pick<Exchange, "context" | "statements">,
+  { context, statements, refusal }: PipelineInput,
 ): Promise<PipelineResult> {
-  const { serverTimingEnabled } = context.snapshot.config;
-  const stopwatch = new Stopwatch(serverTimingEnabled, context.traceStage);
+  const { snapshot: { config }, inFlight } = context;
+  const stopwatch = new Stopwatch(config.serverTimingEnabled, context.traceStage);
   const targetNameUses: TargetNameUse[] = [];
+  const checked: CheckedRequest = { request, pieces, config, addedHeaders: [] };
   const exchange: Exchange = {
     request,
     pieces,
@@ -119,28 +130,38 @@ export async function runPipeline(
     statements,
     targetNameUses,
     files: [],
+    checked,
   };
   let identity: Identity | null = null;
+  let hasEntered = false;
+  let result: Omit<PipelineResult, "targetNameUses">;
   try {
+    if (refusal !== null) throw refusal;
+    checkBeforeToken(checked);
     const authenticated = authenticateRequest(exchange);
     identity = authenticated instanceof Promise ? await authenticated : authenticated;
+    checkIdentity(checked, identity);
     stopwatch.lap("jwt");
+    inFlight.enter(config.serverMaxRequests);
+    hasEntered = true;
     const reply = await respond(exchange, identity);
     stopwatch.lap("response");
     const { role } = identity;
-    return {
-      reply: timed(reply, stopwatch),
-      role,
-      thrown: null,
-      error: null,
-      advice: null,
-      targetNameUses,
-    };
+    result = { reply: timed(reply, stopwatch), role, thrown: null, error: null, advice: null };
   } catch (thrown) {
-    return { ...failedResult(thrown, identity, exchange), targetNameUses };
+    result = failedResult(thrown, identity, exchange);
   } finally {
     for (const file of exchange.files) void file.close();
   }
+  if (hasEntered) leaveAfter(result.reply, inFlight);
+  const reply = withHeaders(result.reply, checked.addedHeaders);
+  return { ...result, reply, targetNameUses };
+}
+
+/** Ends a request in flight with its body. */
+function leaveAfter({ ended }: Reply, inFlight: RequestsInFlight): void {
+  if (ended === undefined) inFlight.leave();
+  else void ended.then(() => inFlight.leave());
 }
 
 function failedResult(
@@ -356,7 +377,7 @@ async function execute(
   }
   stopwatch.lap("transaction");
   try {
-    const reply = withWarnings(
+    const reply = withHeaders(
       makeReply(parsed, planned.plan, { result, transaction, context }),
       targetNameHeaders(uses, context.dialect),
     );
@@ -368,8 +389,8 @@ async function execute(
   }
 }
 
-function withWarnings(reply: Reply, warnings: Reply["headers"]): Reply {
-  return warnings.length === 0 ? reply : { ...reply, headers: [...reply.headers, ...warnings] };
+function withHeaders(reply: Reply, added: Reply["headers"]): Reply {
+  return added.length === 0 ? reply : { ...reply, headers: [...reply.headers, ...added] };
 }
 
 function ownerOf(identity: Identity, { roles }: Snapshot): TransactionOwner {
@@ -425,6 +446,8 @@ export function isLoggedFailure(
   { ownFailures }: Pick<Dialect, "ownFailures">,
 ): boolean {
   if (error === null || error.fields.status < 500) return false;
+  // Under overload, their lines would add to the load.
+  if (error.fields.shedReason !== undefined) return false;
   if (thrown instanceof DatabaseError) return true;
   if (!(thrown instanceof ServiceError) || !error.fields.own) return false;
   return ownFailures === "logged" || error.fields.code.startsWith(connectionGroup);

@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { ShedReason } from "../errors/service_error.ts";
 import type { TargetNameUse } from "../errors/target_name_warning.ts";
 
 /** Log levels, from the one that logs least to the one that logs most. */
@@ -60,6 +61,11 @@ export interface QueriedRequest {
   /** SQL with `$1` …, one text per statement. */
   readonly texts: readonly string[];
 }
+
+/** An event that only metrics count. */
+export type CountedEvent =
+  /** A limit refused a request under overload. */
+  { readonly kind: "request-shed"; readonly reason: ShedReason };
 
 /** An event. No event contains a token, a secret or a connection string. */
 export type Observation =
@@ -171,6 +177,7 @@ export type Observation =
   }
   | FinishedRequest
   | QueriedRequest
+  | CountedEvent
   /**
    * A request addressed aliased embeds by their targets' names, which is deprecated. `uses` holds
    * pairs of target and alias. The event is reported before the request itself.
@@ -205,8 +212,8 @@ export type Observation =
 
 export type ObservationKind = Observation["kind"];
 
-/** Events of the diagnostic log. Finished requests go to the access log. */
-export type Diagnostic = Exclude<Observation, FinishedRequest | QueriedRequest>;
+/** Events of the diagnostic log. Finished requests go to the access log, and some only to metrics. */
+export type Diagnostic = Exclude<Observation, FinishedRequest | QueriedRequest | CountedEvent>;
 
 /** The least verbose log level that includes each event. */
 export const severities: Readonly<Record<Diagnostic["kind"], LogLevel>> = {

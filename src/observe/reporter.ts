@@ -58,6 +58,7 @@ export function createReporter(options: ReporterOptions): Report {
       if (line !== null) access.add(line);
       return;
     }
+    if (event.kind === "request-shed") return;
     if (event.kind === "request-queried") logQueries(event);
     else if (event.kind === "pool-timeout") timedOut(event);
     else if (event.kind === "error-advised" && !isNew(event.advice)) return;

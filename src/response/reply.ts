@@ -23,6 +23,8 @@ export interface Reply {
   readonly length: number | null;
   /** Resolves with the error that ends a stream before its end; absent for other content. */
   readonly failure?: Promise<unknown> | undefined;
+  /** Resolves when a stream has ended, in whichever way; absent for other content. */
+  readonly ended?: Promise<void> | undefined;
 }
 
 /** The metadata columns of a result row. */
@@ -82,12 +84,12 @@ export function successReply(
   own.push(vary);
   const headers = mergeHeaders(own, overrides);
   if (!sendsBody) return { status, headers, content: null, length: null };
-  const { content, length, failure } = success.body!;
+  const { content, length, failure, ended } = success.body!;
   if (content instanceof ReadableStream && length === null) {
-    return { status, headers, content, length: null, failure };
+    return { status, headers, content, length: null, failure, ended };
   }
   headers.push(["Content-Length", String(length ?? 0)]);
-  return { status, headers, content, length: length ?? 0, failure };
+  return { status, headers, content, length: length ?? 0, failure, ended };
 }
 
 function addBodyHeaders(

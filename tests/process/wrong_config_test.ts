@@ -24,6 +24,10 @@ const routine = [
   'expected a function\'s name in quotes, such as "schema.name", got ".f"',
 ] as const;
 const seconds = whole("from 0 to 2147483");
+const size = [
+  '"big"',
+  'expected bytes, or a text such as "64k", "10m", "1g", got "big"',
+] as const;
 const schemas = list("schemas in quotes, separated by commas");
 
 /** A value that each option refuses, as it stands in the file, and what is said of it. */
@@ -124,10 +128,10 @@ const wrong: Readonly<Record<OptionKey, readonly [value: string, problem: string
     'expected origins in quotes, separated by commas, such as "https://example.com", got "*"',
   ],
   "server-host": host,
-  "server-max-body-size": [
-    '"big"',
-    'expected bytes, or a text such as "64k", "10m", "1g", got "big"',
-  ],
+  "server-max-body-size": size,
+  "server-max-header-size": size,
+  "server-max-requests": whole("of at least 0"),
+  "server-max-url-length": size,
   "server-port": whole("from 0 to 65535"),
   "server-reuseport": bool,
   "server-spool-size": [

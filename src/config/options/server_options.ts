@@ -34,15 +34,6 @@ export const serverOptions = {
     example: '"*4"',
     isUncommented: true,
   }),
-  "server-max-body-size": option({
-    codec: size(),
-    default: 0,
-    reloadable: true,
-    inDatabase: true,
-    doc: "Largest request body in bytes; a longer one fails with SVC130. 0 sets no limit.",
-    example: '"10m"',
-    extension: true,
-  }),
   "server-port": option({
     codec: port,
     default: 3000,

@@ -168,8 +168,8 @@ export class BodyReceiver implements RowRun {
       return { length, content: this.#held!.bytes };
     }
     if (!this.started) return { length: null, content: noBytes };
-    const { stream, failure } = this.#startStream();
-    return { length: this.length, content: stream, failure };
+    const { stream, failure, ended } = this.#startStream();
+    return { length: this.length, content: stream, failure, ended };
   }
 
   /** Whether most of the first row's value will be streamed. */

@@ -31,6 +31,9 @@ export class BodyStream {
   /** Resolves with the error that ends the stream; never where it ends without one. */
   readonly failure: Promise<unknown>;
   #failed!: (error: unknown) => void;
+  /** Resolves when the stream has ended, failed or was cancelled. */
+  readonly ended: Promise<void>;
+  #hasEnded!: () => void;
   readonly #options: BodyStreamOptions;
   #controller!: ReadableStreamDefaultController<Uint8Array>;
   readonly #chunks: ChunkQueue;
@@ -47,6 +50,7 @@ export class BodyStream {
       onEvicted: () => this.fail(options.evictionError()),
     });
     this.failure = new Promise((resolve) => this.#failed = resolve);
+    this.ended = new Promise((resolve) => this.#hasEnded = resolve);
     this.stream = new ReadableStream<Uint8Array>(
       {
         start: (controller) => void (this.#controller = controller),
@@ -81,6 +85,7 @@ export class BodyStream {
     this.#chunks.close();
     this.#controller.error(error);
     this.#failed(error);
+    this.#hasEnded();
     this.#resolvePull();
   }
 
@@ -108,12 +113,14 @@ export class BodyStream {
   #close(): void {
     this.#chunks.close();
     this.#controller.close();
+    this.#hasEnded();
     this.#resolvePull();
   }
 
   #cancelled(): void {
     this.#chunks.close();
     this.#options.onCancelled();
+    this.#hasEnded();
     this.#resolvePull();
   }
 

@@ -199,6 +199,36 @@ const origins = 'origins in quotes, separated by commas, such as "https://exampl
 const hostNames = "host names in quotes, separated by commas";
 const timeText = 'seconds, or a text such as "500ms", "10s", "2m"';
 const sizeText = 'bytes, or a text such as "64k", "10m", "1g"';
+const counts: Cases = {
+  accepted: integers(0, "").accepted,
+  rejected: [
+    ...integers(0, "a whole number of at least 0").rejected,
+    ["-1", "expected a whole number of at least 0, got -1"],
+  ],
+};
+const times: Cases = {
+  accepted: [
+    ["0", 0],
+    ["10", 10],
+    [{ toml: "10" }, 10],
+    [{ toml: "0.5" }, 0.5],
+    ["500ms", 0.5],
+    [" 5S ", 5],
+    ["0.29", 0.29],
+    ["2m", 120],
+    ["1.5h", 5400],
+    ["2147483647ms", 2147483.647],
+  ],
+  rejected: [
+    ["-1", `expected ${timeText}, got -1`],
+    ['"5 s"', `expected ${timeText}, got "5 s"`],
+    ['"2d"', `expected ${timeText}, got "2d"`],
+    ['"0.5ms"', `expected ${timeText}, got "0.5ms"`],
+    ['"1.2345"', `expected ${timeText}, got "1.2345"`],
+    ['"2147483648ms"', `expected ${timeText}, got "2147483648ms"`],
+    ["true", `expected ${timeText}, got true`],
+  ],
+};
 const sizes: Cases = {
   accepted: [
     ["0", 0],
@@ -260,13 +290,7 @@ const cases: Readonly<Record<OptionKey, Cases>> = {
       ['"a, b;c"', `expected ${settings}, got "a, b;c"`],
     ],
   },
-  "db-max-rows": {
-    accepted: integers(0, "").accepted,
-    rejected: [
-      ...integers(0, "a whole number of at least 0").rejected,
-      ["-1", "expected a whole number of at least 0, got -1"],
-    ],
-  },
+  "db-max-rows": counts,
   "db-plan-enabled": booleans,
   "db-pool": bounded(1, 262143),
   "db-pool-acquisition-timeout": bounded(0, 2147483),
@@ -315,29 +339,7 @@ const cases: Readonly<Record<OptionKey, Cases>> = {
       ['" "', `has an empty item (${schemas}, got " ")`],
     ],
   },
-  "db-statement-timeout": {
-    accepted: [
-      ["0", 0],
-      ["10", 10],
-      [{ toml: "10" }, 10],
-      [{ toml: "0.5" }, 0.5],
-      ["500ms", 0.5],
-      [" 5S ", 5],
-      ["0.29", 0.29],
-      ["2m", 120],
-      ["1.5h", 5400],
-      ["2147483647ms", 2147483.647],
-    ],
-    rejected: [
-      ["-1", `expected ${timeText}, got -1`],
-      ['"5 s"', `expected ${timeText}, got "5 s"`],
-      ['"2d"', `expected ${timeText}, got "2d"`],
-      ['"0.5ms"', `expected ${timeText}, got "0.5ms"`],
-      ['"1.2345"', `expected ${timeText}, got "1.2345"`],
-      ['"2147483648ms"', `expected ${timeText}, got "2147483648ms"`],
-      ["true", `expected ${timeText}, got true`],
-    ],
-  },
+  "db-statement-timeout": times,
   "db-tx-end": words(
     "Invalid transaction termination. Check your configuration.",
     "commit",
@@ -488,6 +490,9 @@ const cases: Readonly<Record<OptionKey, Cases>> = {
   },
   "server-host": hosts,
   "server-max-body-size": sizes,
+  "server-max-header-size": sizes,
+  "server-max-requests": counts,
+  "server-max-url-length": sizes,
   "server-port": bounded(0, 65535),
   "server-reuseport": booleans,
   "server-spool-size": sizes,

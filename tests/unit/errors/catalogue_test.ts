@@ -180,8 +180,15 @@ const rows: readonly Row[] = [
       headers: [["Accept-Encoding", "gzip, br"]],
     },
   ],
-  [errors.bodyTooSlow(), "133", 408, "Request body was not received in time", {
-    headers: [["Connection", "close"]],
+  [errors.urlTooLong(100, 101), "131", 414, "URL too long", {
+    details: "Path and query string have 101 bytes; at most 100 are accepted",
+  }],
+  [errors.headersTooLarge(100, 101), "132", 431, "Request headers too large", {
+    details: "The header has 101 bytes; at most 100 are accepted",
+  }],
+  [errors.bodyTooSlow(), "133", 408, "Request body was not received in time"],
+  [errors.tooManyRequests(), "135", 503, "Too many requests at the same time", {
+    headers: [["Retry-After", "1"]],
   }],
   [errors.spoolFull(), "135", 503, "Too many requests at the same time", {
     details: "The temporary files of long bodies have no room for this one",
@@ -329,7 +336,8 @@ Deno.test("errors have every code of the interface, and the rows above every err
     ...["100:400", "101:405", "102:400", "103:416", "105:405", "106:406", "107:406/415", "108:400"],
     ...["109:400", "110:400", "111:500", "112:500", "114:400", "115:400", "116:406", "117:405"],
     ...["118:400", "119:400", "120:400", "121:400", "122:400", "123:400", "124:400", "125:404"],
-    ...["126:404", "127:400", "128:400", "130:413", "133:408", "135:503", "138:415", "139:400"],
+    ...["126:404", "127:400", "128:400"],
+    ...["130:413", "131:414", "132:431", "133:408", "135:503", "138:415", "139:400"],
     "191:403",
     ...["200:400", "201:300", "202:404", "203:300", "204:400", "205:404"],
     ...["300:500", "301:401", "302:401"],

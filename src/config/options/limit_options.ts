@@ -1,0 +1,53 @@
+/**
+ * Options of the limits that protect the process.
+ *
+ * @module
+ */
+import { integer } from "../codecs.ts";
+import { size } from "../units.ts";
+import { option } from "./option.ts";
+
+export const limitOptions = {
+  "server-max-body-size": option({
+    codec: size(),
+    default: 0,
+    reloadable: true,
+    inDatabase: true,
+    doc: "Largest request body in bytes; a longer one fails with SVC130. 0 sets no limit.",
+    example: '"10m"',
+    extension: true,
+  }),
+  "server-max-header-size": option({
+    codec: size(),
+    default: 0,
+    reloadable: true,
+    inDatabase: true,
+    doc:
+      "Largest header of a request in bytes: names, values and 4 bytes for each; a larger one fails " +
+      "with SVC132. 0 sets no limit.",
+    example: '"16k"',
+    extension: true,
+  }),
+  "server-max-requests": option({
+    codec: integer({ min: 0 }),
+    default: 0,
+    reloadable: true,
+    inDatabase: false,
+    doc:
+      "Most requests in progress at a time, queued ones included; further ones fail with SVC135. 0 " +
+      "sets no limit.",
+    example: "1000",
+    extension: true,
+  }),
+  "server-max-url-length": option({
+    codec: size(),
+    default: 0,
+    reloadable: true,
+    inDatabase: true,
+    doc:
+      "Longest path with query string of a request in bytes; a longer one fails with SVC131. 0 sets " +
+      "no limit.",
+    example: '"8k"',
+    extension: true,
+  }),
+} as const;
