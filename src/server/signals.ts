@@ -4,6 +4,7 @@
  * @module
  */
 import process from "node:process";
+import { isatty } from "node:tty";
 import type { Observation } from "../observe/observation.ts";
 import type { Service } from "../service/service.ts";
 import { deferred } from "../lib/deferred.ts";
@@ -31,12 +32,22 @@ const reloadOf = {
   SIGUSR2: "reloadConfig",
 } as const satisfies Partial<Record<NodeJS.Signals, Reload>>;
 
-/** Listens for the signals that request a reload, from its construction on. */
+/** Descriptors of stdin and stderr. */
+const standardStreams = [0, 2] as const;
+
+/**
+ * Listens for the signals that request a reload, from its construction on. A SIGHUP because the
+ * terminal has closed stops the process in place of a reload.
+ */
 export class ReloadSignals {
   readonly #service = deferred<Pick<Service, Reload>>();
+  readonly #terminals = standardStreams.filter((descriptor) => isatty(descriptor));
   readonly #listeners = Object.entries(reloadOf).map(([signal, reload]) => ({
     signal: signal as keyof typeof reloadOf,
-    listener: () => this.request(reload),
+    listener: () => {
+      if (signal === "SIGHUP" && this.#hasLostTerminal()) process.kill(process.pid, "SIGTERM");
+      else this.request(reload);
+    },
   }));
 
   constructor() {
@@ -51,6 +62,11 @@ export class ReloadSignals {
   /** Reloads as a signal does. */
   request(reload: Reload): void {
     void this.#service.promise.then((service) => service[reload]());
+  }
+
+  /** The descriptor of a terminal that has closed is not one of a terminal. */
+  #hasLostTerminal(): boolean {
+    return this.#terminals.some((descriptor) => !isatty(descriptor));
   }
 
   /** Stops listening. */

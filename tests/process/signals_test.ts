@@ -1,5 +1,6 @@
 import { deepStrictEqual, match, strictEqual } from "node:assert/strict";
 import { join } from "node:path";
+import { shellQuoted } from "../../src/cli/shell_word.ts";
 import { attackDebugger, listeningPorts, processTree } from "../support/debugger_attack.ts";
 import { engines } from "../support/engines.ts";
 import { eventually } from "../support/eventually.ts";
@@ -11,6 +12,7 @@ import {
   startDeno,
   startService,
 } from "../support/process.ts";
+import { findScript } from "../support/program.ts";
 import { programCommand } from "../support/program_command.ts";
 
 const fixture = { name: "serving", roles: ["web_anon"] };
@@ -158,6 +160,41 @@ Deno.test("SIGUSR1 reloads the schema of the process that was started", async ()
     await database.remove();
   }
 });
+
+Deno.test({
+  name: "SIGHUP reloads on a terminal, and ends the process when the terminal closes",
+  ignore: onLinux.ignore || !findScript(),
+  fn: async () => {
+    const database = await engines.pg(fixture);
+    try {
+      const flags = ["--db-schemas=api", "--db-anon-role=web_anon", `--port=${freePort()}`];
+      const command = programCommand([`--db-uri=${database.uri}`, ...flags]).map(shellQuoted);
+      await using terminal = startCommand(
+        ["script", "--quiet", "--command", `exec ${command.join(" ")}`, "/dev/null"],
+        { env: { SHELL: "/bin/sh" } },
+      );
+      await terminal.stdout.waitFor(loaded);
+      await terminal.stdout.waitFor(/API server listening on/);
+      const process = processTree(terminal.pid).at(-1)!;
+      const after = terminal.stdout.all.length;
+      Deno.kill(process, "SIGHUP");
+      await terminal.stdout.waitFor(loaded, { after });
+      await terminal.stop("SIGKILL");
+      await eventually("the process has ended", () => !isRunning(process));
+    } finally {
+      await database.remove();
+    }
+  },
+});
+
+/** A process that ended and that no parent waits for has no command line any more. */
+function isRunning(pid: number): boolean {
+  try {
+    return Deno.readTextFileSync(`/proc/${pid}/cmdline`) !== "";
+  } catch {
+    return false;
+  }
+}
 
 Deno.test({
   name: "signals for a reload do not end a process that is starting",
