@@ -123,6 +123,11 @@ export interface HandlerConfig {
   readonly openapiServerProxyUri?: string | null;
   /** OpenAPI version of the document at `/`, unless `Accept` names one. Default: `"2.0"`. */
   readonly openapiVersion?: "2.0" | "3.1";
+  /**
+   * Time within which the next piece of a request body must arrive, or the whole body if it has at
+   * most 64 KiB; a slower one fails with SVC133. 0 sets no limit. Default: `0`.
+   */
+  readonly serverBodyTimeout?: number;
   /** Origins that CORS allows; if it is not set, CORS allows any. Default: none. */
   readonly serverCorsAllowedOrigins?: readonly string[] | null;
   /**

@@ -50,7 +50,7 @@ export const guardErrors = {
   bodyTooSlow: defineError(
     "133",
     408,
-    "a long body that is not stored arrives below 64 KiB per second",
+    "the body stalls (`server-body-timeout`) or, without a file, is slow",
     () => ({ message: "Request body was not received in time", closesConnection: true }),
   ),
   tooManyRequests: defineError(

@@ -21,6 +21,7 @@ import { readRawRequest } from "../request/raw_request.ts";
 import type { FinishedRequest } from "../observe/observation.ts";
 import type { Header } from "../response/overrides.ts";
 import type { Service, ServiceOptions } from "../service/service.ts";
+import { EarlyPrivilegeCheck } from "./early_privilege.ts";
 import { RequestsInFlight } from "./in_flight.ts";
 import { lengthError } from "./request_checks.ts";
 import { Uploads } from "./uploads.ts";
@@ -93,12 +94,14 @@ function cachedContext(service: Service): (snapshot: Snapshot) => PipelineContex
     space: service.database.bodySpool?.space ?? new SpoolSpace(),
   });
   const inFlight = new RequestsInFlight();
+  const earlyPrivilege = new EarlyPrivilegeCheck(service.database, service.now);
   const contextOf = (snapshot: Snapshot, planCache: PlanCache): PipelineContext => {
     const { bodySpool } = service.database;
     if (bodySpool !== undefined) bodySpool.maxFileBytes = snapshot.config.serverSpoolSize;
     return {
       uploads,
       inFlight,
+      earlyPrivilege,
       snapshot,
       planCache,
       database: service.database,

@@ -22,6 +22,7 @@ import type { RootPlan } from "../plan/root_plan.ts";
 import type { PlanCache, PlannedRequest } from "../plan_cache/plan_cache.ts";
 import { type QueryShape, readQueryShape } from "../plan_cache/query_shape.ts";
 import type { ApiRequest, Payload } from "../request/api_request.ts";
+import type { LongBodyChecks, ReceivingOptions } from "../request/body.ts";
 import type { DivisionOptions } from "../request/divided_body.ts";
 import { parseHead, receivePayload, type RequestHead } from "../request/parse_request.ts";
 import type { RawRequest } from "../request/raw_request.ts";
@@ -39,8 +40,10 @@ import { respondToRoot } from "../response/root.ts";
 import { targetNameHeaders } from "../response/warning.ts";
 import { isDivisibleInsert } from "../plan/divisible_insert.ts";
 import type { SpoolFile } from "../lib/spool_file.ts";
+import { schedule } from "../lib/timers.ts";
 import type { SchemaCache } from "../schema_cache/schema_cache.ts";
 import type { Snapshot } from "../service/snapshot.ts";
+import type { EarlyPrivilegeCheck } from "./early_privilege.ts";
 import type { Uploads } from "./uploads.ts";
 import { Stopwatch, type TraceStage } from "../observe/stopwatch.ts";
 import type { RequestsInFlight } from "./in_flight.ts";
@@ -71,6 +74,7 @@ export interface PipelineContext {
   /** Long bodies that are stored or arriving. */
   readonly uploads: Uploads;
   readonly inFlight: RequestsInFlight;
+  readonly earlyPrivilege: EarlyPrivilegeCheck;
   /** Whole seconds until the next attempt to connect. */
   readonly retryAfter: () => number;
   readonly traceStage: TraceStage | null;
@@ -210,7 +214,7 @@ function respond(exchange: Exchange, identity: Identity): Promise<Reply> {
   const { pieces, context: { snapshot: { cache, cacheError } }, stopwatch } = exchange;
   if (cache === null) throw cacheError ?? errors.noSchemaCache();
   const shape = readQueryShape(pieces);
-  const found = shape === null ? notCached : lookupPlan(exchange, shape);
+  const found = shape === null ? notCached : lookupPlan(exchange, identity, shape);
   const proceed = ({ planned, payload }: CacheLookup) => {
     if (planned === undefined) {
       return planAndRespond(exchange, { identity, shape, cache, received: payload });
@@ -234,15 +238,18 @@ const notCached: CacheLookup = { planned: undefined, payload: null };
 /** Looks a shape up. Receives the body first if the shape may be cached. */
 function lookupPlan(
   exchange: Exchange,
+  identity: Identity,
   shape: QueryShape,
 ): CacheLookup | Promise<CacheLookup> {
   const { request, pieces, context: { planCache, snapshot } } = exchange;
   const reader = planCache.bodyReader(shape);
   if (reader === undefined) return notCached;
   if (reader === null) return { planned: planCache.lookup(shape, pieces, null), payload: null };
-  const { serverMaxBodySize: maxBytes } = snapshot.config;
-  const division = divisionOf(exchange, () => parseHead(pieces, snapshot.config).request);
-  return receivePayload(request, reader, { maxBytes, division }).then((payload) => ({
+  const head = () => parseHead(pieces, snapshot.config).request;
+  const checks = { privilege: () => checkPrivilege(exchange, identity, head()) };
+  return receivePayload(request, reader, receivingOptions(exchange, head, checks)).then((
+    payload,
+  ) => ({
     planned: planCache.lookup(shape, pieces, payload),
     payload,
   }));
@@ -260,7 +267,7 @@ async function planAndRespond(
 ): Promise<Reply> {
   const { pieces, context: { snapshot: { config }, planCache }, stopwatch } = exchange;
   const head = parseHead(pieces, config);
-  const payload = received ?? await receiveBody(exchange, head, { cache, config });
+  const payload = received ?? await receiveBody(exchange, head, { identity, cache, config });
   const parsed = payload === null ? head.request : { ...head.request, payload };
   stopwatch.lap("parse");
   const planned = plan(parsed, cache, config);
@@ -293,19 +300,41 @@ async function planAndRespond(
 function receiveBody(
   exchange: Exchange,
   { request: parsed, reader }: RequestHead,
-  { cache, config }: { readonly cache: SchemaCache; readonly config: Snapshot["config"] },
+  { identity, cache, config }: {
+    readonly identity: Identity;
+    readonly cache: SchemaCache;
+    readonly config: Snapshot["config"];
+  },
 ): Promise<Payload> | null {
   if (reader === null) return null;
   const checks = {
     head: () => checkWithoutBody(parsed, reader.format, cache, config),
     keys: (payload: Payload) => void plan({ ...parsed, payload }, cache, config),
+    privilege: () => checkPrivilege(exchange, identity, parsed),
   };
-  const division = divisionOf(exchange, () => parsed);
-  return receivePayload(exchange.request, reader, {
-    checks,
-    maxBytes: config.serverMaxBodySize,
-    division,
-  });
+  const options = receivingOptions(exchange, () => parsed, checks);
+  return receivePayload(exchange.request, reader, options);
+}
+
+function receivingOptions(
+  exchange: Exchange,
+  head: () => ApiRequest,
+  checks: LongBodyChecks,
+): ReceivingOptions {
+  const { serverMaxBodySize: maxBytes, serverBodyTimeout } = exchange.context.snapshot.config;
+  const timeout = { milliseconds: serverBodyTimeout * 1000, schedule };
+  return { checks, maxBytes, timeout, division: divisionOf(exchange, head) };
+}
+
+/** Throws `42501` if the role lacks a privilege that no body can replace. */
+async function checkPrivilege(
+  { context: { snapshot: { config }, earlyPrivilege } }: Exchange,
+  { role }: Identity,
+  request: ApiRequest,
+): Promise<void> {
+  // A function before the request may switch the role. PostgreSQL refuses a write by its access first.
+  if (config.dbPreRequest !== null || config.dbReadOnly) return;
+  await earlyPrivilege.check(request, role);
 }
 
 /** Returns how a long body of a request is divided; only inserts are. */

@@ -4,10 +4,12 @@
  * @module
  */
 import { errors } from "../errors/catalogue.ts";
+import { ServiceError } from "../errors/service_error.ts";
 import { type PieceReader, pieceReader } from "../lib/piece_reader.ts";
-import { turn } from "../lib/timers.ts";
+import { schedule, turn } from "../lib/timers.ts";
 import type { Payload } from "./api_request.ts";
 import type { BodyDecoder, OnKeys } from "./body_decoder.ts";
+import { type BodyTimeout, inTime } from "./body_timeout.ts";
 import { contentCoding, decodedPieces } from "./content_coding.ts";
 import { decodePieces } from "./decode_pieces.ts";
 import type { DecoderOptions } from "./decoders.ts";
@@ -38,30 +40,34 @@ const copyBytes = 4 * 1024 * 1024;
 /** PostgreSQL rejects messages of 1 GiB (`MaxAllocSize`). The rest is room for other parameters. */
 const maxPayloadBytes = 1023 * 1024 * 1024;
 
-/** Checks that may refuse a long body before all of it has been received. */
+/** Checks that may refuse a long body before all of it has been received. Default: no checks. */
 export interface LongBodyChecks {
   /** Runs before the body is received. */
-  readonly head: () => void;
+  readonly head?: () => void;
   /** Runs when the decoder knows the body's keys. */
-  readonly keys: OnKeys;
+  readonly keys?: OnKeys;
+  /** Runs before more of the body is received, after the other checks. */
+  readonly privilege?: () => Promise<void>;
 }
 
 export interface ReceivingOptions {
-  /** Default: no checks. */
   readonly checks?: LongBodyChecks;
   /** The most bytes that a body may have; 0 sets no limit. Default: 0. */
   readonly maxBytes?: number;
+  /** Default: no limit. */
+  readonly timeout?: BodyTimeout;
   /** How rows of a long body are divided. Default: bodies stay whole. */
   readonly division?: DivisionOptions;
   /** Lets other requests run. Default: one turn of the event loop. */
   readonly pause?: () => Promise<void>;
 }
 
-const noChecks: LongBodyChecks = { head: () => {}, keys: () => {} };
+const noTimeout: BodyTimeout = { milliseconds: 0, schedule };
 
 /**
  * Receives a body and decodes each piece as it arrives, so that memory holds the payload alone. Throws
- * `102` if the body breaks off or is malformed, `130` if it is too large, and the errors of the checks.
+ * `102` if the body breaks off or is malformed, `130` if it is too large, `133` if it stalls, and the
+ * errors of the checks.
  *
  * A body is long if it, or its `Content-Length`, exceeds {@linkcode maxShortBytes} bytes, and if it is
  * compressed or arrives in chunks.
@@ -69,7 +75,7 @@ const noChecks: LongBodyChecks = { head: () => {}, keys: () => {} };
 export async function receiveBody(
   request: Request,
   begin: (onKeys: OnKeys, options?: DecoderOptions) => BodyDecoder,
-  { checks = noChecks, maxBytes = 0, division, pause = turn }: ReceivingOptions = {},
+  { checks = {}, maxBytes = 0, timeout = noTimeout, division, pause = turn }: ReceivingOptions = {},
 ): Promise<Payload> {
   const coding = request.headers.has("content-encoding")
     ? await contentCoding(request.headers)
@@ -78,7 +84,7 @@ export async function receiveBody(
   const declared = expectedLength(request.headers);
   const expected = coding === null ? declared : Infinity;
   const guard = new LongBodyGuard(checks, maxBytes);
-  if (expected > maxShortBytes) guard.open();
+  if (expected > maxShortBytes) await guard.open();
   const mayDivide = division !== undefined && mayBeDivided(expected, division);
   const allowedLength = mayDivide && maxBytes === 0 ? Infinity : mayDivide ? maxBytes : allowed;
   if (declared > allowedLength && declared < Infinity) {
@@ -87,12 +93,12 @@ export async function receiveBody(
   const decoder = begin((payload) => guard.check(payload), { isCut: mayDivide });
   // Access to `body` creates a stream, which small bodies do not need.
   if (expected <= maxShortBytes || request.body === null) {
-    const bytes = await unbroken(async () => new Uint8Array(await request.arrayBuffer()));
-    guard.count(bytes.length);
+    const bytes = new Uint8Array(await unbroken(() => inTime(request.arrayBuffer(), timeout)));
+    guard.count(bytes.length)?.catch(() => {});
     return await decodeAtOnce(decoder, bytes, pause);
   }
   const reader = pieceReader(request.body, expected < Infinity ? bufferBytes : chunkBufferBytes);
-  const received = receivedPieces(reader);
+  const received = receivedPieces(reader, timeout);
   const watched = mayDivide ? division.minRate.watch(received) : received;
   const isLimited = maxBytes > 0;
   const pieces = guarded(
@@ -169,8 +175,8 @@ function expectedLength(headers: Headers): number {
 async function unbroken<Result>(receive: () => Promise<Result>): Promise<Result> {
   try {
     return await receive();
-  } catch {
-    throw errors.invalidBody("The body ended early");
+  } catch (error) {
+    throw error instanceof ServiceError ? error : errors.invalidBody("The body ended early");
   }
 }
 
@@ -203,27 +209,32 @@ class LongBodyGuard {
     this.#maxBytes = maxBytes;
   }
 
-  /** Adds bytes that have arrived. Throws `130` beyond the limit. */
-  count(bytes: number): void {
+  /**
+   * Adds bytes that have arrived. Throws `130` beyond the limit. Returns a check to wait for, or null.
+   */
+  count(bytes: number): Promise<void> | null {
     this.#length += bytes;
-    if (this.#length > maxShortBytes) this.open();
+    const check = this.#length > maxShortBytes ? this.open() : null;
     if (this.#maxBytes > 0 && this.#length > this.#maxBytes) {
+      check?.catch(() => {});
       throw errors.bodyTooLarge(this.#maxBytes, null);
     }
+    return check;
   }
 
-  /** Runs the checks, since the body is long. */
-  open(): void {
-    if (this.#isOpen) return;
+  /** Runs the checks, since the body is long. Returns the last one to wait for, or null. */
+  open(): Promise<void> | null {
+    if (this.#isOpen) return null;
     this.#isOpen = true;
-    this.#checks.head();
-    if (this.#keys !== null) this.#checks.keys(this.#keys);
+    this.#checks.head?.();
+    if (this.#keys !== null) this.#checks.keys?.(this.#keys);
+    return this.#checks.privilege?.() ?? null;
   }
 
   /** Checks the keys, now or once the body is known to be long. */
   check(payload: Payload): void {
     this.#keys = payload;
-    if (this.#isOpen) this.#checks.keys(payload);
+    if (this.#isOpen) this.#checks.keys?.(payload);
   }
 }
 
@@ -233,7 +244,8 @@ async function* guarded(
   guard: LongBodyGuard,
 ): AsyncGenerator<Uint8Array> {
   for await (const piece of pieces) {
-    guard.count(piece.length);
+    const check = guard.count(piece.length);
+    if (check !== null) await check;
     yield piece;
   }
 }
@@ -286,11 +298,14 @@ class Collected {
 
 /**
  * Yields the pieces of a body, each valid until the next one is requested. Throws `102` if the body
- * breaks off.
+ * breaks off, and `133` if a piece takes too long.
  */
-async function* receivedPieces({ next }: PieceReader): AsyncGenerator<Uint8Array> {
+async function* receivedPieces(
+  { next }: PieceReader,
+  timeout: BodyTimeout,
+): AsyncGenerator<Uint8Array> {
   for (;;) {
-    const { value, done } = await unbroken(next);
+    const { value, done } = await unbroken(() => inTime(next(), timeout));
     if (done) return;
     yield value;
   }

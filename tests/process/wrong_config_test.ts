@@ -28,6 +28,10 @@ const size = [
   '"big"',
   'expected bytes, or a text such as "64k", "10m", "1g", got "big"',
 ] as const;
+const time = [
+  '"soon"',
+  'expected seconds, or a text such as "500ms", "10s", "2m", got "soon"',
+] as const;
 const schemas = list("schemas in quotes, separated by commas");
 
 /** A value that each option refuses, as it stands in the file, and what is said of it. */
@@ -75,10 +79,7 @@ const wrong: Readonly<Record<OptionKey, readonly [value: string, problem: string
     "db-schemas does not allow schema: 'pg_catalog' (expected schemas in quotes, separated by " +
     'commas, got "api, pg_catalog")',
   ],
-  "db-statement-timeout": [
-    '"soon"',
-    'expected seconds, or a text such as "500ms", "10s", "2m", got "soon"',
-  ],
+  "db-statement-timeout": time,
   "db-tx-end": word(
     "Invalid transaction termination. Check your configuration.",
     '"commit", "commit-allow-override", "rollback", "rollback-allow-override"',
@@ -123,6 +124,7 @@ const wrong: Readonly<Record<OptionKey, readonly [value: string, problem: string
     'or https URI in quotes of host, port and path, got "h")',
   ],
   "openapi-version": word("Invalid openapi-version. Check your configuration.", '"2.0", "3.1"'),
+  "server-body-timeout": time,
   "server-cors-allowed-origins": [
     '"*"',
     'expected origins in quotes, separated by commas, such as "https://example.com", got "*"',

@@ -4,10 +4,21 @@
  * @module
  */
 import { integer } from "../codecs.ts";
-import { size } from "../units.ts";
+import { size, time } from "../units.ts";
 import { option } from "./option.ts";
 
 export const limitOptions = {
+  "server-body-timeout": option({
+    codec: time(),
+    default: 0,
+    reloadable: true,
+    inDatabase: false,
+    doc:
+      "Time within which the next piece of a request body must arrive, or the whole body if it has " +
+      "at most 64 KiB; a slower one fails with SVC133. 0 sets no limit.",
+    example: '"60s"',
+    extension: true,
+  }),
   "server-max-body-size": option({
     codec: size(),
     default: 0,

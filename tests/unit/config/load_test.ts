@@ -71,6 +71,7 @@ Deno.test("loadConfig takes the defaults", () => {
       openapiSecurityActive: false,
       openapiServerProxyUri: null,
       openapiVersion: "2.0",
+      serverBodyTimeout: 0,
       serverCorsAllowedOrigins: null,
       serverHost: "*4",
       serverMaxBodySize: 0,

@@ -489,6 +489,7 @@ const cases: Readonly<Record<OptionKey, Cases>> = {
     ],
   },
   "server-host": hosts,
+  "server-body-timeout": times,
   "server-max-body-size": sizes,
   "server-max-header-size": sizes,
   "server-max-requests": counts,
