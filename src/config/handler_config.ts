@@ -80,6 +80,8 @@ export interface HandlerConfig {
    * none.
    */
   readonly dbRootSpec?: FunctionName | null;
+  /** Refuses PATCH and DELETE that have neither a filter nor a limit of rows. Default: `false`. */
+  readonly dbSafeUpdate?: boolean;
   /**
    * How changes of the schema are noticed: by notifications, by polling, or (`auto`) by polling
    * unless an event trigger sends notifications. Default: `"notify"`.

@@ -9,6 +9,7 @@ import { internalErrors } from "./internal_errors.ts";
 import { requestErrors } from "./request_errors.ts";
 import { schemaCacheErrors } from "./schema_cache_errors.ts";
 import { tokenErrors } from "./token_errors.ts";
+import { writeErrors } from "./write_errors.ts";
 
 /** The catalogue. Each row creates a `ServiceError`. */
 export const errors = {
@@ -17,6 +18,7 @@ export const errors = {
   // Group 1
   ...requestErrors,
   ...guardErrors,
+  ...writeErrors,
   // Group 2
   ...schemaCacheErrors,
   // Group 3

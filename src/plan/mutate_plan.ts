@@ -11,6 +11,7 @@ import type { OrderTerm, QueryParams } from "../request/query_types.ts";
 import type { QualifiedName, Relation, SchemaCache } from "../schema_cache/schema_cache.ts";
 import { type Conditions, planConditions } from "./conditions.ts";
 import { plainField } from "./fields.ts";
+import { keyedRows, type RowKey } from "./keyed_update.ts";
 import { neededColumns, planRead, type ReadConfig, type ReadPlan } from "./read_plan.ts";
 
 /** Options that writing depends on. */
@@ -74,6 +75,8 @@ export type MutatePlan =
     | {
       readonly kind: "update";
       readonly rows: WrittenRows;
+      /** How rows of the body match rows of the relation; null for one body for all rows. */
+      readonly key: RowKey | null;
       readonly where: Conditions;
       readonly limited: LimitedRows | null;
     }
@@ -125,7 +128,7 @@ export function planPut(
   };
 }
 
-/** Plans PATCH. */
+/** Plans PATCH. Throws `145` if the rows of its body cannot be matched by `on`. */
 export function planUpdate(
   request: ApiRequest,
   relation: Relation,
@@ -133,9 +136,12 @@ export function planUpdate(
   config: MutateConfig,
 ): MutatePlan {
   const returning = returningOf(request, relation, cache, config);
+  const rows = writtenRows(request, relation, cache, request.query.columns);
+  const { on } = request.query;
+  const columnOf = (name: string) => writtenColumn(name, relation, cache);
   return {
     kind: "update",
-    rows: writtenRows(request, relation, cache, request.query.columns),
+    ...(on === null ? { rows, key: null } : keyedRows(request, on, { rows, columnOf })),
     where: rootConditions(request, relation, cache),
     limited: limitedRows(request),
     ...returning,

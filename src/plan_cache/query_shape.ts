@@ -91,7 +91,7 @@ export function payloadKey(payload: Payload | null): string | null {
   const keys = payload.keys === null ? "" : `\0${payload.keys.join("\0")}`;
   const isPlain = payload.keys === null || !payload.keys.some((key) => key.includes("\0"));
   return isPlain && keys.length <= maxLength
-    ? `\0b${payload.shape}\0${payload.source}${keys}`
+    ? `\0b${payload.shape}\0${payload.source}${payload.keysVary === true ? "\0v" : ""}${keys}`
     : null;
 }
 

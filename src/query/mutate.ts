@@ -4,31 +4,27 @@
  *
  * @module
  */
-import type { MutatePlan, WrittenColumn, WrittenRows } from "../plan/mutate_plan.ts";
+import type { MutatePlan } from "../plan/mutate_plan.ts";
 import type { QualifiedName, Relation } from "../schema_cache/schema_cache.ts";
-import {
-  and,
-  catalogueSql,
-  emptySql,
-  ident,
-  join,
-  literal,
-  param,
-  type Sql,
-  sql,
-} from "../sql/fragment.ts";
+import { and, emptySql, ident, join, literal, param, type Sql, sql } from "../sql/fragment.ts";
 import { renderConditions, renderOrder } from "./condition.ts";
+import { isKeyed, renderKeyedUpdate } from "./keyed_update.ts";
+import { bodyAlias, expandedRows, selectRows, writtenValue } from "./written_rows.ts";
 
 /** Name of the setting that counts the rows that an upsert updates. */
 export const updatedRowsSetting = "svc.updated";
 
-/** Alias of the rows of the body. */
-const body = ident("svc_body");
-/** Alias of the body's objects, before defaults are added to them. */
-const row = ident("svc_row");
+/** Renders the write as common table expressions; `source` has the rows of RETURNING. */
+export function renderMutationTables(plan: MutatePlan, source: Sql): Sql {
+  if (!isKeyed(plan)) return sql`${source} as (${renderMutation(plan)})`;
+  const { returning, relation } = plan;
+  const names = returning === "all" ? relation.columns.map(({ name }) => name) : returning;
+  const returned = names === "none" ? [] : names;
+  return renderKeyedUpdate(plan, { table: tableOf(relation), source, returned });
+}
 
 /** Renders `insert|update|delete … returning …`. */
-export function renderMutation(plan: MutatePlan): Sql {
+function renderMutation(plan: MutatePlan): Sql {
   const returned = returnedColumns(plan);
   switch (plan.kind) {
     case "insert":
@@ -51,76 +47,10 @@ function renderInsert(plan: Extract<MutatePlan, { kind: "insert" }>): Sql {
   // The conditions apply to the values to write.
   const source = where === null
     ? selectRows(rows)
-    : sql`select ${names} from (${selectRows(rows)}) as ${body} where ${
-      and(renderConditions(where, body))
+    : sql`select ${names} from (${selectRows(rows)}) as ${bodyAlias} where ${
+      and(renderConditions(where, bodyAlias))
     }`;
   return sql`insert into ${tableOf(plan.relation)}${target} ${source}${conflictClause(plan)}`;
-}
-
-/**
- * Renders `select … from <rows of the body>`. Without columns, each object becomes one row of
- * defaults.
- */
-function selectRows(rows: WrittenRows): Sql {
-  if (rows.columns.length === 0) return sql`select from ${emptyObjects(rows)}`;
-  const values = rows.columns.map((column) =>
-    sql`${writtenValue(column, rows)} as ${ident(column.name)}`
-  );
-  return sql`select ${join(values)} from ${expandedRows(rows)}`;
-}
-
-/** Returns one row for each object of a body whose objects have no keys. */
-function emptyObjects({ json, shape }: WrittenRows): Sql {
-  return shape === "object"
-    ? sql`(values (1)) as ${body}`
-    : sql`json_array_elements(${param(json)}::json) as ${body}`;
-}
-
-/** Renders `json_to_recordset($1) as svc_body("a" int, …)`. */
-function expandedRows(rows: WrittenRows): Sql {
-  const { json, shape, columns } = rows;
-  const types = join(columns.map(columnDefinition));
-  if (!rows.defaults) {
-    const expand = shape === "object" ? sql`json_to_record` : sql`json_to_recordset`;
-    return sql`${expand}(${param(json)}::json) as ${body}(${types})`;
-  }
-  const objects = shape === "object"
-    ? sql`(select ${param(json)}::jsonb) as ${row}(value)`
-    : sql`jsonb_array_elements(${param(json)}::jsonb) as ${row}(value)`;
-  return sql`${objects}, lateral jsonb_to_record(${completed(columns)}) as ${body}(${types})`;
-}
-
-/**
- * Returns the row's object with defaults for the missing columns. Defaults pass through JSON like
- * the values of the body, which converts them to the column's type.
- */
-function completed(columns: readonly WrittenColumn[]): Sql {
-  const defaults = columns.flatMap((column) => {
-    if (column.default === null || column.fromJson !== null) return [];
-    const name = literal(column.name);
-    const value = sql`jsonb_build_object(${name}, ${catalogueSql(column.default)})`;
-    return [sql`case when ${has(column)} then '{}' else ${value} end`];
-  });
-  return join([...defaults, sql`${row}.value`], sql` || `);
-}
-
-/** Renders the test that the row's object has the column's key. */
-function has({ name }: WrittenColumn): Sql {
-  return sql`${row}.value ? ${literal(name)}`;
-}
-
-function columnDefinition({ name, type, fromJson }: WrittenColumn): Sql {
-  return sql`${ident(name)} ${fromJson === null ? catalogueSql(type) : sql`json`}`;
-}
-
-function writtenValue(column: WrittenColumn, { defaults }: WrittenRows): Sql {
-  const plain = sql`${body}.${ident(column.name)}`;
-  if (column.fromJson === null) return plain;
-  const converted = sql`${functionName(column.fromJson)}(${plain})`;
-  // A default is SQL, not JSON, so the conversion function cannot read it.
-  return defaults && column.default !== null
-    ? sql`case when ${has(column)} then ${converted} else ${catalogueSql(column.default)} end`
-    : converted;
 }
 
 function conflictClause({ conflict, rows }: Extract<MutatePlan, { kind: "insert" }>): Sql {
@@ -136,13 +66,15 @@ function conflictClause({ conflict, rows }: Extract<MutatePlan, { kind: "insert"
 
 function renderUpdate(plan: Extract<MutatePlan, { kind: "update" }>): Sql {
   const { rows } = plan;
-  const assignments = rows.columns.map(({ name }) => sql`${ident(name)} = ${body}.${ident(name)}`);
+  const assignments = rows.columns.map(({ name }) =>
+    sql`${ident(name)} = ${bodyAlias}.${ident(name)}`
+  );
   const values = rows.columns.map((column) =>
     sql`${writtenValue(column, rows)} as ${ident(column.name)}`
   );
   return sql`update ${tableOf(plan.relation)} set ${join(assignments)} from (select ${
     join(values)
-  } from ${expandedRows(rows)} limit 1) as ${body}${whereOf(plan)}`;
+  } from ${expandedRows(rows)} limit 1) as ${bodyAlias}${whereOf(plan)}`;
 }
 
 /**
@@ -179,9 +111,5 @@ function returnedColumns({ returning: columns, relation }: MutatePlan): Sql {
 }
 
 function tableOf({ schema, name }: Relation | QualifiedName): Sql {
-  return ident(schema, name);
-}
-
-function functionName({ schema, name }: QualifiedName): Sql {
   return ident(schema, name);
 }

@@ -15,7 +15,8 @@ import { bodyExpression, type BodyRows, bodySource, rowsAlias, valueExpression }
 import { renderCall } from "./call.ts";
 import { renderCount } from "./count.ts";
 import { renderExplain } from "./explain.ts";
-import { renderMutation, updatedRowsSetting } from "./mutate.ts";
+import { isKeyed, keyChecks } from "./keyed_update.ts";
+import { renderMutationTables, updatedRowsSetting } from "./mutate.ts";
 import { renderRows } from "./read.ts";
 import { framingOf, renderRowsResult, rowFormatOf, type RowsResult } from "./rows_form.ts";
 
@@ -35,6 +36,16 @@ export const resultColumn = {
   key: 5,
   /** Writes: number of written rows; NULL when it equals the rows of the result. */
   affected: 6,
+  /** Updates by key: number of the body's first row without key, from 1; NULL without one. */
+  rowWithoutKey: 7,
+  /** Updates by key: the column that this row lacks. */
+  missingKeyColumn: 8,
+  /** Updates by key: number of the body's first row whose key an earlier one has; NULL without one. */
+  rowWithRepeatedKey: 9,
+  /** Updates by key with `unmatched=fail`: number of the body's rows that match no row. */
+  unmatched: 10,
+  /** Updates by key with `unmatched=fail`: the keys of some of them, as JSON. */
+  unmatchedKeys: 11,
 } as const;
 
 /** The statements of a request, in order. */
@@ -77,9 +88,10 @@ export function mutateQuery(plan: MutatePlan, options: ResultOptions): Query {
   const from = sql`${source} as ${ident(plan.relation.name)}`;
   const rows = plan.read === null ? sql`select * from ${source}` : renderRows(plan.read, from);
   const shown = plan.read === null ? null : options.format;
-  const main = sql`with ${source} as (${renderMutation(plan)}) select ${
+  const checks = isKeyed(plan) ? keyChecks(plan).map((check) => sql`, ${check}`) : [];
+  const main = sql`with ${renderMutationTables(plan, source)} select ${
     renderMetadataColumns(nullText)
-  }, ${updatedRows(plan)}, ${keyOf(plan)}, ${affectedRows(plan)}, ${
+  }, ${updatedRows(plan)}, ${keyOf(plan)}, ${affectedRows(plan)}${join(checks, emptySql)}, ${
     bodyOf(shown, tableRows)
   } from ${sourceOf(shown, rows)}`;
   return { main: toStatement(main, options), estimate: null };

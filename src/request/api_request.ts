@@ -36,6 +36,7 @@ export interface Preferences {
   readonly handling: "strict" | "lenient" | null;
   readonly timezone: string | null;
   readonly maxAffected: number | null;
+  readonly unmatched: "fail" | "ignore" | null;
   /** Tokens that the service does not know, in order. */
   readonly invalid: readonly string[];
 }
@@ -62,6 +63,8 @@ export type Payload =
     readonly keys: readonly string[] | null;
     /** How many more keys there are: no more are listed than can matter. */
     readonly moreKeys: number;
+    /** Whether rows lack some of the keys. Default: all rows have all keys, or `keys` is null. */
+    readonly keysVary?: true;
     /** Pieces of the array, in place of `text`, which is empty then. Default: none. */
     readonly pieces?: PayloadPieces;
     /** The body's format. A single unnamed parameter takes the JSON that CSV was converted to. */

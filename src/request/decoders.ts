@@ -27,11 +27,12 @@ export class JsonDecoder implements BodyDecoder {
   readonly #takes: PayloadUse;
   readonly #onKeys: OnKeys;
   readonly #mark = new MarkSkipper();
-  readonly #scan = new JsonRowsScan();
+  readonly #scan: JsonRowsScan;
   #areKeysKnown = false;
   #length = 0;
 
-  constructor(takes: PayloadUse, onKeys: OnKeys) {
+  constructor(takes: PayloadUse, onKeys: OnKeys, scan = new JsonRowsScan()) {
+    this.#scan = scan;
     this.#takes = takes;
     this.#onKeys = onKeys;
   }
@@ -75,11 +76,16 @@ export class JsonDecoder implements BodyDecoder {
 
 type Rows = Extract<JsonRows, { readonly kind: "rows" }>;
 
-const emptyObject: Rows = { kind: "rows", shape: "object", keys: [], moreKeys: 0 };
-const emptyArray: Rows = { kind: "rows", shape: "array", keys: [], moreKeys: 0 };
+const emptyObject: Rows = {
+  kind: "rows",
+  shape: "object",
+  keys: [],
+  moreKeys: 0,
+};
+const emptyArray: Rows = { ...emptyObject, shape: "array" };
 
-function rowsPayload({ shape, keys, moreKeys }: Rows, text: Uint8Array): Payload {
-  return { kind: "json", source: "json", shape, keys, moreKeys, text };
+function rowsPayload(rows: Rows, text: Uint8Array): Payload {
+  return { ...rows, kind: "json", source: "json", text };
 }
 
 /** How a body is decoded. */

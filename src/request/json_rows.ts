@@ -17,6 +17,8 @@ export type JsonRows =
     readonly keys: readonly string[];
     /** Number of further keys in the first row. */
     readonly moreKeys: number;
+    /** Whether rows lack some of the keys. Default: false. */
+    readonly keysVary?: true;
   }
   /** An empty array or a scalar, which holds no row. */
   | { readonly kind: "none" }
@@ -24,10 +26,21 @@ export type JsonRows =
   | { readonly kind: "mixed" }
   | { readonly kind: "malformed" };
 
+/** The rows of a JSON text. */
+export interface RowsOptions {
+  /** Collects the keys of all rows, which may differ. Default: false. */
+  readonly keysMayVary?: boolean;
+}
+
 /** Reads JSON text as UTF-8 without a byte order mark, piece by piece. */
 export class JsonRowsScan {
-  readonly #keys = new RowKeys();
-  readonly #scanner = new JsonScanner(this.#keys);
+  readonly #keys: RowKeys;
+  readonly #scanner: JsonScanner;
+
+  constructor({ keysMayVary = false }: RowsOptions = {}) {
+    this.#keys = new RowKeys(keysMayVary);
+    this.#scanner = new JsonScanner(this.#keys);
+  }
 
   /** Reads the next piece. Returns false if the text is malformed. */
   push(bytes: Uint8Array): boolean {
@@ -75,8 +88,9 @@ export class JsonRowsScan {
   }
 }
 
-/** Collects the keys of the first row, and compares those of the others with them. */
+/** Collects the keys of the first row, or of all, and compares those of the others with them. */
 class RowKeys implements RowEvents {
+  readonly #mayVary: boolean;
   /** Keys of the first row with their indexes, in order of appearance. */
   readonly #indexes = new Map<string, number>();
   /** Bytes of these keys as the first row spells them, one after the other. */
@@ -98,6 +112,11 @@ class RowKeys implements RowEvents {
   /** Number of elements that are not objects. */
   #others = 0;
   #hasFirstRowEnded = false;
+  #doVary = false;
+
+  constructor(mayVary: boolean) {
+    this.#mayVary = mayVary;
+  }
 
   get areKnown(): boolean {
     return this.#hasFirstRowEnded || this.#uncounted > 0;
@@ -119,12 +138,18 @@ class RowKeys implements RowEvents {
 
   rowEnds(): void {
     this.#hasFirstRowEnded = true;
-    if (this.#distinct !== this.#indexes.size && this.#uncounted === 0) this.#mix();
+    if (this.#distinct !== this.#indexes.size && this.#uncounted === 0) this.#differ();
   }
 
   otherElement(): void {
     this.#others++;
     this.#mix();
+  }
+
+  /** Takes note that a row has other keys than those before. */
+  #differ(): void {
+    if (this.#mayVary) this.#doVary = true;
+    else this.#mix();
   }
 
   #mix(): void {
@@ -150,7 +175,7 @@ class RowKeys implements RowEvents {
     const name = keyText(bytes, start, end);
     const known = this.#indexes.get(name);
     if (known !== undefined) return known;
-    if (this.#count > 1) this.#mix();
+    if (this.#count > 1) this.#differ();
     if (this.#indexes.size === maxNames) {
       this.#uncounted++;
       return null;
@@ -189,7 +214,8 @@ class RowKeys implements RowEvents {
     if (this.#firstMixed !== null) return { kind: "mixed" };
     if (this.#count === 0) return { kind: "none" };
     const keys = [...this.#indexes.keys()].sort();
-    return { kind: "rows", shape, keys, moreKeys: this.#uncounted };
+    const rows = { kind: "rows", shape, keys, moreKeys: this.#uncounted } as const;
+    return this.#doVary ? { ...rows, keysVary: true } : rows;
   }
 }
 

@@ -26,6 +26,8 @@ export interface NdjsonOptions {
   readonly takes: PayloadUse;
   /** The query string names the columns, so that lines may have different keys. */
   readonly columnsGiven: boolean;
+  /** Lines may have different keys, which are all collected. Default: false. */
+  readonly keysMayVary?: boolean;
   readonly onKeys: OnKeys;
 }
 
@@ -37,7 +39,7 @@ export class NdjsonDecoder implements BodyDecoder {
   readonly work = "converts";
   readonly #options: NdjsonOptions;
   readonly #mark = new MarkSkipper();
-  readonly #scan = new JsonRowsScan();
+  readonly #scan: JsonRowsScan;
   readonly #out = new ByteWriter();
   /** Number of the current line, from 1. */
   #line = 1;
@@ -50,6 +52,7 @@ export class NdjsonDecoder implements BodyDecoder {
 
   constructor(options: NdjsonOptions) {
     this.#options = options;
+    this.#scan = new JsonRowsScan(options);
     this.#put(beginArray, 0, 1);
   }
 
@@ -95,7 +98,7 @@ export class NdjsonDecoder implements BodyDecoder {
     const rows = this.#scan.rows();
     if (this.#options.columnsGiven) return this.#payload("array", null, bytes);
     return rows.kind === "rows"
-      ? { ...this.#payload("array", rows.keys, bytes), moreKeys: rows.moreKeys }
+      ? { ...this.#payload("array", rows.keys, bytes), ...rows, kind: "json", shape: "array" }
       : this.#payload("array", [], bytes);
   }
 

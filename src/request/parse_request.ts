@@ -13,11 +13,13 @@ import { type RawRequest, readRawRequest } from "./raw_request.ts";
 import { parsePreferences } from "./preferences.ts";
 import { chooseSchema, type ProfileConfig } from "./profile.ts";
 import { parseQuery, type QueryMode } from "./query_params.ts";
+import { checkSafeUpdate } from "./safe_update.ts";
 import type { QueryParams } from "./query_types.ts";
 import { chooseRowBounds } from "./row_bounds.ts";
 
 /** The part of the configuration that requests are read by. */
 export interface RequestConfig extends ActionConfig, ProfileConfig {
+  readonly dbSafeUpdate: boolean;
   readonly dialect: Pick<Dialect, "limitedChanges">;
 }
 
@@ -53,7 +55,7 @@ export function receivePayload(
 
 /**
  * Reads everything but the body. Raises, in this order: `125` and `126` (path), `106` (schema), `101`
- * and `117` (method), `100` (query string), `103`, `109` and `114` (bounds), `107` (content type).
+ * and `117` (method), `100` (query string), `103`, `109` and `114` (bounds), `158` (no filter), `107` (content type).
  */
 export function parseHead(pieces: RawRequest, config: RequestConfig): RequestHead {
   const { method, path, query: rawQuery, headers, cookies } = pieces;
@@ -76,11 +78,13 @@ export function parseHead(pieces: RawRequest, config: RequestConfig): RequestHea
     headers,
     cookies,
   };
+  if (config.dbSafeUpdate) checkSafeUpdate(request);
   const takes = payloadUse(action);
   if (takes === null) return { request, reader: null };
   const contentType = headers["content-type"] ?? null;
   const columnsGiven = usesColumns(action, query);
-  return { request, reader: payloadReader({ contentType, takes, columnsGiven }) };
+  const keysMayVary = query.on !== null;
+  return { request, reader: payloadReader({ contentType, takes, columnsGiven, keysMayVary }) };
 }
 
 /** Whether `limit` and `offset` of the root mean something with a method. */
@@ -95,6 +99,7 @@ function withoutLimits(query: QueryParams): QueryParams {
 }
 
 function queryMode(action: Action): QueryMode {
+  if (action.kind === "update") return "update";
   if (action.kind !== "call") return "relation";
   return action.method === "POST" ? "call-post" : "call-get";
 }

@@ -16,6 +16,7 @@ import {
   JsonDecoder,
   RawDecoder,
 } from "./decoders.ts";
+import { JsonRowsScan } from "./json_rows.ts";
 import { NdjsonDecoder } from "./ndjson.ts";
 import type { QueryParams } from "./query_types.ts";
 
@@ -26,6 +27,8 @@ export interface PayloadParts {
   readonly takes: PayloadUse;
   /** True if the query string names the columns. PostgreSQL then parses the JSON. */
   readonly columnsGiven: boolean;
+  /** True if the rows of a body may have different keys, which are all collected. Default: false. */
+  readonly keysMayVary?: boolean;
 }
 
 /** Returns the use of the body in an action; null if the action ignores the body. */
@@ -74,7 +77,7 @@ const readers: ReadersByMedia = {
   json: ["json", beginJson],
   ndjson: [
     "json",
-    ({ takes, columnsGiven }, onKeys) => new NdjsonDecoder({ takes, columnsGiven, onKeys }),
+    (parts, onKeys) => new NdjsonDecoder({ ...parts, onKeys }),
   ],
   csv: ["csv", ({ takes }, onKeys) => new CsvDecoder(takes, onKeys)],
   form: ["form", beginForm],
@@ -105,9 +108,11 @@ function beginForm({ takes }: PayloadParts, onKeys: OnKeys): BodyDecoder {
 }
 
 function beginJson(
-  { takes, columnsGiven }: PayloadParts,
+  { takes, columnsGiven, keysMayVary = false }: PayloadParts,
   onKeys: OnKeys,
   options: DecoderOptions,
 ): BodyDecoder {
-  return columnsGiven ? new ColumnsJsonDecoder(takes, options) : new JsonDecoder(takes, onKeys);
+  return columnsGiven
+    ? new ColumnsJsonDecoder(takes, options)
+    : new JsonDecoder(takes, onKeys, new JsonRowsScan({ keysMayVary }));
 }

@@ -7,7 +7,7 @@ import { exactInteger } from "../http/range_header.ts";
 import type { Preferences } from "./api_request.ts";
 
 /** Preferences with a closed list of values. */
-type ListedName = "resolution" | "return" | "count" | "tx" | "missing" | "handling";
+type ListedName = "resolution" | "return" | "count" | "tx" | "missing" | "handling" | "unmatched";
 
 /** Values of the listed preferences, while they are collected. */
 type Listed = { -readonly [Name in ListedName]: Preferences[Name] };
@@ -19,6 +19,7 @@ const values: { readonly [Name in ListedName]: readonly NonNullable<Preferences[
   tx: ["commit", "rollback"],
   missing: ["default", "null"],
   handling: ["strict", "lenient"],
+  unmatched: ["fail", "ignore"],
 };
 
 /** Values that a whole token sets. */
@@ -40,6 +41,7 @@ const nothingPreferred: Preferences = {
   handling: null,
   timezone: null,
   maxAffected: null,
+  unmatched: null,
   invalid: [],
 };
 

@@ -28,13 +28,15 @@ import { select } from "./select_grammar.ts";
  * Reads the parameters that are not reserved. They are filters; on GET and HEAD of a function, those that
  * do not parse as filters are arguments.
  */
-export type QueryMode = "relation" | "call-get" | "call-post";
+export type QueryMode = "relation" | "update" | "call-get" | "call-post";
 
 /** Names that are reserved as a whole; of each the first parameter counts, even without a value. */
 type WholeName = "select" | "columns" | "on_conflict";
 
 /** Parameters by what they are, in query order. */
 interface Sorted extends Record<WholeName, string | null | undefined> {
+  /** The columns that rows of the body are matched by. */
+  on: string | undefined;
   readonly order: ValuedParam[];
   readonly logic: ValuedParam[];
   readonly limits: ValuedParam[];
@@ -53,13 +55,13 @@ const lastSegments: ReadonlyMap<string, "order" | "logic" | "limits"> = new Map(
 /**
  * Reads a raw query string, without its question mark. Raises `100` for the first parameter that
  * cannot be read: of `order`, then of `and` and `or`, then `columns`, `select`, the filters,
- * `on_conflict`, and the paths of `limit` and `offset`.
+ * `on_conflict`, `on`, and the paths of `limit` and `offset`.
  */
 export function parseQuery(raw: string, mode: QueryMode): QueryParams {
   if (raw === "") return emptyQuery;
   const params = splitQuery(raw.toWellFormed());
   if (raw.includes("%00")) refuseNul(params);
-  const sorted = sortParams(params);
+  const sorted = sortParams(params, mode);
   const orders = sorted.order.length === 0 ? nothing : readOrders(sorted.order);
   const logic = sorted.logic.length === 0 ? nothing : sorted.logic.map(readLogic);
   const written = readNames("columns parameter", sorted.columns);
@@ -67,6 +69,7 @@ export function parseQuery(raw: string, mode: QueryMode): QueryParams {
   const isAbsent = sorted.select === undefined || sorted.select === null;
   const { filters, filterNames, callArguments } = readFilters(sorted.filters, mode);
   const onConflict = readNames("on_conflict parameter", sorted.on_conflict);
+  const on = readNames("on parameter", sorted.on);
   const { limits, limit, offset, hasLimits } = readLimits(sorted.limits);
   return {
     select: items,
@@ -81,6 +84,7 @@ export function parseQuery(raw: string, mode: QueryMode): QueryParams {
     hasLimits,
     columns: written && [...new Set(written)].sort(),
     onConflict,
+    on: on && [...new Set(on)],
     callArguments,
     canonical: canonicalQuery(params),
   };
@@ -101,6 +105,7 @@ const emptyQuery: QueryParams = {
   hasLimits: false,
   columns: null,
   onConflict: null,
+  on: null,
   callArguments: [],
   canonical: "",
 };
@@ -121,11 +126,12 @@ function refuseNul(params: readonly QueryParam[]): void {
   }
 }
 
-function sortParams(params: readonly QueryParam[]): Sorted {
+function sortParams(params: readonly QueryParam[], mode: QueryMode): Sorted {
   const sorted: Sorted = {
     select: undefined,
     columns: undefined,
     on_conflict: undefined,
+    on: undefined,
     order: [],
     logic: [],
     limits: [],
@@ -134,7 +140,11 @@ function sortParams(params: readonly QueryParam[]): Sorted {
   for (const { name, value } of params) {
     if (isWholeName(name)) {
       if (sorted[name] === undefined) sorted[name] = value;
-    } else if (value !== null) {
+    } else if (value === null) {
+      continue;
+    } else if (mode === "update" && name === "on" && isNameList(value)) {
+      sorted.on ??= value;
+    } else {
       sorted[lastSegments.get(lastSegment(name)) ?? "filters"].push({ name, value });
     }
   }
@@ -143,6 +153,11 @@ function sortParams(params: readonly QueryParam[]): Sorted {
 
 function isWholeName(name: string): name is WholeName {
   return name === "select" || name === "columns" || name === "on_conflict";
+}
+
+/** Whether the value of `on` is a list of columns: a filter has a dot outside of quotes. */
+function isNameList(value: string): boolean {
+  return !value.replace(/"(?:[^"\\]|\\.)*"/gs, "").includes(".");
 }
 
 function lastSegment(name: string): string {

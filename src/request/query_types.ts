@@ -174,6 +174,8 @@ export interface QueryParams {
   /** Sorted, without duplicates; null when absent. */
   readonly columns: readonly string[] | null;
   readonly onConflict: readonly string[] | null;
+  /** PATCH: the columns by which rows of the body match rows of the relation; null when absent. */
+  readonly on: readonly string[] | null;
   /** GET/HEAD on functions: arguments in query order. */
   readonly callArguments: readonly (readonly [name: string, value: string])[];
   /** Canonical form for `Content-Location`, without the question mark; empty when no parameters. */

@@ -108,6 +108,7 @@ export interface AppliedPreferences {
   readonly missing?: boolean;
   readonly return?: boolean;
   readonly maxAffected?: boolean;
+  readonly unmatched?: boolean;
   readonly tx: boolean;
 }
 
@@ -126,5 +127,6 @@ export function appliedHeader(preferences: Preferences, applied: AppliedPreferen
   add("handling", handling);
   add("timezone", preferences.timezone);
   if (applied.maxAffected && handling === "strict") add("max-affected", preferences.maxAffected);
+  if (applied.unmatched) add("unmatched", preferences.unmatched);
   return names.length === 0 ? [] : [["Preference-Applied", names.join(", ")]];
 }

@@ -99,6 +99,7 @@ export function respondToMutation(
         missing: plan.action === "insert" || plan.action === "update",
         return: true,
         maxAffected: plan.action === "update" || plan.action === "delete",
+        unmatched: request.query.on !== null,
         tx: config.txOverridable,
       }),
     ],

@@ -5,6 +5,7 @@
  */
 import type { ColumnBounds, ResultColumns } from "../database/database.ts";
 import { errors } from "../errors/catalogue.ts";
+import { missingKey } from "../plan/keyed_update.ts";
 import { changeLimit } from "../plan/mutate_plan.ts";
 import { resultColumn } from "../query/query.ts";
 import type { ApiRequest } from "../request/api_request.ts";
@@ -13,19 +14,24 @@ import type { DataPlan } from "./data_plan.ts";
 /** Bounds on the result, and the error to throw if it is outside of them. */
 export interface ResultCheck {
   readonly bounds: ColumnBounds;
-  readonly error: (rows: number) => Error;
+  readonly error: (value: number, result: ResultColumns) => Error;
 }
 
 /** Lists the checks of a request's result, by descending priority of their errors. */
 export function resultChecks(request: ApiRequest, plan: DataPlan): readonly ResultCheck[] {
-  return [...singularCheck(plan), ...maxAffectedCheck(request, plan), ...limitCheck(plan)];
+  return [
+    ...keyCheck(plan),
+    ...singularCheck(plan),
+    ...maxAffectedCheck(request, plan),
+    ...limitCheck(plan),
+  ];
 }
 
-/** Throws the error of the first check that a result fails: `115`, `116`, `124` or `110`. */
+/** Throws the error of the first check that a result fails: `145`, `146`, `115`, `116`, `124` or `110`. */
 export function applyResultChecks(checks: readonly ResultCheck[], result: ResultColumns): void {
   for (const { bounds, error } of checks) {
     const value = numberIn(bounds, result);
-    if (value < bounds.min || value > bounds.max) throw error(value);
+    if (value < bounds.min || value > bounds.max) throw error(value, result);
   }
 }
 
@@ -39,6 +45,38 @@ const rowCount = [resultColumn.rows] as const;
 const affectedCount = [resultColumn.affected, resultColumn.rows] as const;
 
 const one = { columns: rowCount, min: 1, max: 1 } as const;
+
+/** The rows of an update by key have different keys and, if requested, each matches a row. */
+function keyCheck(plan: DataPlan): readonly ResultCheck[] {
+  if (plan.kind !== "mutate" || plan.mutate.kind !== "update" || plan.mutate.key === null) {
+    return noChecks;
+  }
+  const { columns, mustMatch } = plan.mutate.key;
+  const on = columns.map(({ name }) => name);
+  const checks: ResultCheck[] = [
+    {
+      bounds: none(resultColumn.rowWithoutKey),
+      error: (row, result) => missingKey(on, result[resultColumn.missingKeyColumn] ?? "", row),
+    },
+    {
+      bounds: none(resultColumn.rowWithRepeatedKey),
+      error: (row) => errors.unmatchableRows(on, `Row ${row} has the key of an earlier row`),
+    },
+  ];
+  if (mustMatch) {
+    checks.push({
+      bounds: none(resultColumn.unmatched),
+      error: (rows, result) =>
+        errors.unmatchedRows(rows, result[resultColumn.unmatchedKeys] ?? null),
+    });
+  }
+  return checks;
+}
+
+/** The number in a column, NULL for none, must be 0. */
+function none(column: number): ColumnBounds {
+  return { columns: [column], min: 0, max: 0 };
+}
 
 function singularCheck(plan: DataPlan): readonly ResultCheck[] {
   if (plan.kind === "mutate" && plan.action === "put") {

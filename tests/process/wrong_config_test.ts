@@ -65,6 +65,7 @@ const wrong: Readonly<Record<OptionKey, readonly [value: string, problem: string
   "db-pipelining": bool,
   "db-prepared-statements": bool,
   "db-read-only": bool,
+  "db-safe-update": bool,
   "db-root-spec": routine,
   "db-schema-watch": word(
     "Invalid db-schema-watch. Check your configuration.",

@@ -53,6 +53,7 @@ export function query(parts: Partial<QueryParams> = {}): QueryParams {
     hasLimits: false,
     columns: null,
     onConflict: null,
+    on: null,
     callArguments: [],
     canonical: "",
     ...parts,

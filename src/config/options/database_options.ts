@@ -157,6 +157,15 @@ export const databaseOptions = {
     doc: "Function that returns the response to `/`, instead of the generated OpenAPI document.",
     example: '"api.root"',
   }),
+  "db-safe-update": option({
+    codec: boolean,
+    default: false,
+    reloadable: true,
+    inDatabase: true,
+    doc: "Refuses PATCH and DELETE that have neither a filter nor a limit of rows.",
+    example: "true",
+    extension: true,
+  }),
   "db-schema-watch": option({
     codec: oneOf(
       ["notify", "auto", "poll"],

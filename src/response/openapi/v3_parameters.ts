@@ -13,6 +13,7 @@ type V3ParameterEntry = readonly [key: string, parameter: unknown];
 export type SharedParameter =
   | "select"
   | "columns"
+  | "on"
   | "on_conflict"
   | "order"
   | "limit"
@@ -23,6 +24,7 @@ export type SharedParameter =
   | "rangeUnit"
   | "preferRead"
   | "preferWrite"
+  | "preferUpdate"
   | "preferInsert"
   | "preferCall"
   | "readProfile"
@@ -77,6 +79,7 @@ export function sharedParameters({ schema, isDefault }: ProfileFacts): readonly 
     select: query("select", "Columns and embedded relations, separated by commas"),
     columns: query("columns", "Columns of the body that are written, separated by commas"),
     on_conflict: query("on_conflict", "Columns by which duplicates are found"),
+    on: query("on", "Columns that match rows of the body with rows of the relation"),
     order: query("order", "Terms `<column>.<asc|desc>.<nullsfirst|nullslast>`"),
     limit: query("limit", "Largest number of rows", count),
     offset: query("offset", "Number of rows that are skipped", count),
@@ -86,6 +89,7 @@ export function sharedParameters({ schema, isDefault }: ProfileFacts): readonly 
     rangeUnit: header("Range-Unit", "Unit of `Range`", { type: "string", const: "items" }),
     preferRead: prefer(...counts, ...always),
     preferWrite: prefer(...writes, ...counts, ...limits, ...always),
+    preferUpdate: prefer(...writes, ...counts, ...limits, "unmatched=fail", ...always),
     preferInsert: prefer(...writes, ...resolutions, ...counts, ...always),
     preferCall: prefer(...counts, ...limits, ...always),
     readProfile: profile("Accept-Profile"),

@@ -103,7 +103,7 @@ function updateOperation(described: DescribedRelation, { filters, profiled }: Fi
     ...about("update", described),
     ...parameters(
       filters,
-      ["select", "columns", "order", "limit", "and", "or", "preferWrite"],
+      ["select", "columns", "on", "order", "limit", "and", "or", "preferUpdate"],
       profiled ? ["writeProfile"] : [],
     ),
     requestBody: rowBody(name, "update"),

@@ -51,6 +51,7 @@ Deno.test("loadConfig takes the defaults", () => {
       dbPreRequest: null,
       dbPreparedStatements: true,
       dbReadOnly: false,
+      dbSafeUpdate: false,
       dbRootSpec: null,
       dbSchemas: ["public"],
       dbSchemaWatch: "notify",

@@ -302,6 +302,7 @@ const cases: Readonly<Record<OptionKey, Cases>> = {
   "db-pipelining": booleans,
   "db-prepared-statements": booleans,
   "db-read-only": booleans,
+  "db-safe-update": booleans,
   "db-root-spec": functions,
   "db-schema-watch": words(
     "Invalid db-schema-watch. Check your configuration.",

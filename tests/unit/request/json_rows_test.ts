@@ -302,3 +302,27 @@ Deno.test("JsonRowsScan keeps no more of keys than matters", () => {
     }
   }
 });
+
+Deno.test("JsonRowsScan collects the keys of all rows where they may vary", () => {
+  const rows: [text: string, keys: readonly string[], keysVary: boolean][] = [
+    ['[{"a":1},{"a":2}]', ["a"], false],
+    ['[{"a":1},{"b":2}]', ["a", "b"], true],
+    ['[{"a":1,"b":1},{"a":2}]', ["a", "b"], true],
+    ['[{"b":1},{"a":1,"b":1}]', ["a", "b"], true],
+    ['[{},{"a":1}]', ["a"], true],
+    ['[{"a":1},{}]', ["a"], true],
+    ['[{"a":1,"a":2},{"a":3}]', ["a"], false],
+  ];
+  for (const [text, keys, keysVary] of rows) {
+    for (const length of pieceLengths) {
+      const scan = new JsonRowsScan({ keysMayVary: true });
+      const bytes = encoder.encode(text);
+      for (let at = 0; at < bytes.length; at += length) scan.push(bytes.subarray(at, at + length));
+      const expected = { kind: "rows", shape: "array", keys, moreKeys: 0 } as const;
+      deepStrictEqual(scan.end(), keysVary ? { ...expected, keysVary: true } : expected, text);
+    }
+  }
+  const scan = new JsonRowsScan({ keysMayVary: true });
+  scan.push(encoder.encode('[{"a":1},5]'));
+  deepStrictEqual(scan.end(), { kind: "mixed" });
+});

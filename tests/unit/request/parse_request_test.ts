@@ -7,6 +7,7 @@ import { parseQuery } from "../../../src/request/query_params.ts";
 import { type Refusal, refusalOf, rejectionOf } from "../../support/refusal.ts";
 
 const config: RequestConfig = {
+  dbSafeUpdate: false,
   dialect: svcDialect,
   dbSchemas: ["api", "v2"],
   dbRootSpec: null,
@@ -31,6 +32,7 @@ const noPreferences: Preferences = {
   handling: null,
   timezone: null,
   maxAffected: null,
+  unmatched: null,
   invalid: [],
 };
 

@@ -11,6 +11,7 @@ const none: Preferences = {
   handling: null,
   timezone: null,
   maxAffected: null,
+  unmatched: null,
   invalid: [],
 };
 

@@ -67,6 +67,7 @@ Deno.test("parseQuery reads no query string as all rows and columns", () => {
     hasLimits: false,
     columns: null,
     onConflict: null,
+    on: null,
     callArguments: [],
     canonical: "",
   };

@@ -1,0 +1,110 @@
+/**
+ * Renders the rows of a body, which PostgreSQL expands from JSON.
+ *
+ * @module
+ */
+import type { WrittenColumn, WrittenRows } from "../plan/mutate_plan.ts";
+import type { QualifiedName } from "../schema_cache/schema_cache.ts";
+import { catalogueSql, ident, join, literal, param, type Sql, sql } from "../sql/fragment.ts";
+
+/** Alias of the rows of the body. */
+export const bodyAlias: Sql = ident("svc_body");
+/** Column of {@linkcode numberedRows}: the position of the row in the body, from 1. */
+export const rowNumber: Sql = ident("svc_n");
+/** Column of {@linkcode numberedRows}: the row's object. */
+export const rowObject: Sql = ident("svc_value");
+/** Alias of the body's objects, before defaults are added to them. */
+const rowAlias = ident("svc_row");
+
+/**
+ * Renders `select … from <rows of the body>`. Without columns, each object becomes one row of
+ * defaults.
+ */
+export function selectRows(rows: WrittenRows): Sql {
+  if (rows.columns.length === 0) return sql`select from ${emptyObjects(rows)}`;
+  const values = rows.columns.map((column) =>
+    sql`${writtenValue(column, rows)} as ${ident(column.name)}`
+  );
+  return sql`select ${join(values)} from ${expandedRows(rows)}`;
+}
+
+/** Returns one row for each object of a body whose objects have no keys. */
+function emptyObjects({ json, shape }: WrittenRows): Sql {
+  return shape === "object"
+    ? sql`(values (1)) as ${bodyAlias}`
+    : sql`json_array_elements(${param(json)}::json) as ${bodyAlias}`;
+}
+
+/** Renders `json_to_recordset($1) as svc_body("a" int, …)`. */
+export function expandedRows(rows: WrittenRows): Sql {
+  const { json, shape, columns } = rows;
+  const types = join(columns.map(columnDefinition));
+  if (!rows.defaults) {
+    const expand = shape === "object" ? sql`json_to_record` : sql`json_to_recordset`;
+    return sql`${expand}(${param(json)}::json) as ${bodyAlias}(${types})`;
+  }
+  const objects = shape === "object"
+    ? sql`(select ${param(json)}::jsonb) as ${rowAlias}(value)`
+    : sql`jsonb_array_elements(${param(json)}::jsonb) as ${rowAlias}(value)`;
+  return sql`${objects}, lateral jsonb_to_record(${completed(columns)}) as ${bodyAlias}(${types})`;
+}
+
+/**
+ * Returns the row's object with defaults for the missing columns. Defaults pass through JSON like
+ * the values of the body, which converts them to the column's type.
+ */
+function completed(columns: readonly WrittenColumn[]): Sql {
+  const defaults = columns.flatMap((column) => {
+    if (column.default === null || column.fromJson !== null) return [];
+    const name = literal(column.name);
+    const value = sql`jsonb_build_object(${name}, ${catalogueSql(column.default)})`;
+    return [sql`case when ${has(column)} then '{}' else ${value} end`];
+  });
+  return join([...defaults, sql`${rowAlias}.value`], sql` || `);
+}
+
+/** Renders the test that the row's object has the column's key. */
+function has({ name }: WrittenColumn): Sql {
+  return sql`${rowAlias}.value ? ${literal(name)}`;
+}
+
+function columnDefinition({ name, type, fromJson }: WrittenColumn): Sql {
+  return sql`${ident(name)} ${fromJson === null ? catalogueSql(type) : sql`json`}`;
+}
+
+/** Renders the value of a column in a row of the body. */
+export function writtenValue(column: WrittenColumn, { defaults }: WrittenRows): Sql {
+  const plain = sql`${bodyAlias}.${ident(column.name)}`;
+  if (column.fromJson === null) return plain;
+  const converted = sql`${functionName(column.fromJson)}(${plain})`;
+  // A default is SQL, not JSON, so the conversion function cannot read it.
+  return defaults && column.default !== null
+    ? sql`case when ${has(column)} then ${converted} else ${catalogueSql(column.default)} end`
+    : converted;
+}
+
+/** Renders a query of the body's rows with their numbers and, if requested, their objects. */
+export function numberedRows(rows: WrittenRows, withObjects: boolean): Sql {
+  const { json, shape, columns, defaults } = rows;
+  const type = defaults ? sql`jsonb` : sql`json`;
+  const objects = shape === "object"
+    ? sql`(select ${param(json)}::${type}, 1) as ${rowAlias}(value, n)`
+    : sql`${type}_array_elements(${param(json)}::${type}) with ordinality as ${rowAlias}(value, n)`;
+  const object = defaults ? completed(columns) : sql`${rowAlias}.value`;
+  const types = join(columns.map(columnDefinition));
+  const values = columns.map((column) =>
+    sql`${writtenValue(column, rows)} as ${ident(column.name)}`
+  );
+  const selected = [
+    sql`${rowAlias}.n as ${rowNumber}`,
+    ...(withObjects ? [sql`${rowAlias}.value as ${rowObject}`] : []),
+    ...values,
+  ];
+  return sql`select ${
+    join(selected)
+  } from ${objects}, lateral ${type}_to_record(${object}) as ${bodyAlias}(${types})`;
+}
+
+function functionName({ schema, name }: QualifiedName): Sql {
+  return ident(schema, name);
+}

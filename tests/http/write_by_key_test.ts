@@ -1,0 +1,442 @@
+/** Updates of many rows, each with values of its own: `PATCH /orders?on=id`. */
+import { apiSuite, type Row } from "../support/api.ts";
+
+const suite = apiSuite("updates_by_key", { dbSchemas: ["api"], dbAnonRole: "anon" }, {
+  title: "updates by key",
+});
+const representation = { Prefer: "return=representation" };
+const csv = { "Content-Type": "text/csv" };
+
+const returned = (more: string) => ({ Prefer: `return=representation, ${more}` });
+const refused = (details: string, on = "id") => ({
+  code: "SVC145",
+  details,
+  hint: null,
+  message: `Rows cannot be matched by '${on}'`,
+});
+
+suite.rows("each row of the body updates the rows with its key", [
+  // Rows may have different keys: columns that a row lacks stay as they are, and null sets NULL.
+  [
+    "PATCH /orders?on=id",
+    {
+      body: [{ id: 1, status: "paid" }, { id: 2, total: 7.5, note: null }],
+      headers: representation,
+    },
+    200,
+    [
+      { id: 1, status: "paid", total: 1, note: "a" },
+      { id: 2, status: "new", total: 7.5, note: null },
+    ],
+    { "Content-Range": "0-1/*" },
+  ],
+  // The representation has the order of the body, unless the request names one.
+  [
+    "PATCH /orders?on=id&select=id,note",
+    { body: [{ id: 3, note: "x" }, { id: 1, note: "y" }], headers: representation },
+    200,
+    [{ id: 3, note: "x" }, { id: 1, note: "y" }],
+  ],
+  [
+    "PATCH /orders?on=id&select=id&order=id.desc",
+    { body: [{ id: 1, note: "x" }, { id: 2, note: "y" }], headers: representation },
+    200,
+    [{ id: 2 }, { id: 1 }],
+  ],
+  ["PATCH /orders?on=id", { body: [{ id: 1, note: "x" }, { id: 2, note: "y" }] }, 204, undefined, {
+    "Content-Range": "0-1/*",
+    "Preference-Applied": null,
+  }],
+  [
+    "PATCH /orders?on=id",
+    { body: [{ id: 1, note: "x" }], headers: { Prefer: "count=exact" } },
+    204,
+    undefined,
+    { "Content-Range": "0-0/1" },
+  ],
+  [
+    "PATCH /orders?on=id&select=note",
+    { body: { id: 2, note: "o" }, headers: representation },
+    200,
+    [
+      { note: "o" },
+    ],
+  ],
+  [
+    "PATCH /orders?on=id&select=id,note",
+    { body: "id,note\n2,c\n1,NULL\n", headers: { ...representation, ...csv } },
+    200,
+    [{ id: 2, note: "c" }, { id: 1, note: null }],
+  ],
+  [
+    "PATCH /orders?on=id&select=id,note",
+    {
+      body: "id=2&note=f",
+      headers: { ...representation, "Content-Type": "application/x-www-form-urlencoded" },
+    },
+    200,
+    [{ id: 2, note: "f" }],
+  ],
+  [
+    "PATCH /orders?on=id&select=id,status,note",
+    {
+      body: '{"id":2,"note":"l"}\n{"status":"s","id":1}\n',
+      headers: { ...representation, "Content-Type": "application/x-ndjson" },
+    },
+    200,
+    [{ id: 2, status: "new", note: "l" }, { id: 1, status: "s", note: "a" }],
+  ],
+  [
+    "PATCH /lines?on=order_id,sku",
+    {
+      body: [{ order_id: 1, sku: "B", qty: 20 }, { sku: "A", order_id: 2, qty: 30 }],
+      headers: representation,
+    },
+    200,
+    [{ order_id: 1, sku: "B", qty: 20 }, { order_id: 2, sku: "A", qty: 30 }],
+  ],
+  // A key may match several rows.
+  [
+    "PATCH /tagged?on=tag&select=id,n&order=id",
+    { body: [{ tag: "x", n: 9 }, { tag: "y", n: 8 }], headers: representation },
+    200,
+    [{ id: 1, n: 9 }, { id: 2, n: 9 }, { id: 3, n: 8 }],
+  ],
+  // Filters hold as well.
+  [
+    "PATCH /orders?on=id&status=eq.new&select=id",
+    { body: [{ id: 1, note: "x" }, { id: 3, note: "x" }], headers: representation },
+    200,
+    [{ id: 1 }],
+  ],
+  [
+    "PATCH /orders?on=id&or=(id.eq.3,total.gt.1)&select=id",
+    { body: [{ id: 1, note: "x" }, { id: 3, note: "x" }], headers: representation },
+    200,
+    [{ id: 3 }],
+  ],
+  [
+    "PATCH /open_orders?on=id",
+    { body: [{ id: 1, total: 5 }, { id: 3, total: 5 }], headers: representation },
+    200,
+    [{ id: 1, status: "new", total: 5 }],
+  ],
+  [
+    "PATCH /paints?on=color",
+    { body: [{ color: "ff", mix: "a" }, { color: "10", mix: "b" }], headers: representation },
+    200,
+    [{ color: "ff", mix: "a" }, { color: "10", mix: "b" }],
+  ],
+  [
+    'PATCH /odd.names?on="on"',
+    { body: [{ on: 1, "a.b": 5 }, { on: 2, 'svc "q"': "z" }], headers: representation },
+    200,
+    [{ on: 1, "a.b": 5, 'svc "q"': "one" }, { on: 2, "a.b": 20, 'svc "q"': "z" }],
+  ],
+  [
+    'PATCH /odd.names?on="a.b"&select=on',
+    { body: [{ "a.b": 20, 'svc "q"': "z" }], headers: representation },
+    200,
+    [{ on: 2 }],
+  ],
+  // Rows that policies hide are not found.
+  [
+    "PATCH /owned?on=id&select=id",
+    { body: [{ id: 1, note: "x" }, { id: 2, note: "x" }], headers: representation },
+    200,
+    [{ id: 1 }],
+  ],
+  ["PATCH /orders?on=id", { body: [], headers: representation }, 200, [], {
+    "Content-Range": "*/*",
+  }],
+  ["PATCH /orders?on=id", { body: [{ id: 1 }], headers: representation }, 200, []],
+]);
+
+suite.rows("columns names the columns to write", [
+  [
+    "PATCH /orders?on=id&columns=id,status,note&select=id,status,note",
+    {
+      body: [{ id: 1, status: "s", total: 99 }, { id: 2, note: "n" }],
+      headers: representation,
+    },
+    200,
+    [{ id: 1, status: "s", note: null }, { id: 2, status: null, note: "n" }],
+  ],
+  [
+    "PATCH /orders?on=id&columns=id,status,total&select=id,status,total",
+    { body: [{ id: 1, status: "s" }, { id: 2, total: 5 }], headers: returned("missing=default") },
+    200,
+    [{ id: 1, status: "s", total: 1 }, { id: 2, status: "new", total: 5 }],
+    { "Preference-Applied": "missing=default, return=representation" },
+  ],
+  // The columns of the key need not be listed.
+  [
+    "PATCH /orders?on=id&columns=note&select=id,note",
+    { body: [{ id: 1, note: "n" }], headers: representation },
+    200,
+    [{ id: 1, note: "n" }],
+  ],
+]);
+
+/** Of one shape but for the keys of their rows. */
+const ofOneShape: readonly Row[] = [
+  [
+    "PATCH /orders?on=id&select=id,note,total",
+    {
+      body: [{ id: 1, note: "x", total: 5 }, { id: 2, note: "y", total: 6 }],
+      headers: representation,
+    },
+    200,
+    [{ id: 1, note: "x", total: 5 }, { id: 2, note: "y", total: 6 }],
+  ],
+  [
+    "PATCH /orders?on=id&select=id,note,total",
+    {
+      body: [{ id: 1, note: "z" }, { id: 2, total: 7 }],
+      headers: representation,
+    },
+    200,
+    [{ id: 1, note: "z", total: 1 }, { id: 2, note: "b", total: 7 }],
+  ],
+  [
+    "PATCH /orders?on=id&select=id,note,total",
+    {
+      body: [{ id: 3, total: 8 }, { id: 1, note: "w" }],
+      headers: representation,
+    },
+    200,
+    [{ id: 3, note: null, total: 8 }, { id: 1, note: "w", total: 1 }],
+  ],
+];
+suite.rows("requests of one shape update by their own rows", [
+  ...ofOneShape,
+  ...ofOneShape,
+  ...ofOneShape,
+]);
+
+suite.rows("unmatched=fail refuses rows that match nothing", [
+  [
+    "PATCH /orders?on=id&select=id",
+    { body: [{ id: 1, note: "x" }, { id: 99, note: "x" }], headers: representation },
+    200,
+    [{ id: 1 }],
+  ],
+  [
+    "PATCH /orders?on=id&select=id",
+    { body: [{ id: 1, note: "x" }], headers: returned("unmatched=fail") },
+    200,
+    [{ id: 1 }],
+    { "Preference-Applied": "return=representation, unmatched=fail" },
+  ],
+  [
+    "PATCH /orders?on=id",
+    {
+      body: [{ id: 1, note: "lost" }, { id: 99, note: "x" }, { id: 98, note: "x" }],
+      headers: { Prefer: "unmatched=fail" },
+    },
+    404,
+    {
+      code: "SVC146",
+      details: '[{"id" : 99}, {"id" : 98}]',
+      hint: null,
+      message: "2 rows were not found",
+    },
+  ],
+  ["GET /orders?id=eq.1&select=note", {}, 200, [{ note: "a" }]],
+  [
+    "PATCH /orders?on=id",
+    { body: [{ id: 1 }], headers: { Prefer: "unmatched=fail" } },
+    204,
+    undefined,
+  ],
+  [
+    "PATCH /orders?on=id",
+    { body: [{ id: 9, note: "x" }], headers: { Prefer: "unmatched=ignore, handling=strict" } },
+    204,
+    undefined,
+    { "Preference-Applied": "handling=strict, unmatched=ignore" },
+  ],
+  [
+    "PATCH /orders?on=id",
+    {
+      body: [{ id: 1, note: "x" }, { id: 2, note: "x" }],
+      headers: { Prefer: "handling=strict, max-affected=1" },
+    },
+    400,
+    {
+      code: "SVC124",
+      details: "The query affects 2 rows",
+      hint: null,
+      message: "Query result exceeds max-affected preference constraint",
+    },
+  ],
+]);
+
+suite.rows("rows that cannot be matched are refused", [
+  ["PATCH /orders?on=id", { body: [{ note: "x" }] }, 400, refused("Row 1 has no 'id'")],
+  [
+    "PATCH /orders?on=id",
+    { body: [{ id: 1, note: "x" }, { note: "y" }] },
+    400,
+    refused("Row 2 has no 'id'"),
+  ],
+  [
+    "PATCH /orders?on=id",
+    { body: [{ id: 1, note: "x" }, { id: null, note: "y" }] },
+    400,
+    refused("Row 2 has no 'id'"),
+  ],
+  [
+    "PATCH /lines?on=order_id,sku",
+    { body: [{ order_id: 1, sku: null, qty: 1 }] },
+    400,
+    refused("Row 1 has no 'sku'", "order_id, sku"),
+  ],
+  [
+    "PATCH /orders?on=id&columns=note",
+    { body: [{ note: "y" }] },
+    400,
+    refused("Row 1 has no 'id'"),
+  ],
+  ["PATCH /orders?on=id", { body: {} }, 400, refused("Row 1 has no 'id'")],
+  // Keys are equal in the type of the column.
+  [
+    "PATCH /orders?on=id",
+    { body: [{ id: "1", note: "x" }, { id: "01", note: "y" }] },
+    400,
+    refused("Row 2 has the key of an earlier row"),
+  ],
+  [
+    "PATCH /tagged?on=tag",
+    { body: [{ tag: "1", n: 1 }, { tag: "01", n: 2 }] },
+    204,
+    undefined,
+    { "Content-Range": "*/*" },
+  ],
+  [
+    "PATCH /orders?on=id&limit=1&order=id",
+    { body: [{ id: 1, note: "x" }] },
+    400,
+    refused("'on' cannot be combined with 'limit' or 'offset'"),
+  ],
+  [
+    "PATCH /orders?on=nope",
+    { body: [{ nope: 1, note: "x" }] },
+    400,
+    {
+      code: "SVC204",
+      details: null,
+      hint: null,
+      message: "Could not find the 'nope' column of 'orders' in the schema cache",
+    },
+  ],
+  [
+    "PATCH /orders?on=id",
+    { body: [{ id: 1, nope: "x" }] },
+    400,
+    {
+      code: "SVC204",
+      details: null,
+      hint: null,
+      message: "Could not find the 'nope' column of 'orders' in the schema cache",
+    },
+  ],
+  [
+    "PATCH /orders?on=id",
+    { body: '[{"id":1},5]', headers: { "Content-Type": "application/json" } },
+    400,
+    {
+      code: "SVC102",
+      details: null,
+      hint: null,
+      message: "All object keys must match",
+    },
+  ],
+  [
+    "PATCH /orders?on=id&columns=note",
+    { body: "[5]", headers: { "Content-Type": "application/json" } },
+    400,
+    {
+      code: "22023",
+      details: null,
+      hint: null,
+      message: "cannot call populate_composite on a scalar",
+    },
+  ],
+]);
+
+suite.rows("on is a filter where its value is one", [
+  ["PATCH /odd.names?on=eq.1&select=on", { body: { "a.b": 5 }, headers: representation }, 200, [
+    { on: 1 },
+  ]],
+  ["GET /odd.names?on=eq.2&select=on", {}, 200, [{ on: 2 }]],
+  ...["GET", "DELETE"].map((method): Row => [
+    `${method} /orders?on=id`,
+    {},
+    400,
+    {
+      code: "SVC100",
+      details: 'unexpected "i" expecting "not" or operator (eq, gt, ...)',
+      hint: null,
+      message: '"failed to parse filter (id)" (line 1, column 1)',
+    },
+  ]),
+  // Without a value it is no parameter.
+  ["PATCH /orders?on&id=eq.1&select=note", { body: { note: "x" }, headers: representation }, 200, [
+    { note: "x" },
+  ]],
+]);
+
+suite.rows("the role needs SELECT on columns that rows lack", [
+  ["PATCH /half?on=id", { body: [{ id: 1, note: "x" }, { id: 2, note: "y" }] }, 204, undefined],
+  [
+    "PATCH /half?on=id",
+    { body: [{ id: 1, note: "x" }, { id: 2, secret: "y" }] },
+    401,
+    { code: "42501", details: null, hint: null, message: "permission denied for table half" },
+  ],
+]);
+
+const guarded = apiSuite("updates_by_key", {
+  dbSchemas: ["api"],
+  dbAnonRole: "anon",
+  dbSafeUpdate: true,
+}, { title: "db-safe-update" });
+
+const unsafe = (statement: string) => ({
+  code: "SVC158",
+  details: null,
+  hint: "Add a filter, or the header Prefer: handling=strict, max-affected=<rows>",
+  message: `${statement} requires a WHERE clause`,
+});
+const strict = { Prefer: "handling=strict, max-affected=10" };
+
+guarded.rows("db-safe-update refuses writes of whole tables", [
+  ["PATCH /orders", { body: { note: "x" } }, 400, unsafe("UPDATE")],
+  ["PATCH /orders?select=id", { body: { note: "x" } }, 400, unsafe("UPDATE")],
+  ["PATCH /orders?order=id", { body: "{" }, 400, unsafe("UPDATE")],
+  ["PATCH /orders?columns=note", { body: { note: "x" } }, 400, unsafe("UPDATE")],
+  ["DELETE /orders", {}, 400, unsafe("DELETE")],
+  ["DELETE /orders?select=id,lines(*)&lines.sku=eq.A", {}, 400, unsafe("DELETE")],
+  ["DELETE /orders", { headers: { Prefer: "max-affected=10" } }, 400, unsafe("DELETE")],
+  ["PATCH /orders?note=not.is.null", { body: { note: "x" } }, 204, undefined],
+  ["PATCH /orders?or=(id.eq.1,id.eq.2)", { body: { note: "x" } }, 204, undefined],
+  ["PATCH /orders?on=id", { body: [{ id: 1, note: "x" }] }, 204, undefined],
+  ["PATCH /orders?limit=1&order=id", { body: { note: "x" } }, 204, undefined],
+  ["PATCH /orders", { body: { note: "x" }, headers: strict }, 204, undefined],
+  ["DELETE /tagged", { headers: strict }, 204, undefined],
+  ["DELETE /tagged?id=gt.0", {}, 204, undefined],
+  ["POST /orders", { body: { id: 9 } }, 201, undefined],
+  ["GET /orders?select=id&limit=1", {}, 200, [{ id: 1 }]],
+]);
+
+const guardedPgrst = apiSuite("updates_by_key", {
+  dbSchemas: ["api"],
+  dbAnonRole: "anon",
+  dbSafeUpdate: true,
+  dialect: "pgrst",
+}, { title: "db-safe-update, pgrst" });
+
+guardedPgrst.rows("a limit that has no effect is no bound", [
+  ["DELETE /orders?limit=1&order=id", {}, 400, { ...unsafe("DELETE"), code: "PGRST158" }],
+]);
