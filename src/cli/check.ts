@@ -19,6 +19,7 @@ import type { Command, CommandCall } from "./command.ts";
 import { CannotConnectError } from "./connect_error.ts";
 import { print, printError } from "./output.ts";
 import { callWords } from "./program_call.ts";
+import type { QuickStart } from "./start.ts";
 import { withService } from "./with_service.ts";
 
 /** Exit codes besides 0. */
@@ -41,15 +42,27 @@ async function check({ config, flags }: CommandCall): Promise<number> {
     throw new Error("--json and --fix-sql exclude each other");
   }
   try {
-    return await withService(
-      config,
-      (service) => printFindings(service, { flags, call: callWords(config) }),
-    );
+    return await withService(config, (service, quick) => {
+      if (quick !== null) printQuick(quick);
+      return printFindings(service, { flags, call: callWords(config) });
+    });
   } catch (error) {
     if (!(error instanceof CannotConnectError)) throw error;
     printError(`${svcDialect.productToken}: ${error.message}`);
     return cannotConnect;
   }
+}
+
+/** Writes which schema and role quick mode chose, because the findings depend on them. */
+function printQuick({ choice: { schemas, anonRole, isLoginRole } }: QuickStart): void {
+  const reach = isLoginRole ? ", read only" : "";
+  const noun = schemas.length === 1 ? "schema" : "schemas";
+  printError(
+    `${svcDialect.productToken} check: quick mode: ${noun} ${
+      schemas.join(", ")
+    }, requests without ` +
+      `a token run as ${JSON.stringify(anonRole)}${reach}`,
+  );
 }
 
 async function printFindings(

@@ -5,27 +5,27 @@
  */
 import { svcDialect } from "../dialect.ts";
 import { errorFacts } from "../errors/error_response.ts";
-import { oneLine, redact } from "../observe/redact.ts";
+import { redact } from "../observe/redact.ts";
 
-/** Reports that the database cannot be reached. The message is of one or two lines. */
+/** Reports that the database cannot be reached. The last line of the message says what to do. */
 export class CannotConnectError extends Error {
   constructor(thrown: unknown) {
-    const advice = connectAdvice(reasonOf(thrown));
-    super(`${connectProblem(thrown)}${advice === null ? "" : `\n${advice}`}`);
+    const [reason = "", ...others] = reasonOf(thrown);
+    const advice = connectAdvice(reason);
+    const lines = others.map((line) => `\n  ${line}`).join("");
+    super(
+      `cannot connect to the database: ${reason}${lines}${advice === null ? "" : `\n${advice}`}`,
+    );
     this.name = "CannotConnectError";
   }
 }
 
-/** Returns why a connection failed, in one line without secrets. */
-export function connectProblem(thrown: unknown): string {
-  return `cannot connect to the database: ${reasonOf(thrown)}`;
-}
-
-/** Returns the reason of a failure in one line, without secrets. */
-function reasonOf(thrown: unknown): string {
+/** Returns the reason of a failure in lines, without secrets. */
+function reasonOf(thrown: unknown): readonly string[] {
   const { message, details } = errorFacts(thrown, svcDialect);
   const reason = typeof details === "string" && details !== "" ? details : message;
-  return oneLine(redact(reason)).replace(/^FATAL:\s*/, "");
+  const lines = reason.split(/\r\n|[\r\n]/).map(redact).filter((line) => line !== "");
+  return lines.map((line) => line.replace(/^FATAL:\s*/, ""));
 }
 
 /** Patterns of reasons, and the next step. */

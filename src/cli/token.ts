@@ -5,9 +5,15 @@
  */
 import { signToken } from "../auth/sign_token.ts";
 import type { Config } from "../config/options.ts";
+import { metadataBatch, type Statement } from "../database/database.ts";
+import { isEmbedded } from "../database/open.ts";
+import { svcDialect } from "../dialect.ts";
+import { withTimeout } from "../lib/deadline.ts";
+import { compile, param, quoteIdent, sql } from "../sql/fragment.ts";
 import type { Command, CommandCall } from "./command.ts";
 import { configReader } from "./config_files.ts";
-import { print } from "./output.ts";
+import { withServer } from "./init/server.ts";
+import { print, printError } from "./output.ts";
 
 /** The command. */
 export const tokenCommand: Command = {
@@ -47,7 +53,42 @@ async function token({ config: args, flags }: CommandCall): Promise<number> {
     Date.now(),
   );
   print(`${await signToken(claims, config.jwtSecret)}\n`);
+  const warning = await roleWarning(config.dbUri, flags.get("--role") ?? "");
+  if (warning !== null) printError(`${svcDialect.productToken}: warning: ${warning}`);
   return 0;
+}
+
+/** Milliseconds that a database may take to say whether a role exists. */
+const lookupTimeoutMs = 3000;
+
+/**
+ * Returns why requests with the role would fail. Returns null if they would not, if the database does
+ * not respond in time, and for an embedded database, which another process may use.
+ */
+async function roleWarning(uri: string, role: string): Promise<string | null> {
+  if (isEmbedded(uri)) return null;
+  let warning: string | null = null;
+  const lookup = withServer(uri, async (database) => {
+    const { rows } = await database.transaction(metadataBatch([roleStatement(role)], "rollback"));
+    const [login = "", exists, mayTake] = rows.at(-1)?.[0] ?? [];
+    if (exists === "f") warning = `role ${JSON.stringify(role)} does not exist`;
+    else if (mayTake === "f") {
+      warning = `${JSON.stringify(login)} may not become ${JSON.stringify(role)}: ` +
+        `grant ${quoteIdent(role)} to ${quoteIdent(login ?? "")};`;
+    }
+  });
+  await withTimeout(lookupTimeoutMs, lookup).catch(() => {});
+  return warning;
+}
+
+/** One row: the login role, whether the role exists, whether the login role may take it. */
+function roleStatement(role: string): Statement {
+  const query = sql`
+select current_user::text, r.oid is not null, pg_catalog.pg_has_role(r.oid, case
+  when current_setting('server_version_num')::int >= 160000 then 'SET' else 'MEMBER' end)
+from (select ${param(role)} as name) named
+  left join pg_catalog.pg_roles r on r.rolname = named.name`;
+  return { ...compile(query), use: "rows" };
 }
 
 const defaultValidity = "1h";

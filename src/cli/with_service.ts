@@ -9,7 +9,7 @@ import type { ConfigArguments } from "./command.ts";
 import { openConfiguredDatabase } from "./config_files.ts";
 import { openLog } from "./log.ts";
 import { callWords } from "./program_call.ts";
-import { openStart } from "./start.ts";
+import { openStart, type QuickStart } from "./start.ts";
 
 /**
  * Runs a task with a service of the configuration. Rejects if the configuration is invalid, or if the
@@ -17,9 +17,9 @@ import { openStart } from "./start.ts";
  */
 export async function withService<Result>(
   args: ConfigArguments,
-  run: (service: Service) => Promise<Result>,
+  run: (service: Service, quick: QuickStart | null) => Promise<Result>,
 ): Promise<Result> {
-  const { reader, database: opened } = await openStart(args, { ports: "serves nothing" });
+  const { reader, database: opened, quick } = await openStart(args, { ports: "serves nothing" });
   const { config, file, initialSource } = reader;
   const log = openLog(config.logLevel, callWords(args));
   try {
@@ -30,7 +30,7 @@ export async function withService<Result>(
     // A fatal failure also rejects the task, which ends the process.
     const onFatal = () => {};
     const service = await Service.create({ source, database, now: Date.now, observe, onFatal });
-    const result = await run(service);
+    const result = await run(service, quick);
     await service.close();
     return result;
   } finally {

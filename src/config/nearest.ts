@@ -10,7 +10,7 @@ const maxWordLength = 64;
 
 /**
  * Returns the candidate with the smallest edit distance to `word`, or null if the
- * smallest exceeds two edits and a third of the word. Ignores letter case.
+ * smallest exceeds two edits and a third of the word. Letter case decides between equal candidates.
  */
 export function nearest(word: string, candidates: readonly string[]): string | null {
   if (word.length > maxWordLength) return null;
@@ -19,7 +19,9 @@ export function nearest(word: string, candidates: readonly string[]): string | n
   let fewest = Math.max(2, Math.floor(word.length / 3)) + 1;
   for (const candidate of candidates) {
     const edits = distance(target, candidate.toLowerCase());
-    if (edits < fewest) [best, fewest] = [candidate, edits];
+    const isNearer = edits < fewest ||
+      edits === fewest && best !== null && distance(word, candidate) < distance(word, best);
+    if (isNearer) [best, fewest] = [candidate, edits];
   }
   return best;
 }

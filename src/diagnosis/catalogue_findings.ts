@@ -210,7 +210,8 @@ function otherRoles(hasSql: boolean, program: string): string {
 }
 
 /** A name without schema resembles the last part of a function's name. */
-function functionSuggestion(name: string, functions: readonly string[]): string {
+function functionSuggestion(quoted: string, functions: readonly string[]): string {
+  const name = unquoted(quoted);
   if (name.includes(".")) return suggestion(name, functions);
   const last = (qualified: string) => qualified.slice(qualified.lastIndexOf(".") + 1);
   const found = nearest(name, functions.map(last));
@@ -219,6 +220,11 @@ function functionSuggestion(name: string, functions: readonly string[]): string 
 }
 
 function suggestion(name: string, candidates: readonly string[]): string {
-  const found = nearest(name, candidates);
+  const found = nearest(unquoted(name), candidates);
   return found === null ? "" : `; did you mean ${found}?`;
+}
+
+/** Removes the quotes of SQL names: options name schemas and functions without them. */
+function unquoted(name: string): string {
+  return name.replace(/"((?:[^"]|"")*)"/g, (_, inner: string) => inner.replaceAll('""', '"'));
 }

@@ -68,6 +68,20 @@ Deno.test("svc check names each problem, and its SQL mends them all", async (t) 
   });
 });
 
+Deno.test("svc check of a connection string names the choices of quick mode", async () => {
+  await using database = await diagnosedDatabase();
+  await using folder = await programFolder();
+  const { dbUri } = database.config({});
+  const { stderr } = await folder.run(["check", dbUri]);
+  match(
+    stderr,
+    new RegExp(database.fill(
+      '^svc: .*\nsvc check: quick mode: schema api, requests without a token run as "{auth}", ' +
+        "read only\n",
+    )),
+  );
+});
+
 const pgbouncer = findPgbouncer();
 
 Deno.test({
@@ -140,8 +154,8 @@ Deno.test("svc check exits with 3 if it cannot connect", async (t) => {
       );
       deepStrictEqual([code, stdout], [3, ""]);
       match(stderr, message);
-      // The second line says what to do.
-      match(stderr, /^svc: [^\n]+\n[A-Z][^\n]+\.\n$/);
+      // The last line says what to do.
+      match(stderr, /^svc: [^\n]+\n(?: {2}[^\n]+\n)?[A-Z][^\n]+\.\n$/);
       ok(!stderr.includes("secret-word"));
     });
   }

@@ -6,7 +6,12 @@ import { freePort } from "../support/free_port.ts";
 import { withClient } from "../support/postgres_client.ts";
 import { startPostgres } from "../support/postgres_server.ts";
 import { startService } from "../support/process.ts";
-import { type EndedProgram, findScript, programFolder } from "../support/program.ts";
+import {
+  type EndedProgram,
+  findScript,
+  type ProgramFolder,
+  programFolder,
+} from "../support/program.ts";
 
 const tables = `
 create table film (id serial primary key, title text not null);
@@ -397,6 +402,62 @@ Deno.test("svc init without a server writes the files and exits with 1", async (
     /^db-uri = "postgres:\/\/authenticator:[\w-]{32}@127\.0\.0\.1:\d+\/shop\?connect_timeout=3"$/m,
   );
   ok(!(await folder.read("svc.conf")).includes("owner-word"));
+});
+
+Deno.test("svc init names a database that cannot be reached beside other problems", async (t) => {
+  await using shop = await makeShop();
+  await using folder = await programFolder();
+  await folder.write("svc.conf", "");
+  const wrongPassword = shop.ownerUri.replace("owner-word", "wrong-word");
+  const rows: readonly (readonly [
+    flags: readonly string[],
+    uri: string,
+    code: number,
+    problems: readonly RegExp[],
+  ])[] = [
+    [[], shop.ownerUri, 2, [/^svc: svc\.conf exists: overwrite/]],
+    [[], wrongPassword, 2, [/^svc: svc\.conf exists: overwrite/, /password authentication failed/]],
+    [["--apply"], shop.ownerUri, 1, [/^svc: --apply asks/]],
+    [["--apply"], wrongPassword, 1, [/^svc: --apply asks/, /password authentication failed/]],
+    [[], "pglite://memory", 2, [/^svc: svc\.conf exists: overwrite/]],
+  ];
+  for (const [flags, uri, code, problems] of rows) {
+    await t.step(`${flags} ${problems.length} of ${new URL(uri).protocol}`, async () => {
+      const ended = await folder.run(["init", ...flags], environment(uri));
+      strictEqual(ended.code, code);
+      const lines = ended.stderr.split("\n").filter((line) => line.startsWith("svc: "));
+      strictEqual(lines.length, problems.length, ended.stderr);
+      for (const [at, problem] of problems.entries()) match(lines[at]!, problem);
+      ok(!ended.stderr.includes("-word"));
+    });
+  }
+});
+
+Deno.test("svc init gives a second database of a server a login role of its own", async () => {
+  await using server = await startPostgres();
+  await using first = await makeShop({ server: server.uri() });
+  await using second = await makeShop({ server: server.uri() });
+  const uriOf = async (folder: ProgramFolder) =>
+    /^db-uri = "postgres:\/\/(\w+):/m.exec(await folder.read("svc.conf"))?.[1];
+  await using folder = await programFolder();
+  await using other = await programFolder();
+  const apply = (at: ProgramFolder, shop: Shop) =>
+    at.run(["init", "--grant=film", "--apply", "--yes"], environment(shop.superuserUri));
+
+  strictEqual((await apply(folder, first)).code, 0);
+  strictEqual(await uriOf(folder), "authenticator");
+  const own = `authenticator_${second.name}`;
+  const { code, stdout, stderr } = await apply(other, second);
+  deepStrictEqual([code, stderr], [0, ""]);
+  match(stdout, new RegExp(`^The service gets a login role of its own: ${own}$`, "m"));
+  strictEqual(await uriOf(other), own);
+  // Both files have passwords that are known.
+  for (
+    const [at, shop, role] of [[folder, first, "authenticator"], [other, second, own]] as const
+  ) {
+    strictEqual((await apply(at, shop)).code, 0);
+    strictEqual(await uriOf(at), role);
+  }
 });
 
 Deno.test("svc init --apply on a standby says PostgreSQL's text", async () => {

@@ -1,5 +1,8 @@
 /** Quick mode: `svc postgres://…` and `DATABASE_URL`, on a database without any preparation. */
 import { deepStrictEqual, match, ok, strictEqual } from "node:assert/strict";
+import { readExample } from "../../src/cli/quick/quick_facts.ts";
+import { loadConfig } from "../../src/config/load.ts";
+import { openDatabase } from "../../src/database/open.ts";
 import { prepared, serverVariable } from "../support/environment.ts";
 import { freePort } from "../support/free_port.ts";
 import { withClient } from "../support/postgres_client.ts";
@@ -238,7 +241,7 @@ Deno.test("quick mode takes the next free port, and a given port alone", async (
   await refused.stderr.ended;
   match(
     refused.stderr.all.at(-1)!,
-    /^svc: cannot listen on 127\.0\.0\.1:3000: .*; .* give another port: --port,/,
+    /^svc: cannot listen on 127\.0\.0\.1:3000: .*; .* give another port, such as --port=30\d\d$/,
   );
 });
 
@@ -264,7 +267,8 @@ const failures: readonly (readonly [
     /^Create the database, or correct the name/,
   ]],
   ["a port without a server", () => `postgres://me@127.0.0.1:${freePort()}/x`, [
-    /^svc: cannot connect to the database: .*refused/i,
+    /^svc: cannot connect to the database: .*refused$/i,
+    /^ {2}Is the server running/,
     /^Start PostgreSQL, or correct host and port/,
   ]],
   ["an unknown host", () => "postgres://me@host.invalid/x", [
@@ -302,6 +306,32 @@ Deno.test("--watch reloads when the configuration file changes, and names a need
     await service.stderr.waitFor(/: db-pool has changed: takes effect after a restart$/, { after });
   } finally {
     await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("quick mode suggests the largest table with a primary key that has rows", async () => {
+  await using database = await createDatabase(
+    `create table a_log (at timestamptz); create table b_empty (id int primary key);
+    create table c_few (id int primary key); insert into c_few values (1);
+    create table d_many (id int primary key); insert into d_many select generate_series(1, 50);
+    create table e_most (id int); insert into e_most select generate_series(1, 90);
+    create view a_view as select * from d_many; create schema empty; create schema views;
+    create view views.only as select 1 as n; analyze`,
+  );
+  const config = loadConfig({
+    file: null,
+    environment: { SVC_DB_URI: database.uri, SVC_DB_SCHEMAS: "public" },
+    readFile: Deno.readFileSync,
+  });
+  const opened = await openDatabase(config, { embeddedInit: null, applicationName: "test" });
+  try {
+    const example = (schema: string) => readExample(opened, { schema, role: database.user });
+    deepStrictEqual(
+      [await example("public"), await example("views"), await example("empty")],
+      ["d_many", "only", null],
+    );
+  } finally {
+    await opened.close();
   }
 });
 

@@ -3,13 +3,12 @@
  *
  * @module
  */
-import { connectProblem } from "../connect_error.ts";
+import { CannotConnectError } from "../connect_error.ts";
 import { print } from "../output.ts";
 import type { CommandCall } from "../command.ts";
 import {
   type Choices,
   counted,
-  defaultNames,
   likelySchema,
   pickRelations,
   roleProblem,
@@ -27,6 +26,7 @@ import {
   type TargetFacts,
   type TargetNames,
 } from "./facts.ts";
+import { defaultNames, freeLoginRole } from "./default_names.ts";
 import { ask, confirm, isInteractive } from "./prompt.ts";
 import { withServer } from "./server.ts";
 
@@ -40,23 +40,37 @@ export interface ReadChoices {
   readonly problem: string;
 }
 
-/** Reads the server and makes the choices. Throws an `Error` for a flag that does not fit. */
-export async function readChoices(uri: string, call: CommandCall): Promise<ReadChoices> {
+/**
+ * Reads the server and makes the choices. `knownLogins` are users whose passwords are known. Throws an
+ * `Error` for a flag that does not fit.
+ */
+export async function readChoices(
+  uri: string,
+  call: CommandCall,
+  knownLogins: readonly string[],
+): Promise<ReadChoices> {
   return await withServer(uri, async (database) => {
     let server: ServerFacts;
     try {
       server = await readServer(database);
     } catch (thrown) {
-      return choicesWithoutServer(call, connectProblem(thrown));
+      return choicesWithoutServer(call, new CannotConnectError(thrown).message);
     }
-    const names = chooseNames(call, server.schemas, isInteractive() && !call.flags.has("--yes"));
+    const asks = isInteractive() && !call.flags.has("--yes");
+    const existing = server.loginRoles;
+    const loginRole = freeLoginRole(server.database, { existing, known: knownLogins });
+    const names = chooseNames(call, { schemas: server.schemas, loginRole, asks });
     const facts = await readTarget(database, names);
     return { choices: chooseRelations(call, names, facts), facts, server, problem: "" };
   });
 }
 
 function choicesWithoutServer(call: CommandCall, problem: string): ReadChoices {
-  const names = chooseNames(call, [], false);
+  const names = chooseNames(call, {
+    schemas: [],
+    loginRole: defaultNames.loginRole,
+    asks: false,
+  });
   const listed = ["--grant", "--grant-write"].map((flag) => call.flags.get(flag) ?? "none");
   const known = listed.filter((text) => text !== "none" && text !== "all").flatMap(splitNames);
   const facts = unknownTarget(names, Array.from(new Set(known)));
@@ -72,8 +86,12 @@ function choicesWithoutServer(call: CommandCall, problem: string): ReadChoices {
 
 function chooseNames(
   { config, flags }: CommandCall,
-  schemas: readonly SchemaFacts[],
-  asks: boolean,
+  { schemas, loginRole: likelyLogin, asks }: {
+    readonly schemas: readonly SchemaFacts[];
+    /** Default login role. */
+    readonly loginRole: string;
+    readonly asks: boolean;
+  },
 ): TargetNames {
   const schemaFlag = config.flags.get("db-schemas")?.value;
   const anonFlag = config.flags.get("db-anon-role")?.value;
@@ -86,10 +104,17 @@ function chooseNames(
   if (asks && !schemas.some(({ name }) => name === schema)) {
     print(`  the schema ${schema} does not exist: the SQL creates it\n`);
   }
+  const loginFlag = flags.get("--login-role");
+  if (loginFlag === undefined && likelyLogin !== defaultNames.loginRole) {
+    print(
+      `The role ${defaultNames.loginRole} exists, perhaps for another database, and its password ` +
+        `is unknown here.\nThe service gets a login role of its own: ${likelyLogin}\n`,
+    );
+  }
   const loginRole = choose(
-    flags.get("--login-role"),
+    loginFlag,
     "Role that the service logs in as",
-    defaultNames.loginRole,
+    likelyLogin,
     roleProblem,
   );
   const anonRole = choose(

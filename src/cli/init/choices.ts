@@ -5,6 +5,7 @@
  */
 import { nearest } from "../../config/nearest.ts";
 import { quoteIdent } from "../../sql/fragment.ts";
+import { defaultNames, maxNameBytes } from "./default_names.ts";
 import type { RelationFacts, SchemaFacts, TargetFacts, TargetNames } from "./facts.ts";
 
 /** Everything that the SQL and the configuration file depend on. */
@@ -16,15 +17,6 @@ export interface Choices extends TargetNames {
   /** Whether to take from PUBLIC the right to call the functions of the schema. */
   readonly revokesFunctions: boolean;
 }
-
-/** Default names. */
-export const defaultNames = {
-  loginRole: "authenticator",
-  anonRole: "web_anon",
-  userRole: "web_user",
-  /** Schema of a database without relations. */
-  schema: "api",
-} as const;
 
 /** Returns the schema that is most likely meant: `api`, then `public`, then the only one in use. */
 export function likelySchema(schemas: readonly SchemaFacts[]): string {
@@ -53,9 +45,6 @@ export function schemaProblem(name: string): string | null {
   }
   return lengthProblem(name);
 }
-
-/** PostgreSQL cuts longer names. */
-const maxNameBytes = 63;
 
 function lengthProblem(name: string): string | null {
   const bytes = new TextEncoder().encode(name).length;

@@ -15,10 +15,9 @@ import { ask, isInteractive } from "./prompt.ts";
  * Returns the connection string of the arguments, of the configuration file that they name, or of the
  * environment; else asks for it. Throws an `Error` without a terminal.
  */
-export function targetConnection({ file, flags }: ConfigArguments): string {
-  const named = flags.get("db-uri")?.value ?? (file === null ? null : fileConnection(file)) ??
-    env["SVC_DB_URI"] ?? env["DATABASE_URL"];
-  if (named) return checked(named);
+export function targetConnection(args: ConfigArguments): string {
+  const named = namedConnection(args);
+  if (named !== null) return named;
   if (!isInteractive()) {
     throw new Error(`expected a connection string: ${programCall()} init postgres://…`);
   }
@@ -28,6 +27,13 @@ export function targetConnection({ file, flags }: ConfigArguments): string {
     null,
     checked,
   );
+}
+
+/** Returns the connection string that the arguments or the environment name; null without one. */
+export function namedConnection({ file, flags }: ConfigArguments): string | null {
+  const named = flags.get("db-uri")?.value ?? (file === null ? null : fileConnection(file)) ??
+    env["SVC_DB_URI"] ?? env["DATABASE_URL"];
+  return named ? checked(named) : null;
 }
 
 function fileConnection(file: string): string {

@@ -4,6 +4,7 @@
  * @module
  */
 import { type Database, metadataBatch } from "../../database/database.ts";
+import { defaultNames } from "./default_names.ts";
 
 /** The server and its schemas. */
 export interface ServerFacts {
@@ -14,6 +15,8 @@ export interface ServerFacts {
   readonly user: string;
   /** Whether the user is a superuser or has CREATEROLE. */
   readonly createsRoles: boolean;
+  /** Roles whose names begin with that of the usual login role. */
+  readonly loginRoles: readonly string[];
   /** User-defined schemas, those with relations or functions first. */
   readonly schemas: readonly SchemaFacts[];
 }
@@ -124,6 +127,10 @@ select json_build_object(
   'user', current_user,
   'createsRoles', (
     select r.rolsuper or r.rolcreaterole from pg_roles r where r.rolname = current_user
+  ),
+  'loginRoles', (
+    select coalesce(json_agg(r.rolname), '[]') from pg_roles r
+    where starts_with(r.rolname, '${defaultNames.loginRole}')
   ),
   'schemas', (
     select coalesce(json_agg(s order by s.relations + s.functions = 0, s.name), '[]') from (

@@ -8,12 +8,13 @@ import { withScriptConnection } from "../../database/adapters/script.ts";
 import { isEmbedded } from "../../database/open.ts";
 import { svcDialect } from "../../dialect.ts";
 import type { CommandCall } from "../command.ts";
+import { CannotConnectError } from "../connect_error.ts";
 import { fail, print, printError } from "../output.ts";
 import { programCall } from "../program_call.ts";
 import { applySql } from "./apply.ts";
 import { readChoices } from "./ask_choices.ts";
 import type { Choices } from "./choices.ts";
-import { targetConnection } from "./connection.ts";
+import { namedConnection, targetConnection } from "./connection.ts";
 import { anonymousErrors } from "./existing_roles.ts";
 import { configFileText } from "./init_conf.ts";
 import {
@@ -25,9 +26,12 @@ import {
   writePublicFile,
 } from "./init_files.ts";
 import { initSql } from "./init_sql.ts";
+import { loginOf } from "./login_uri.ts";
 import { planLogin } from "./login_password.ts";
 import { printNextSteps, superuserCall, whoApplies } from "./next_steps.ts";
 import { confirm, isInteractive } from "./prompt.ts";
+import { readServer } from "./facts.ts";
+import { withServer } from "./server.ts";
 import { randomText, scramVerifier } from "./scram.ts";
 
 /** Exit codes besides 0. */
@@ -52,7 +56,9 @@ export async function runInit(call: CommandCall): Promise<number> {
   };
   const existing = existingFiles(files);
   if (flags.has("--apply") && !flags.has("--yes") && !isInteractive()) {
-    return fail("--apply asks before it changes the database: without a terminal, add --yes");
+    fail("--apply asks before it changes the database: without a terminal, add --yes");
+    await reportConnection(call);
+    return failed;
   }
   if (existing.length > 0 && isReviewed(call, files)) {
     const uri = flags.get("--apply") || targetConnection(call.config);
@@ -63,6 +69,7 @@ export async function runInit(call: CommandCall): Promise<number> {
       `${existing.join(" and ")} exist${existing.length === 1 ? "s" : ""}: overwrite with --yes, ` +
         "or name other files with --out and --sql",
     );
+    await reportConnection(call);
     return filesExist;
   }
   const uri = targetConnection(call.config);
@@ -76,6 +83,13 @@ export async function runInit(call: CommandCall): Promise<number> {
     : 0;
   if (code === 0) printNextSteps({ ...written, files, isApplied, uri, port: portOf(call) });
   return code;
+}
+
+/** Reports why the named database cannot be reached, so that a call shows all its problems at once. */
+async function reportConnection({ config }: CommandCall): Promise<void> {
+  const uri = namedConnection(config);
+  if (uri === null || isEmbedded(uri)) return;
+  await withServer(uri, readServer).catch((thrown) => fail(new CannotConnectError(thrown).message));
 }
 
 /** Whether the call applies files that an earlier call wrote: it chooses nothing itself. */
@@ -98,7 +112,12 @@ async function writeFiles(
   files: InitFiles,
   uri: string,
 ): Promise<Written | null> {
-  const read = await readChoices(uri, call);
+  const previous = configOfFile(files.conf);
+  const knownLogins = [previous?.dbUri, uri]
+    .filter((each) => each !== undefined && !isEmbedded(each))
+    .map((each) => loginOf(each!))
+    .flatMap(({ user, password }) => password === null ? [] : [user]);
+  const read = await readChoices(uri, call, knownLogins);
   const { choices, facts, server } = read;
   if (server !== null) {
     const problem = await anonymousErrors(uri, choices, facts);
@@ -107,7 +126,6 @@ async function writeFiles(
       return null;
     }
   }
-  const previous = configOfFile(files.conf);
   const login = planLogin(uri, choices, {
     previousUri: previous?.dbUri ?? null,
     database: server?.database ?? null,

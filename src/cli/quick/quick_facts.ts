@@ -47,7 +47,10 @@ export async function readQuickFacts(database: Database): Promise<QuickFacts> {
   return JSON.parse(await readText(database, { text: factsQuery, params: [], use: "rows" }) ?? "");
 }
 
-/** Returns a relation of a schema that a role may read, or null. */
+/**
+ * Returns a relation of a schema that a role may read, or null. It prefers tables to views, those that
+ * probably have rows, and among these the largest with a primary key.
+ */
 export function readExample(
   database: Database,
   { schema, role }: { readonly schema: string; readonly role: string },
@@ -55,9 +58,17 @@ export function readExample(
   const query = sql`
 select c.relname::text from pg_catalog.pg_class c
   join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+  cross join lateral (
+    select greatest(c.reltuples, pg_catalog.pg_stat_get_live_tuples(c.oid)) as rows,
+      exists (
+        select from pg_catalog.pg_constraint k where k.conrelid = c.oid and k.contype = 'p'
+      ) as has_key
+  ) size
 where n.nspname = ${param(schema)} and c.relkind in ('r', 'p', 'v', 'm', 'f')
   and not c.relispartition and pg_catalog.has_table_privilege(${param(role)}, c.oid, 'select')
-order by c.relkind in ('r', 'p') desc, c.relname limit 1`;
+order by c.relkind in ('r', 'p') desc, size.rows > 0 desc, size.has_key desc, size.rows desc,
+  c.relname
+limit 1`;
   return readText(database, { ...compile(query), use: "rows" });
 }
 
