@@ -68,7 +68,18 @@ function plainNames(text: string): readonly RolePathStep[] | null {
 /** Maximum depth of `..`, in levels. */
 const maxDepth = 200;
 
-async function compileJsonPath(text: string): Promise<RolePath> {
+/**
+ * Returns the function that finds the first value at a JSONPath in claims. It throws if `..` exceeds its
+ * maximum depth. Rejects with an `Error` if the path is invalid.
+ */
+export async function compileClaimPath(text: string): Promise<(claims: Claims) => unknown> {
+  const names = plainNames(text);
+  if (names !== null) return (claims) => followSteps(claims, names);
+  const { query } = await parseJsonPath(text);
+  return (claims) => query.query(claims as JsonValue).nodes[0]?.value;
+}
+
+async function parseJsonPath(text: string) {
   const library = await import("json-p3");
   const { JSONPathEnvironment, jsonpath } = library;
   const environment = new JSONPathEnvironment({ maxRecursionDepth: maxDepth });
@@ -76,8 +87,12 @@ async function compileJsonPath(text: string): Promise<RolePath> {
     "search",
     new jsonpath.functions.Search({ iRegexpCheck: false }),
   );
+  return { query: environment.compile(text), library };
+}
+
+async function compileJsonPath(text: string): Promise<RolePath> {
   try {
-    const query = environment.compile(text);
+    const { query, library } = await parseJsonPath(text);
     return {
       text: jsonPathText(query, library),
       deprecated: false,

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { readRateLimits } from "./rate_limit_grammar.ts";
 
 const uriCharacters = "[A-Za-z0-9._~!$&'()*+,;=:@/-]|%[0-9A-Fa-f]{2}";
 
@@ -68,6 +69,13 @@ const maxSocketPathBytes = 107;
 /** Returns whether a text can be the path of a Unix socket. */
 export function isSocketPath(value: string): boolean {
   return new TextEncoder().encode(value).length <= maxSocketPathBytes;
+}
+
+/** Returns true for the text of `rate-limits`, else the problem. */
+export function checkRateLimits(value: string): true | string {
+  const reading = readRateLimits(value);
+  if (reading.kind === "policies") return true;
+  return `character ${reading.position}: expected ${reading.expected}`;
 }
 
 /** Returns true for a schema that may be exposed, else the problem. */

@@ -126,6 +126,11 @@ export interface HandlerConfig {
   /** OpenAPI version of the document at `/`, unless `Accept` names one. Default: `"2.0"`. */
   readonly openapiVersion?: "2.0" | "3.1";
   /**
+   * Policies that limit the rate of requests, separated by `;`; see [Limit
+   * requests](../how-to/limit-requests.md). Default: none.
+   */
+  readonly rateLimits?: string | null;
+  /**
    * Time within which the next piece of a request body must arrive, or the whole body if it has at
    * most 64 KiB; a slower one fails with SVC133. 0 sets no limit. Default: `0`.
    */
@@ -160,6 +165,11 @@ export interface HandlerConfig {
   readonly serverTimingEnabled?: boolean;
   /** Request header to copy to the response. Default: none. */
   readonly serverTraceHeader?: string | null;
+  /**
+   * Proxies whose `Forwarded` or `X-Forwarded-For` names the client: addresses, CIDR ranges, and
+   * `unix` for the peers of a Unix socket. Default: none.
+   */
+  readonly serverTrustedProxies?: readonly string[] | null;
   /**
    * Lets filters address an aliased embed by the name of its relation; deprecated. Default: `true`.
    */

@@ -74,6 +74,23 @@ export const guardErrors = {
       shedReason: "spool",
     }),
   ),
+  rateLimited: defineError(
+    "136",
+    429,
+    "a policy of `rate-limits` refuses the request",
+    (
+      { name, count, windowSeconds }: {
+        readonly name: string;
+        readonly count: number;
+        readonly windowSeconds: number;
+      },
+      retryAfterSeconds: number,
+    ) => ({
+      message: "Too many requests",
+      details: `Policy ${name} allows ${count} requests in ${windowSeconds} seconds`,
+      headers: [["Retry-After", String(retryAfterSeconds)]],
+    }),
+  ),
   unsupportedContentCoding: defineError(
     "138",
     415,

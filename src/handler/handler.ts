@@ -5,6 +5,7 @@
  */
 import { SpoolSpace } from "../lib/spool_file.ts";
 import type { HeaderList } from "../lib/header_list.ts";
+import { clientAddress } from "../http/client_address.ts";
 import { actualHeaders, preflightHeaders } from "../http/cors.ts";
 import { badHostResponse, isHostHeader } from "../http/host.ts";
 import type { Statement } from "../database/database.ts";
@@ -17,7 +18,7 @@ import {
   type PipelineResult,
   runPipeline,
 } from "./pipeline.ts";
-import { readRawRequest } from "../request/raw_request.ts";
+import { type RawRequest, readRawRequest } from "../request/raw_request.ts";
 import type { FinishedRequest } from "../observe/observation.ts";
 import type { Header } from "../response/overrides.ts";
 import type { Service, ServiceOptions } from "../service/service.ts";
@@ -31,7 +32,10 @@ import { version } from "../version.ts";
 
 /** Facts about a request that the `Request` lacks. */
 export interface RequestInfo {
-  /** Peer address without port; null for Unix sockets. */
+  /**
+   * Peer address without port; null for Unix sockets. Policies of `rate-limits` that count by address
+   * count all requests without one together.
+   */
   readonly client?: string | null;
   /**
    * Keeps the runtime running until the promise settles, even after the response: a Worker's
@@ -70,13 +74,16 @@ export function serviceHandler(
     }
     const statements: Statement[] | null = snapshot.config.logQuery ? [] : null;
     if (!isHostHeader(pieces.headers["host"] ?? null)) return badHostResponse(headersInit(own));
+    const client = lazyClient(info, pieces, snapshot);
     const context = contextOf(snapshot);
-    const result = await runPipeline(request, pieces, { context, statements, refusal });
+    const result = await runPipeline(request, pieces, { context, statements, client, refusal });
     if (statements !== null) reportStatements(service, statements, result.reply.status);
     const cors = pieces.headers["origin"] === undefined
       ? noHeaders
-      : actualHeaders(request, serverCorsAllowedOrigins);
-    report(service, request, { result, time, info });
+      : actualHeaders(request, serverCorsAllowedOrigins, {
+        areRequestsLimited: snapshot.rateLimits !== null,
+      });
+    report(service, request, { result, time, client });
     const reload = service.reloadIfStale(result.error);
     if (reload !== null && info.waitUntil !== undefined) info.waitUntil(reload);
     else if (reload !== null && loading === "unshared") await reload;
@@ -95,6 +102,7 @@ function cachedContext(service: Service): (snapshot: Snapshot) => PipelineContex
   });
   const inFlight = new RequestsInFlight();
   const earlyPrivilege = new EarlyPrivilegeCheck(service.database, service.now);
+  const rateLimited = service.metricRegistry.counter(rateLimitedCounter);
   const contextOf = (snapshot: Snapshot, planCache: PlanCache): PipelineContext => {
     const { bodySpool } = service.database;
     if (bodySpool !== undefined) bodySpool.maxFileBytes = snapshot.config.serverSpoolSize;
@@ -109,6 +117,7 @@ function cachedContext(service: Service): (snapshot: Snapshot) => PipelineContex
       now: service.now,
       retryAfter: () => service.retryAfter(),
       traceStage: service.traceStage,
+      onRateLimited: (policy) => rateLimited.increment(policy),
     };
   };
   let context = contextOf(service.snapshot, new PlanCache(service.snapshot));
@@ -117,6 +126,26 @@ function cachedContext(service: Service): (snapshot: Snapshot) => PipelineContex
     const { planCache } = context;
     context = contextOf(snapshot, planCache.isOf(snapshot) ? planCache : new PlanCache(snapshot));
     return context;
+  };
+}
+
+const rateLimitedCounter = {
+  name: "rate_limited_total",
+  help: "Requests that a policy of rate-limits refused",
+  labels: ["policy"],
+} as const;
+
+/** Makes the function that returns the client's address, which it finds at the first call. */
+function lazyClient(
+  info: RequestInfo,
+  { headers }: RawRequest,
+  { trustedProxies }: Snapshot,
+): () => string | null {
+  if (trustedProxies === null) return () => info.client ?? null;
+  let client: string | null | undefined;
+  return () => {
+    client ??= clientAddress(info.client ?? null, headers, trustedProxies);
+    return client;
   };
 }
 
@@ -189,10 +218,10 @@ function toResponse(
 function report(
   service: Service,
   request: Request,
-  { result, time, info }: {
+  { result, time, client }: {
     readonly result: PipelineResult;
     readonly time: number;
-    readonly info: RequestInfo;
+    readonly client: () => string | null;
   },
 ): void {
   const { reply, thrown, error, advice, targetNameUses } = result;
@@ -215,7 +244,7 @@ function report(
     const { code, message } = errorFacts(error, service.dialect);
     service.observe({ kind: "error-advised", code, message, advice });
   }
-  service.observe(new LazyFinishedRequest(request, result, { info, time }));
+  service.observe(new LazyFinishedRequest(request, result, { client, time }));
   reply.failure?.then((cause) => reportAborted(service, request, cause));
 }
 
@@ -247,23 +276,23 @@ class LazyFinishedRequest implements FinishedRequest {
   readonly role: string | null;
   readonly time: number;
   readonly #request: Request;
-  readonly #info: RequestInfo;
+  readonly #client: () => string | null;
 
   constructor(
     request: Request,
     { reply: { status, length }, role }: PipelineResult,
-    { info, time }: { readonly info: RequestInfo; readonly time: number },
+    { client, time }: { readonly client: () => string | null; readonly time: number },
   ) {
     this.status = status;
     this.length = length;
     this.role = role;
     this.time = time;
     this.#request = request;
-    this.#info = info;
+    this.#client = client;
   }
 
   get client(): string | null {
-    return this.#info.client ?? null;
+    return this.#client();
   }
 
   get method(): string {

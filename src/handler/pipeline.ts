@@ -19,6 +19,8 @@ import { DatabaseError, ServiceError } from "../errors/service_error.ts";
 import { formatServerTiming } from "../http/server_timing.ts";
 import { checkWithoutBody, plan, targetNameUsesOf } from "../plan/plan.ts";
 import type { RootPlan } from "../plan/root_plan.ts";
+import { Admission } from "../rate_limits/rate_limiter.ts";
+import { limitedResource } from "../rate_limits/resource.ts";
 import type { PlanCache, PlannedRequest } from "../plan_cache/plan_cache.ts";
 import { type QueryShape, readQueryShape } from "../plan_cache/query_shape.ts";
 import type { ApiRequest, Payload } from "../request/api_request.ts";
@@ -78,6 +80,8 @@ export interface PipelineContext {
   /** Whole seconds until the next attempt to connect. */
   readonly retryAfter: () => number;
   readonly traceStage: TraceStage | null;
+  /** Receives the name of a policy of `rate-limits` that refuses a request. */
+  readonly onRateLimited: (policy: string) => void;
 }
 
 /** A reply, and the data that the log needs. */
@@ -114,18 +118,21 @@ interface Exchange {
 export interface PipelineInput extends Pick<Exchange, "context" | "statements"> {
   /** An error that an earlier check found; null for none. */
   readonly refusal: ServiceError | null;
+  /** Returns the client's address; null if it is unknown. */
+  readonly client: () => string | null;
 }
 
 /** Runs the stages of a request, in the order of `request_checks.ts`. Never rejects. */
 export async function runPipeline(
   request: Request,
   pieces: RawRequest,
-  { context, statements, refusal }: PipelineInput,
+  { context, statements, client, refusal }: PipelineInput,
 ): Promise<PipelineResult> {
   const { snapshot: { config }, inFlight } = context;
   const stopwatch = new Stopwatch(config.serverTimingEnabled, context.traceStage);
   const targetNameUses: TargetNameUse[] = [];
-  const checked: CheckedRequest = { request, pieces, config, addedHeaders: [] };
+  const admission = startAdmission(pieces, context, client);
+  const checked: CheckedRequest = { request, pieces, config, admission, addedHeaders: [] };
   const exchange: Exchange = {
     request,
     pieces,
@@ -158,6 +165,7 @@ export async function runPipeline(
     for (const file of exchange.files) void file.close();
   }
   if (hasEntered) leaveAfter(result.reply, inFlight);
+  if (admission !== null) checked.addedHeaders.push(...admission.headers());
   const reply = withHeaders(result.reply, checked.addedHeaders);
   return { ...result, reply, targetNameUses };
 }
@@ -166,6 +174,17 @@ export async function runPipeline(
 function leaveAfter({ ended }: Reply, inFlight: RequestsInFlight): void {
   if (ended === undefined) inFlight.leave();
   else void ended.then(() => inFlight.leave());
+}
+
+/** Begins to count a request; returns null without policies. */
+function startAdmission(
+  pieces: RawRequest,
+  { snapshot: { rateLimits: limits, config }, onRateLimited: onRefused }: PipelineContext,
+  client: () => string | null,
+): Admission | null {
+  if (limits === null) return null;
+  const resource = limitedResource(pieces, config.dbRootSpec?.name ?? null);
+  return new Admission({ limits, onRefused, client: client(), resource });
 }
 
 function failedResult(

@@ -18,10 +18,12 @@
  *
  * @module
  */
+import { bearerToken } from "../auth/authenticate.ts";
 import type { Identity } from "../auth/jwt_cache.ts";
 import type { Config } from "../config/options.ts";
 import { errors } from "../errors/catalogue.ts";
 import type { ServiceError } from "../errors/service_error.ts";
+import type { Admission } from "../rate_limits/rate_limiter.ts";
 import type { RawRequest } from "../request/raw_request.ts";
 import type { Header } from "../response/overrides.ts";
 
@@ -30,6 +32,8 @@ export interface CheckedRequest {
   readonly request: Request;
   readonly pieces: RawRequest;
   readonly config: Config;
+  /** Counts the request; null without `rate-limits`. */
+  readonly admission: Admission | null;
   /** Collects headers that checks add to the response, whatever it is. */
   readonly addedHeaders: Header[];
 }
@@ -62,7 +66,14 @@ export function lengthError(
 }
 
 /** Checks a request before its token is verified. Throws the error of the first check that fails. */
-export function checkBeforeToken(_checked: CheckedRequest): void {}
+export function checkBeforeToken({ admission }: CheckedRequest): void {
+  admission?.chargeClient();
+}
 
 /** Checks a request whose token was verified. Throws the error of the first check that fails. */
-export function checkIdentity(_checked: CheckedRequest, _identity: Identity): void {}
+export function checkIdentity({ admission, pieces }: CheckedRequest, identity: Identity): void {
+  if (admission === null) return;
+  const authorization = pieces.headers["authorization"];
+  const token = authorization === undefined ? null : bearerToken(authorization);
+  admission.chargeIdentity({ ...identity, token });
+}

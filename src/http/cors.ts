@@ -27,6 +27,10 @@ const exposed = [
 
 const knownMethods: ReadonlySet<string> = new Set(methods);
 const exposeHeaders = ["Access-Control-Expose-Headers", exposed.join(", ")] as const;
+const exposeRateLimits = [
+  "Access-Control-Expose-Headers",
+  [...exposed, "RateLimit", "RateLimit-Policy", "Retry-After"].join(", "),
+] as const;
 
 /**
  * Returns the response headers of a preflight request, or null for any other request. A null or
@@ -54,13 +58,20 @@ export function preflightHeaders(
   ];
 }
 
+/** Which headers browsers show to pages of other origins. */
+export interface ExposedHeaders {
+  readonly areRequestsLimited: boolean;
+}
+
 /** Returns the CORS headers of a response; empty unless the request is cross-origin and allowed. */
 export function actualHeaders(
   { method, headers }: CrossOriginRequest,
   allowedOrigins: readonly string[] | null,
+  { areRequestsLimited }: ExposedHeaders,
 ): HeaderList {
   const origin = method === "OPTIONS" ? null : originHeaders(headers.get("origin"), allowedOrigins);
-  return origin === null ? [] : [...origin, exposeHeaders];
+  if (origin === null) return [];
+  return [...origin, areRequestsLimited ? exposeRateLimits : exposeHeaders];
 }
 
 function originHeaders(

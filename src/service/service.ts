@@ -35,7 +35,13 @@ import { MetadataReader, type SchemaReading } from "./metadata_reader.ts";
 import { type LoadScheduler, Reloader, unsharedLoader } from "./reloader.ts";
 import { indexSchemaCache } from "../schema_cache/lookups.ts";
 import type { SchemaCache, SchemaCacheData } from "../schema_cache/schema_cache.ts";
-import { type AuthState, prepareAuth, type Snapshot } from "./snapshot.ts";
+import {
+  type AuthState,
+  type ClientLimits,
+  prepareAuth,
+  prepareClientLimits,
+  type Snapshot,
+} from "./snapshot.ts";
 import type { TraceStage } from "../observe/stopwatch.ts";
 import { schedule } from "../lib/timers.ts";
 
@@ -152,9 +158,11 @@ export class Service {
     const source = options.initialSource ?? options.source();
     const config = source.configure(noValues);
     const auth = await prepareAuthOf(config, null, { source, values: noValues });
+    const clientLimits = await prepareLimitsOf(config, null, { source, values: noValues });
     const roles: RoleDefaultsByRole = new Map();
     const cache = options.schemaCache ?? null;
-    const snapshot = { config, auth, roles, serverVersion: null, cache, cacheError: null };
+    const unloaded = { roles, serverVersion: null, cache, cacheError: null };
+    const snapshot = { config, auth, ...clientLimits, ...unloaded };
     const service = new Service(options, source, snapshot);
     service.#warnOfOldRolePath();
     service.#updateTracing();
@@ -378,14 +386,16 @@ export class Service {
     const current = source.configure(values);
     const config = keepStartupOptions(current, this.#initialConfig);
     const auth = await prepareAuthOf(config, this.#snapshot, { source, values });
+    const clientLimits = await prepareLimitsOf(config, this.#snapshot, { source, values });
     const unapplied = changedStartupOptions(current, this.#initialConfig);
-    return { read, config, values, roles, auth, unapplied };
+    return { read, config, values, roles, auth, clientLimits, unapplied };
   }
 
-  #applyConfig({ read, config, values, roles, auth, unapplied }: LoadedConfig): void {
+  #applyConfig(loaded: LoadedConfig): void {
+    const { read, config, values, roles, auth, clientLimits, unapplied } = loaded;
     if (read !== this.#configReads) return;
     this.#databaseValues = values;
-    this.#snapshot = { ...this.#snapshot, config, auth, roles };
+    this.#snapshot = { ...this.#snapshot, config, auth, roles, ...clientLimits };
     this.observe({ kind: "config-reloaded" });
     for (const key of unapplied) this.#observeFinding({ kind: "restart-needed", key });
     this.#warnOfOldRolePath();
@@ -491,6 +501,7 @@ interface LoadedConfig extends Pick<Snapshot, "config" | "auth" | "roles"> {
   /** Number of the read; see `#configReads`. */
   readonly read: number;
   readonly values: DatabaseValues;
+  readonly clientLimits: ClientLimits;
   /** Changed options that take effect after a restart. */
   readonly unapplied: readonly OptionKey[];
 }
@@ -506,6 +517,20 @@ async function prepareAuthOf(
   } catch (error) {
     if (!(error instanceof AuthSettingError)) throw error;
     throw source.makeOptionError(error.key, error.message, values);
+  }
+}
+
+/** Prepares the limits of requests. An error names the place of the invalid policies. */
+async function prepareLimitsOf(
+  config: Config,
+  previous: Snapshot | null,
+  { source, values }: { readonly source: ConfigSource; readonly values: DatabaseValues },
+): Promise<ClientLimits> {
+  try {
+    return await prepareClientLimits(config, previous);
+  } catch (error) {
+    const problem = error instanceof Error ? error.message : String(error);
+    throw source.makeOptionError("rate-limits", problem, values);
   }
 }
 

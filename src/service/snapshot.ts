@@ -10,6 +10,9 @@ import { parseRolePath, type RolePath } from "../auth/role_claim.ts";
 import type { RoleDefaultsByRole } from "../config/in_database.ts";
 import type { Config } from "../config/options.ts";
 import type { ServiceError } from "../errors/service_error.ts";
+import { readTrustedProxies, type TrustedProxies } from "../http/client_address.ts";
+import { prepareRateLimits } from "../rate_limits/prepare.ts";
+import type { RateLimits } from "../rate_limits/rate_limiter.ts";
 import type { SchemaCache } from "../schema_cache/schema_cache.ts";
 
 /** Keys and settings that verify tokens. */
@@ -23,6 +26,10 @@ export interface AuthState {
 export interface Snapshot {
   readonly config: Config;
   readonly auth: AuthState;
+  /** Null without `rate-limits`. */
+  readonly rateLimits: RateLimits | null;
+  /** Null if no proxy is trusted. */
+  readonly trustedProxies: TrustedProxies | null;
   /** Settings that requests of each role begin with. */
   readonly roles: RoleDefaultsByRole;
   /** Result of `version()`; null before the first load, and with an external schema cache. */
@@ -35,6 +42,25 @@ export interface Snapshot {
 
 /** A configuration with the state that was prepared for it. */
 export type PreparedConfig = Pick<Snapshot, "config" | "auth">;
+
+/** The state that limits requests by their clients. */
+export type ClientLimits = Pick<Snapshot, "rateLimits" | "trustedProxies">;
+
+/** Prepares the limits of requests. Keeps the counts. Rejects with an `Error` if a JSONPath is invalid. */
+export async function prepareClientLimits(
+  config: Pick<Config, "rateLimits" | "serverTrustedProxies">,
+  previous: Pick<Snapshot, "rateLimits"> | null,
+): Promise<ClientLimits> {
+  const { serverTrustedProxies: proxies } = config;
+  return {
+    rateLimits: await prepareRateLimits({
+      config,
+      previous: previous?.rateLimits ?? null,
+      now: () => performance.now(),
+    }),
+    trustedProxies: proxies === null ? null : readTrustedProxies(proxies),
+  };
+}
 
 /**
  * Prepares the keys, the role path and the cache of verified tokens. Keeps and resizes the previous

@@ -130,6 +130,11 @@ const wrong: Readonly<Record<OptionKey, readonly [value: string, problem: string
     '"*"',
     'expected origins in quotes, separated by commas, such as "https://example.com", got "*"',
   ],
+  "rate-limits": [
+    '"a: 5/1w by ip"',
+    'character 6: expected a time such as "10s", "1m", "1h" or "1d" (expected policies in quotes, ' +
+    'such as "anon: 60/1m by ip for web_anon", got "a: 5/1w by ip")',
+  ],
   "server-host": host,
   "server-max-body-size": size,
   "server-max-header-size": size,
@@ -143,6 +148,11 @@ const wrong: Readonly<Record<OptionKey, readonly [value: string, problem: string
   ],
   "server-timing-enabled": bool,
   "server-trace-header": ['"a:"', 'expected a header\'s name in quotes, got "a:"'],
+  "server-trusted-proxies": [
+    '"10.0.0.0/33"',
+    'expected addresses or ranges in quotes, separated by commas, such as "10.0.0.0/8", ' +
+    'got "10.0.0.0/33"',
+  ],
   "server-unix-socket": path,
   "server-unix-socket-mode": mode("server-unix-socket-mode"),
   "url-use-legacy-target-names": bool,

@@ -25,6 +25,7 @@ const ranks: readonly (readonly string[])[] = [
   ["src/config"],
   ["src/schema_cache"],
   ["src/request", "src/auth"],
+  ["src/rate_limits"],
   ["src/plan"],
   ["src/query"],
   ["src/transaction"],

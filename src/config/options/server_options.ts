@@ -3,7 +3,8 @@
  *
  * @module
  */
-import { isHeaderName, isOrigin } from "../checks.ts";
+import { isTrustedProxy } from "../../http/client_address.ts";
+import { checkRateLimits, isHeaderName, isOrigin } from "../checks.ts";
 import { boolean, fileMode, list, text } from "../codecs.ts";
 import { size } from "../units.ts";
 import { ofDialect, option } from "./option.ts";
@@ -43,6 +44,20 @@ export const serverOptions = {
     example: "3000",
     isUncommented: true,
   }),
+  "rate-limits": option({
+    codec: text({
+      type: "policies",
+      expected: 'policies in quotes, such as "anon: 60/1m by ip for web_anon"',
+      check: checkRateLimits,
+    }),
+    default: null,
+    reloadable: true,
+    inDatabase: true,
+    doc: "Policies that limit the rate of requests, separated by `;`; see " +
+      "[Limit requests](../how-to/limit-requests.md).",
+    example: '"login: 5/1m by ip on POST /rpc/login; anon: 60/1m by ip for web_anon"',
+    extension: true,
+  }),
   "server-reuseport": option({
     codec: boolean,
     default: false,
@@ -81,6 +96,21 @@ export const serverOptions = {
     inDatabase: true,
     doc: "Request header to copy to the response.",
     example: '"X-Request-Id"',
+  }),
+  "server-trusted-proxies": option({
+    codec: list({
+      expected: 'addresses or ranges in quotes, separated by commas, such as "10.0.0.0/8"',
+      empty: "unset",
+      check: isTrustedProxy,
+    }),
+    default: null,
+    reloadable: true,
+    inDatabase: false,
+    doc:
+      "Proxies whose `Forwarded` or `X-Forwarded-For` names the client: addresses, CIDR ranges, and " +
+      "`unix` for the peers of a Unix socket.",
+    example: '"127.0.0.1, 10.0.0.0/8"',
+    extension: true,
   }),
   "server-unix-socket": option({
     codec: socketPath,

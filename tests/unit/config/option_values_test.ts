@@ -246,6 +246,8 @@ const sizes: Cases = {
     ["true", `expected ${sizeText}, got true`],
   ],
 };
+const policies = 'policies in quotes, such as "anon: 60/1m by ip for web_anon"';
+const ranges = 'addresses or ranges in quotes, separated by commas, such as "10.0.0.0/8"';
 const secret32 = "reallyreallyreallyreallyverysafe";
 
 const cases: Readonly<Record<OptionKey, Cases>> = {
@@ -489,6 +491,20 @@ const cases: Readonly<Record<OptionKey, Cases>> = {
       ['"*"', `expected ${origins}, got "*"`],
     ],
   },
+  "rate-limits": {
+    accepted: [
+      ["a: 5/1m by ip", "a: 5/1m by ip"],
+      ["a: 5/1m by all; b: 1/1h by role", "a: 5/1m by all; b: 1/1h by role"],
+    ],
+    rejected: [
+      [
+        '"a: 5/1m by ip; a: 6/1m by ip"',
+        `character 16: expected a name that no other policy has (expected ${policies}, ` +
+        'got "a: 5/1m by ip; a: 6/1m by ip")',
+      ],
+      ["5", `expected ${policies}, got 5`],
+    ],
+  },
   "server-host": hosts,
   "server-body-timeout": times,
   "server-max-body-size": sizes,
@@ -505,6 +521,17 @@ const cases: Readonly<Record<OptionKey, Cases>> = {
       ['"a b"', 'expected a header\'s name in quotes, got "a b"'],
       ['"a:"', 'expected a header\'s name in quotes, got "a:"'],
       ['"é"', 'expected a header\'s name in quotes, got "é"'],
+    ],
+  },
+  "server-trusted-proxies": {
+    accepted: [
+      ["10.0.0.0/8", ["10.0.0.0/8"]],
+      ["127.0.0.1, ::1, unix", ["127.0.0.1", "::1", "unix"]],
+    ],
+    rejected: [
+      ...lists(ranges).rejected.slice(1),
+      ['"10.0.0.0/33"', `expected ${ranges}, got "10.0.0.0/33"`],
+      ['"proxy.example"', `expected ${ranges}, got "proxy.example"`],
     ],
   },
   "server-unix-socket": sockets,

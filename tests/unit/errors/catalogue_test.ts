@@ -171,6 +171,16 @@ const rows: readonly Row[] = [
     details: "The body decodes to more than 200 times its length",
   }],
   [
+    errors.rateLimited({ name: "anon", count: 60, windowSeconds: 60 }, 7),
+    "136",
+    429,
+    "Too many requests",
+    {
+      details: "Policy anon allows 60 requests in 60 seconds",
+      headers: [["Retry-After", "7"]],
+    },
+  ],
+  [
     errors.unsupportedContentCoding("x", ["gzip", "br"]),
     "138",
     415,
@@ -337,7 +347,7 @@ Deno.test("errors have every code of the interface, and the rows above every err
     ...["109:400", "110:400", "111:500", "112:500", "114:400", "115:400", "116:406", "117:405"],
     ...["118:400", "119:400", "120:400", "121:400", "122:400", "123:400", "124:400", "125:404"],
     ...["126:404", "127:400", "128:400"],
-    ...["130:413", "131:414", "132:431", "133:408", "135:503", "138:415", "139:400"],
+    ...["130:413", "131:414", "132:431", "133:408", "135:503", "136:429", "138:415", "139:400"],
     "191:403",
     ...["200:400", "201:300", "202:404", "203:300", "204:400", "205:404"],
     ...["300:500", "301:401", "302:401"],

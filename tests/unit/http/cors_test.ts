@@ -29,6 +29,8 @@ const exposed = [
   "Transfer-Encoding, Range-Unit",
 ];
 
+const unlimited = { areRequestsLimited: false } as const;
+
 Deno.test("preflightHeaders answers preflight requests", () => {
   for (const all of [null, []]) {
     deepStrictEqual(preflightHeaders(request("OPTIONS", posting), all), [
@@ -86,12 +88,25 @@ Deno.test("preflightHeaders ignores requests that are not preflight", () => {
 
 Deno.test("actualHeaders lets pages of allowed origins see the answer", () => {
   for (const method of ["GET", "HEAD", "POST", "PATCH", "PUT", "DELETE", "TRACE"]) {
-    deepStrictEqual(actualHeaders(request(method, origin), null), [anyOrigin, exposed]);
-    deepStrictEqual(actualHeaders(request(method, origin), []), [anyOrigin, exposed]);
-    deepStrictEqual(actualHeaders(request(method, origin), allowed), [...thisOrigin, exposed]);
-    deepStrictEqual(actualHeaders(request(method, {}), null), []);
-    deepStrictEqual(actualHeaders(request(method, { Origin: "http://evil" }), allowed), []);
+    deepStrictEqual(actualHeaders(request(method, origin), null, unlimited), [anyOrigin, exposed]);
+    deepStrictEqual(actualHeaders(request(method, origin), [], unlimited), [anyOrigin, exposed]);
+    deepStrictEqual(actualHeaders(request(method, origin), allowed, unlimited), [
+      ...thisOrigin,
+      exposed,
+    ]);
+    deepStrictEqual(actualHeaders(request(method, {}), null, unlimited), []);
+    deepStrictEqual(
+      actualHeaders(request(method, { Origin: "http://evil" }), allowed, unlimited),
+      [],
+    );
   }
-  deepStrictEqual(actualHeaders(request("OPTIONS", posting), null), []);
-  deepStrictEqual(actualHeaders(request("OPTIONS", origin), allowed), []);
+  deepStrictEqual(actualHeaders(request("OPTIONS", posting), null, unlimited), []);
+  deepStrictEqual(actualHeaders(request("OPTIONS", origin), allowed, unlimited), []);
+});
+
+Deno.test("actualHeaders lets pages see the rate limits where requests are limited", () => {
+  deepStrictEqual(actualHeaders(request("GET", origin), null, { areRequestsLimited: true }), [
+    anyOrigin,
+    [exposed[0], `${exposed[1]}, RateLimit, RateLimit-Policy, Retry-After`],
+  ]);
 });

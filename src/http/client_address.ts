@@ -1,0 +1,159 @@
+/**
+ * The address of the client behind trusted proxies.
+ *
+ * Sources: RFC 7239 (`Forwarded`), and the de-facto standard `X-Forwarded-For`.
+ *
+ * @module
+ */
+import ipaddr from "ipaddr.js";
+
+type Address = ipaddr.IPv4 | ipaddr.IPv6;
+type Range = readonly [address: Address, prefixLength: number];
+
+/** The name of a peer without an address in `server-trusted-proxies`: a Unix socket. */
+const unixPeer = "unix";
+
+/** Peers whose header fields name the client. */
+export interface TrustedProxies {
+  readonly ranges: readonly Range[];
+  /** Whether peers without an address are trusted. */
+  readonly trustsUnix: boolean;
+}
+
+/** Returns whether a text is an address, a CIDR range such as `10.0.0.0/8`, or `unix`. */
+export function isTrustedProxy(text: string): boolean {
+  return text === unixPeer || rangeOf(text) !== null;
+}
+
+/** Reads the items of `server-trusted-proxies`, which {@linkcode isTrustedProxy} has accepted. */
+export function readTrustedProxies(items: readonly string[]): TrustedProxies {
+  return {
+    ranges: items.map(rangeOf).filter((range) => range !== null),
+    trustsUnix: items.includes(unixPeer),
+  };
+}
+
+function rangeOf(text: string): Range | null {
+  if (ipaddr.IPv4.isValidCIDRFourPartDecimal(text) || ipaddr.IPv6.isValidCIDR(text)) {
+    const [address, length] = ipaddr.parseCIDR(text);
+    return [address, length];
+  }
+  const address = addressOf(text);
+  return address === null ? null : [address, address.kind() === "ipv4" ? 32 : 128];
+}
+
+/** Longest text of an address, with a zone. */
+const maxAddressLength = 64;
+
+/** Returns an address; null for any other text. `::ffff:192.0.2.1` is the IPv4 address in it. */
+function addressOf(text: string): Address | null {
+  if (text.length > maxAddressLength) return null;
+  if (ipaddr.IPv4.isValidFourPartDecimal(text)) return ipaddr.IPv4.parse(text);
+  if (!text.includes(":") || !ipaddr.IPv6.isValid(text)) return null;
+  const address = ipaddr.IPv6.parse(text);
+  return address.isIPv4MappedAddress() ? address.toIPv4Address() : address;
+}
+
+/**
+ * Returns the client's address: the peer, or, if that is trusted, the rightmost address of `Forwarded`
+ * or else `X-Forwarded-For` that is not trusted. Stops at an entry that is not an address, and
+ * returns the last proxy before it.
+ *
+ * Most proxies write one of the two fields and pass the other one on. If both are present and name
+ * different clients, one of them may be forged: the result is the peer.
+ */
+export function clientAddress(
+  peer: string | null,
+  headers: Readonly<Record<string, string>>,
+  proxies: TrustedProxies,
+): string | null {
+  if (!isTrusted(peer, proxies)) return peer;
+  const { forwarded, "x-forwarded-for": forwardedForList } = headers;
+  const clients = [
+    ...(forwarded === undefined ? [] : [forwardedFor(forwarded)]),
+    ...(forwardedForList === undefined ? [] : [listed(forwardedForList)]),
+  ].map((entries) => rightmostUntrusted(peer, entries, proxies));
+  const [first = peer, second = first] = clients;
+  return first === second ? first : peer;
+}
+
+/** Entries of a field that are read, from its end. */
+const maxHops = 32;
+
+function rightmostUntrusted(
+  peer: string | null,
+  entries: readonly string[],
+  proxies: TrustedProxies,
+): string | null {
+  let client = peer;
+  for (const entry of entries.slice(-maxHops).reverse()) {
+    const address = addressOf(withoutPort(entry));
+    if (address === null) return client;
+    client = address.toString();
+    if (!isTrusted(client, proxies)) return client;
+  }
+  return client;
+}
+
+function isTrusted(peer: string | null, { ranges, trustsUnix }: TrustedProxies): boolean {
+  if (peer === null) return trustsUnix;
+  if (ranges.length === 0) return false;
+  const address = addressOf(peer.replace(/%.*$/, ""));
+  if (address === null) return false;
+  return ranges.some(([range, length]) =>
+    range.kind() === address.kind() && address.match(range, length)
+  );
+}
+
+function listed(value: string): string[] {
+  return value.split(",").map((entry) => entry.trim()).filter((entry) => entry !== "");
+}
+
+/** Returns the values of `for` in the elements of a `Forwarded` field; empty texts where it lacks. */
+function forwardedFor(value: string): string[] {
+  return splitOutsideQuotes(value, ",").map((element) => {
+    const pairs = splitOutsideQuotes(element, ";").map((pair) => pair.trim());
+    const pair = pairs.find((text) => /^for=/i.test(text));
+    return pair === undefined ? "" : unquoted(pair.slice("for=".length));
+  });
+}
+
+function splitOutsideQuotes(text: string, separator: string): string[] {
+  const parts: string[] = [];
+  let start = 0;
+  let isQuoted = false;
+  for (let at = 0; at < text.length; at++) {
+    const character = text[at];
+    if (isQuoted && character === "\\") at++;
+    else if (character === '"') isQuoted = !isQuoted;
+    else if (!isQuoted && character === separator) {
+      parts.push(text.slice(start, at));
+      start = at + 1;
+    }
+  }
+  return [...parts, text.slice(start)];
+}
+
+function unquoted(value: string): string {
+  const text = /^"(.*)"$/s.exec(value)?.[1];
+  return text === undefined ? value : text.replace(/\\(.)/gs, "$1");
+}
+
+/** Removes the port: `192.0.2.1:80`, `[2001:db8::1]:80`, `[2001:db8::1]`. */
+function withoutPort(entry: string): string {
+  const bracketed = /^\[([^\]]*)\](?::[0-9]+)?$/.exec(entry)?.[1];
+  if (bracketed !== undefined) return bracketed;
+  return entry.replace(/^([0-9.]+):[0-9]+$/, "$1");
+}
+
+/**
+ * Returns the network that limits count by: an IPv4 address, or the first 64 bits of an IPv6 address,
+ * all of which one customer has. Any other text stands for itself.
+ */
+export function networkOf(client: string): string {
+  if (!client.includes(":")) return client;
+  const address = addressOf(client.replace(/%.*$/, ""));
+  if (address === null || address.kind() === "ipv4") return address?.toString() ?? client;
+  const parts = (address as ipaddr.IPv6).parts.slice(0, 4);
+  return `${parts.map((part) => part.toString(16)).join(":")}::/64`;
+}

@@ -1,0 +1,88 @@
+/**
+ * Prepares the policies of a configuration, and keeps the arrival times of the previous one.
+ *
+ * @module
+ */
+import { compileClaimPath } from "../auth/role_claim.ts";
+import type { Config } from "../config/options.ts";
+import { type RateLimitPolicy, readRateLimits } from "../config/rate_limit_grammar.ts";
+import { ArrivalTable } from "./arrival_table.ts";
+import { rateOf } from "./gcra.ts";
+import type { PreparedPolicy, RateLimits } from "./rate_limiter.ts";
+import { decodedPath } from "./resource.ts";
+
+/** Inputs of {@linkcode prepareRateLimits}. */
+export interface RateLimitInputs {
+  readonly config: Pick<Config, "rateLimits">;
+  /** Those before a reload, whose table is kept. */
+  readonly previous: RateLimits | null;
+  /** Milliseconds since any start; never goes back. */
+  readonly now: () => number;
+}
+
+/**
+ * Returns the limits of a configuration; null without policies. Rejects with an `Error` if a JSONPath
+ * is invalid.
+ */
+export async function prepareRateLimits(
+  { config: { rateLimits: text }, previous, now }: RateLimitInputs,
+): Promise<RateLimits | null> {
+  const reading = text === null ? null : readRateLimits(text);
+  if (reading?.kind !== "policies") return null;
+  return {
+    policies: await Promise.all(reading.policies.map(preparePolicy)),
+    table: previous?.table ?? new ArrivalTable({ now }),
+  };
+}
+
+async function preparePolicy(policy: RateLimitPolicy): Promise<PreparedPolicy> {
+  const { name, method, roles, path, by } = policy;
+  const prefix = decodedPath(path).replace(/\/+$/, "");
+  return {
+    name,
+    method: method === "HEAD" ? "GET" : method,
+    roles,
+    definition: policy,
+    rate: rateOf(policy),
+    under: prefix === "" ? null : prefix,
+    claim: by.kind === "claim" ? await claimReader(name, by.path) : null,
+  };
+}
+
+/** Returns the function that finds a claim. It remembers the texts of the last claims. */
+async function claimReader(
+  policy: string,
+  path: string,
+): Promise<(claims: string) => string | null> {
+  const find = await compileClaimPath(path).catch((error) => {
+    const problem = error instanceof Error ? error.message : String(error);
+    throw new Error(`policy ${policy}: invalid JSONPath (${path}): ${problem}`);
+  });
+  const found = new Map<string, string | null>();
+  return (claims) => {
+    const known = found.get(claims);
+    if (known !== undefined) return known;
+    const value = textOf(valueOf(() => find(JSON.parse(claims))));
+    if (found.size >= maxRememberedClaims) found.clear();
+    if (claims.length <= maxRememberedLength) found.set(claims, value);
+    return value;
+  };
+}
+
+/** As many tokens as the JWT cache has by default. */
+const maxRememberedClaims = 1000;
+const maxRememberedLength = 2048;
+
+/** Returns undefined also for claims that are too deep for the path. */
+function valueOf(find: () => unknown): unknown {
+  try {
+    return find();
+  } catch {
+    return undefined;
+  }
+}
+
+function textOf(value: unknown): string | null {
+  if (value === undefined || value === null) return null;
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
