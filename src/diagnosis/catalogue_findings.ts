@@ -102,11 +102,14 @@ const kinds: readonly FindingKind[] = [
     name: "write-without-rls",
     level: "error",
     others: "warn",
-    message: ({ subject, roles, objects }) =>
-      `${list(roles)} may write every row of ${subject}: ` +
-      (objects.length === 0
-        ? "add policies that name the rows"
-        : `the view writes ${list(objects)} with the rights of its owner, past policies`),
+    message: ({ subject, roles, objects: [first, ...others] }) => {
+      const every = `${list(roles)} may write every row of ${subject}: `;
+      const past = "with the rights of its owner, past policies";
+      if (first === undefined) return `${every}add policies that name the rows`;
+      if (first !== null) return `${every}the view writes ${list([first, ...others])} ${past}`;
+      return `${list(roles)} may write rows that ${subject} does not show: the view writes ` +
+        `${list(others)} ${past}`;
+    },
   },
   {
     name: "create-in-schema",

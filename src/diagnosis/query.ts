@@ -135,7 +135,7 @@ select json_build_object(
   'rolesWithoutTimeout', (
     select coalesce(json_agg(r.name order by r.name), '[]') from roles r
     where current_setting('statement_timeout') = '0'
-      and not exists (select from unnest(r.rolconfig) c where c ~* '^statement_timeout=')
+      and not exists (select from unnest(r.rolconfig) c where c ~* '^statement_timeout=0*[1-9]')
   ),
   'hasReloadTrigger', (${reloadTriggerQuery.replace("$1", "$5::text")})::boolean
 )::text`;

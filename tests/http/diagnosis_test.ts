@@ -222,10 +222,21 @@ const rows: readonly Row[] = [
     mend: "alter table api.film enable row level security;",
   },
   {
-    label: "anonymous role may write through a view",
+    label: "anonymous role may write rows that a view does not show",
     sql: "create schema private; create table private.b (id int); " +
       "create view api.b as select * from private.b where exists (select from api.film); " +
       "grant all on api.b to {anon}",
+    finding:
+      "error write-without-rls api.b: {anon} may write rows that api.b does not show: the view " +
+      "writes private.b with the rights of its owner, past policies",
+    mend: "alter view api.b set (check_option = cascaded);",
+    request: ["/b", 200],
+  },
+  {
+    label: "a condition of a subquery bounds no row",
+    sql: "create schema private; create table private.b (id int); " +
+      "create view api.b as select *, (select max(1) from api.film where id > 0) as n " +
+      "from private.b; grant all on api.b to {anon}",
     finding:
       "error write-without-rls api.b: {anon} may write every row of api.b: the view writes " +
       "private.b with the rights of its owner, past policies",
@@ -263,14 +274,13 @@ const rows: readonly Row[] = [
   },
   {
     label: "view reads through a view with the rights of its owner",
-    sql: "create schema private; create view private.inner_view with (security_invoker = on) as " +
-      "select * from api.film; create view api.outer_view as select * from private.inner_view; " +
-      "grant usage on schema private to {anon}; " +
-      "grant select on private.inner_view, api.outer_view to {anon}",
+    sql: "create schema private; create view private.inner_view as select * from api.film; " +
+      "create view api.outer_view as select * from private.inner_view; " +
+      "grant select on api.outer_view to {anon}",
     finding:
-      "warn view-owner-rights api.outer_view: api.outer_view reads api.film with the rights " +
-      "of its owner, so policies do not apply to callers",
-    mend: "alter view api.outer_view set (security_invoker = true);",
+      "warn view-owner-rights private.inner_view: private.inner_view reads api.film with the " +
+      "rights of its owner, so policies do not apply to callers",
+    mend: "alter view private.inner_view set (security_invoker = true);",
     request: ["/outer_view", 200],
     from: 15,
   },
@@ -339,6 +349,21 @@ const rows: readonly Row[] = [
     sql: "grant truncate on api.film to {anon}",
     finding: "warn truncate {anon}: {anon} may truncate api.film, which policies do not restrict",
     mend: "revoke truncate on api.film from {anon};",
+  },
+  {
+    label: "another role than the owner granted TRUNCATE",
+    sql:
+      "create role {anon}_new; grant usage on schema api to {anon}_new; grant truncate on api.film to {anon}_new with grant option; " +
+      "set role {anon}_new; grant truncate on api.film to {anon}; reset role",
+    finding: "warn truncate {anon}: {anon} may truncate api.film, which policies do not restrict",
+    mend: "set role {anon}_new;\nrevoke truncate on api.film from {anon};\nreset role;",
+  },
+  {
+    label: "another role than the owner granted CREATE",
+    sql: "create role {anon}_new; grant usage, create on schema api to {anon}_new with grant " +
+      "option; set role {anon}_new; grant create on schema api to {user}; reset role",
+    finding: "warn create-in-schema api: {user} may create objects in schema api",
+    mend: "set role {anon}_new;\nrevoke create on schema api from {user};\nreset role;",
   },
   {
     label: "pre-request function is missing",
@@ -424,6 +449,14 @@ const rows: readonly Row[] = [
     mend: "alter role {anon} set statement_timeout = '5s';",
   },
   {
+    label: "service for other machines has a timeout of zero",
+    sql: "alter role {anon} set statement_timeout = '0s'",
+    options: { "server-host": "*4", "db-max-rows": "1000", "server-max-body-size": "10m" },
+    finding: "warn no-limits server-host: other machines may send requests, and these limits are " +
+      "not set: statement_timeout of {anon}",
+    mend: "alter role {anon} set statement_timeout = '5s';",
+  },
+  {
     label: "admin server is open to other machines",
     sql: "",
     options: { "admin-server-port": "3001", "admin-server-host": "0.0.0.0" },
@@ -467,6 +500,15 @@ const harmlessViews: readonly (readonly [label: string, sql: string, from?: numb
     "select * from api.film where id in (select id from api.other)",
     15,
   ],
+  [
+    "its condition bounds the rows that it writes",
+    "create view api.v as select * from api.film where id > 0 with local check option",
+  ],
+  [
+    "the condition of a view below bounds the rows that it writes",
+    "create view api.below as select * from api.film where id > 0; " +
+    "create view api.v as select * from api.below with check option",
+  ],
   ["PostgreSQL refuses writes", "create view api.v as select distinct title from api.film"],
 ];
 
@@ -482,6 +524,16 @@ Deno.test("diagnose() proposes no SELECT for a role of tokens without USAGE", as
     ["grant usage on schema api to {anon};", "grant select on api.film to {anon};"]
       .map(database.fill),
   );
+});
+
+Deno.test("diagnose() finds no view whose inner view reads with the rights of the caller", async () => {
+  if (await serverVersion() < 15) return;
+  await using database = await diagnosedDatabase();
+  await database.run(
+    "create schema private; create view private.inner_view with (security_invoker) as " +
+      "select * from api.film; create view api.outer_view as select * from private.inner_view",
+  );
+  deepStrictEqual(await database.diagnose({}), []);
 });
 
 Deno.test("diagnose() finds no write past policies", async (t) => {

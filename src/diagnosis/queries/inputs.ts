@@ -15,6 +15,22 @@ export type FunctionInput = readonly [key: string, schema: string | null, name: 
 export const maxRoles = 50;
 
 /**
+ * Returns an expression of the text of a REVOKE of what `grantor` granted. PostgreSQL
+ * revokes only grants of the current role, which is the owner for a superuser.
+ */
+export function revokeBy(
+  { grantor, owner, revoke }: {
+    readonly grantor: string;
+    readonly owner: string;
+    /** Expression of the statement's text. */
+    readonly revoke: string;
+  },
+): string {
+  return `case ${grantor} when ${owner} then ${revoke}
+    else format(E'set role %I;\\n%s\\nreset role;', pg_get_userbyid(${grantor}), ${revoke}) end`;
+}
+
+/**
  * Common table expressions.
  *
  * - `login`: the role of the connection. `set_option` is the privilege that lets it take a role:

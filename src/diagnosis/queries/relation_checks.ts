@@ -4,6 +4,8 @@
  * @module
  */
 
+import { revokeBy } from "./inputs.ts";
+
 /** Whether a view has `security_invoker`. */
 const isInvokerView = (view: string): string =>
   `coalesce((
@@ -15,13 +17,14 @@ const isInvokerView = (view: string): string =>
  * Common table expressions.
  *
  * - `direct_uses`: the relations that a view reads: an exposed view, or one that such a view reads.
- * - `view_uses`: the same, and the relations that they read through other views.
  * - `default_sequences`: the sequences that an INSERT calls `nextval` for, by the relation that a
  *   request names: a table, or a view that PostgreSQL can insert into by itself. Identity columns
  *   need no privilege.
  * - `write_steps`: the relations that a write to an exposed view reaches, without triggers and rules.
  *   `checked` is the role whose privileges and policies apply: NULL is the role of the request. The
  *   rule of such a view names the view and its one source before relations of subqueries.
+ * - `view_bounds`: whether a condition bounds the rows that a view of `write_steps` shows, and whether
+ *   WITH CHECK OPTION bounds the rows that it writes, too.
  * - `owner_writes`: tables that a view writes past policies: they have none that apply to its owner.
  */
 export const relationInputs = `
@@ -39,11 +42,6 @@ direct_uses (view, relation) as (
     join pg_rewrite w on w.ev_class = c.oid
     join pg_depend d on d.classid = 'pg_rewrite'::regclass and d.objid = w.oid
       and d.refclassid = 'pg_class'::regclass and d.refobjid <> c.oid
-),
-view_uses (view, relation) as (
-  select view, relation from direct_uses
-  union
-  select u.view, d.relation from view_uses u join direct_uses d on d.view = u.relation
 ),
 default_sequences as (
   select c.oid as relation, s.oid as sequence, format('%I.%I', n.nspname, s.relname) as name
@@ -81,6 +79,22 @@ write_steps (view, relation, checked) as (
       order by named.n limit 1
     ) source
   where not exists (select from pg_rewrite o where o.ev_class = c.oid and o.ev_type <> '1')
+),
+view_bounds as (
+  select s.view, bool_or(bounded.shows) as shows,
+    bool_or(c.oid = s.view and coalesce(bounded.option = 'cascaded'
+      or bounded.option = 'local' and bounded.shows, false)) as writes
+  from write_steps s
+    join pg_class c on c.oid = s.relation
+    join pg_rewrite w on w.ev_class = c.oid and w.ev_type = '1'
+    cross join lateral (
+      select substring(w.ev_action::text from
+          ':jointree \\{FROMEXPR :fromlist \\(\\{RANGETBLREF :rtindex \\d+\\}\\) :quals (<>|\\{)') = '{'
+          as shows,
+        (select o.option_value from pg_options_to_table(c.reloptions) o
+          where o.option_name = 'check_option') as option
+    ) bounded
+  group by s.view
 ),
 owner_writes as (
   select s.view, format('%I.%I', n.nspname, t.relname) as name, t.relrowsecurity
@@ -136,17 +150,26 @@ export const relationChecks: readonly string[] = [
 
   // Policies of the tables apply to the role of the request only with security_invoker.
   `select 'write-without-rls', bool_or(p.anonymous), c.name, array_agg(distinct p.role),
-    array_agg(distinct w.name),
-    case when bool_and(w.relrowsecurity) and (select number from version) >= 150000
+    -- NULL precedes the names if the view writes rows that it does not show.
+    case when b.shows then array[null] else '{}'::text[] end || array_agg(distinct w.name),
+    case when b.shows then array[format('alter view %s set (check_option = cascaded);', c.name)]
+      when bool_and(w.relrowsecurity) and (select number from version) >= 150000
         and not ${isInvokerView("c")}
       then array[format('alter view %s set (security_invoker = true);', c.name)]
-      else array_agg(distinct format('revoke insert, update, delete on %s from %s;', c.name,
-        case a.grantee when 0 then 'public' else quote_ident(pg_get_userbyid(a.grantee)) end)) end
+      else array_agg(distinct ${
+    revokeBy({
+      grantor: "a.grantor",
+      owner: "c.relowner",
+      revoke: `format('revoke insert, update, delete on %s from %s;', c.name,
+        case a.grantee when 0 then 'public' else quote_ident(pg_get_userbyid(a.grantee)) end)`,
+    })
+  }) end
   from privileges p
     join relations c on c.oid = p.oid
     join owner_writes w on w.view = c.oid
+    join view_bounds b on b.view = c.oid and not (b.shows and b.writes)
     join lateral (
-      select g.grantee
+      select g.grantee, g.grantor
       from (
         select c.relacl as acl
         union all
@@ -156,7 +179,7 @@ export const relationChecks: readonly string[] = [
     ) a on a.grantee <> c.relowner
       and case a.grantee when 0 then true else pg_has_role(p.role_oid, a.grantee, 'USAGE') end
   where (p.inserts or p.changes) and not p.owns
-  group by c.oid, c.name, c.reloptions`,
+  group by c.oid, c.name, c.reloptions, b.shows`,
 
   `select 'rls-without-policy', false, c.name, '{}', '{}',
     array[format('create policy %I on %s for select%s using (true);', left(c.relname, 58) || '_read',
@@ -164,13 +187,15 @@ export const relationChecks: readonly string[] = [
   from relations c
   where c.relrowsecurity and not exists (select from pg_policy y where y.polrelid = c.oid)`,
 
+  // An inner view with security_invoker reads as the role of the request, so it is not followed. One
+  // without it has a finding of its own.
   `select 'view-owner-rights', false, format('%I.%I', n.nspname, v.relname), '{}',
     array_agg(distinct format('%I.%I', tn.nspname, t.relname)),
     case when (select number from version) < 150000 then '{}' else
       array[format('alter view %I.%I set (security_invoker = true);', n.nspname, v.relname)] end
   from pg_class v
     join pg_namespace n on n.oid = v.relnamespace
-    join view_uses u on u.view = v.oid
+    join (select distinct view, relation from direct_uses) u on u.view = v.oid
     join pg_class t on t.oid = u.relation and t.relkind in ('r', 'p') and t.relrowsecurity
     join pg_namespace tn on tn.oid = t.relnamespace
   where v.relkind = 'v' and not ${isInvokerView("v")}
@@ -194,9 +219,14 @@ export const relationChecks: readonly string[] = [
         and d.deptype = 'e'
     )`,
 
-  `select 'truncate', p.anonymous, p.role, '{}', array_agg(distinct p.name), array_agg(distinct
-    format('revoke truncate on %s from %s;', p.name,
-      case a.grantee when 0 then 'public' else quote_ident(pg_get_userbyid(a.grantee)) end))
+  `select 'truncate', p.anonymous, p.role, '{}', array_agg(distinct p.name), array_agg(distinct ${
+    revokeBy({
+      grantor: "a.grantor",
+      owner: "c.relowner",
+      revoke: `format('revoke truncate on %s from %s;', p.name,
+        case a.grantee when 0 then 'public' else quote_ident(pg_get_userbyid(a.grantee)) end)`,
+    })
+  })
   from privileges p
     join relations c on c.oid = p.oid
     join lateral aclexplode(c.relacl) a on a.privilege_type = 'TRUNCATE' and a.grantee <> c.relowner

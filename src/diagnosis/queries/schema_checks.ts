@@ -4,6 +4,8 @@
  * @module
  */
 
+import { revokeBy } from "./inputs.ts";
+
 /** Each SELECT returns finding, whether it concerns the anonymous role, subject, roles, objects, SQL. */
 export const schemaChecks: readonly string[] = [
   `select 'schema-missing', false, quote_ident(missing.name), '{}'::text[], array[missing.key],
@@ -46,8 +48,14 @@ export const schemaChecks: readonly string[] = [
   from roles r
     join schemas s on has_schema_privilege(r.oid, s.oid, 'CREATE')
     left join lateral (
-      select format('revoke create on schema %s from %s;', s.name,
-        case a.grantee when 0 then 'public' else quote_ident(pg_get_userbyid(a.grantee)) end) as line
+      select ${
+    revokeBy({
+      grantor: "a.grantor",
+      owner: "s.nspowner",
+      revoke: `format('revoke create on schema %s from %s;', s.name,
+        case a.grantee when 0 then 'public' else quote_ident(pg_get_userbyid(a.grantee)) end)`,
+    })
+  } as line
       from aclexplode(s.nspacl) a
       where a.privilege_type = 'CREATE' and a.grantee <> s.nspowner
         and case a.grantee when 0 then true else pg_has_role(r.oid, a.grantee, 'USAGE') end
