@@ -24,8 +24,8 @@ export type ParsedCall =
   | { readonly kind: "help"; readonly command: Command | null }
   | { readonly kind: "version" }
   | { readonly kind: "example" }
-  /** Invalid arguments. The program prints the message with the usage and exits with 1. */
-  | { readonly kind: "error"; readonly message: string };
+  /** Invalid arguments. The program prints the message with the usage. */
+  | { readonly kind: "error"; readonly command: Command | null; readonly message: string };
 
 /** Inputs of {@linkcode parseArguments} besides the arguments. */
 export interface ArgumentContext {
@@ -113,11 +113,11 @@ export function parseArguments(
   if (preceding === "help") return { kind: "help", command };
   if (preceding !== undefined) return { kind: preceding };
   const typo = command === null ? misspeltCommand(argv, { commands, isFile }) : null;
-  if (typo !== null) return { kind: "error", message: typo };
+  if (typo !== null) return { kind: "error", command, message: typo };
   try {
     return callOf(command, tokens);
   } catch (error) {
-    if (error instanceof ArgumentError) return { kind: "error", message: error.message };
+    if (error instanceof ArgumentError) return { kind: "error", command, message: error.message };
     throw error;
   }
 }

@@ -24,6 +24,7 @@ import { withService } from "./with_service.ts";
 
 /** Exit codes besides 0. */
 const foundErrors = 1;
+const cannotCheck = 2;
 const cannotConnect = 3;
 
 /** The command. */
@@ -34,6 +35,7 @@ export const checkCommand: Command = {
     { name: "--json", value: "none", doc: "Print the list as JSON" },
     { name: "--fix-sql", value: "none", doc: "Print only the SQL, for psql" },
   ],
+  failureCode: cannotCheck,
   run: check,
 };
 

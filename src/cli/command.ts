@@ -61,6 +61,8 @@ export interface Command {
   /** One phrase for `--help`. */
   readonly doc: string;
   readonly flags: readonly CommandFlag[];
+  /** Exit code of a call that is invalid, or whose `run` rejects. Default: 1. */
+  readonly failureCode?: number;
   /** Resolves with the exit code. */
   readonly run: (call: CommandCall, context: CommandContext) => Promise<number>;
 }

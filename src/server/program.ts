@@ -30,16 +30,21 @@ import { ReloadSignals } from "./signals.ts";
 
 /** Runs the call of the arguments. Resolves with the exit code. */
 export async function main(argv: readonly string[]): Promise<number> {
+  const call = parseArguments(argv, { commands, isFile });
   try {
-    return await run(parseArguments(argv, { commands, isFile })) ?? 0;
+    return await run(call) ?? 0;
   } catch (error) {
     const lines = error instanceof ConfigError ? error.problems.map(errorMessage) : [
       errorMessage(error),
     ];
     for (const line of lines) fail(line);
     if (argv.length === 0 && error instanceof ConfigError) fail(nextStep());
-    return 1;
+    return failureCode(call);
   }
+}
+
+function failureCode(call: ParsedCall): number {
+  return "command" in call ? call.command?.failureCode ?? 1 : 1;
 }
 
 /** The next step after a call without arguments and without a configuration. */
@@ -56,7 +61,8 @@ async function run(call: ParsedCall): Promise<number | void> {
     case "example":
       return print(exampleFile());
     case "error":
-      return fail(`${call.message}\n${usage(null, commands).trimEnd()}`);
+      fail(`${call.message}\n${usage(call.command, commands).trimEnd()}`);
+      return failureCode(call);
     case "command":
       warnOfSecrets(call.call.config);
       return await call.command.run(call.call, { serve: serveConfig });

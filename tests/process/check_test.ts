@@ -161,6 +161,24 @@ Deno.test("svc check exits with 3 if it cannot connect", async (t) => {
   }
 });
 
+const invalid: readonly (readonly [args: readonly string[], message: RegExp])[] = [
+  [["--jsn"], /^svc: unknown option "--jsn"; did you mean --json\?$/m],
+  [["--json", "--fix-sql"], /^svc: --json and --fix-sql exclude each other$/m],
+  [["nofile.conf"], /^svc: nofile\.conf: no such file$/m],
+  [[], /^svc: required, but not set: db-uri/m],
+];
+
+Deno.test("svc check exits with 2 if the call or the configuration is invalid", async (t) => {
+  await using folder = await programFolder();
+  for (const [args, message] of invalid) {
+    await t.step(args.join(" "), async () => {
+      const { code, stdout, stderr } = await folder.run(["check", ...args]);
+      deepStrictEqual([code, stdout], [2, ""]);
+      match(stderr, message);
+    });
+  }
+});
+
 const startLines: readonly (readonly [level: string, options: FileOptions, count: number])[] = [
   ["crit", {}, 1],
   ["error", {}, 1],

@@ -202,13 +202,14 @@ const calls: readonly (readonly [argv: readonly string[], call: object])[] = [
 ];
 
 /** Calls without flags of serving need not name them. */
-function withServing(call: object): object {
+function withServing(call: object, argv: readonly string[]): object {
+  if ("message" in call) return { command: argv[0] === paint.name ? paint : null, ...call };
   return "config" in call ? { serving: noServeFlags, ...call } : call;
 }
 
 for (const [argv, call] of calls) {
   Deno.test(`parseArguments() parses ${JSON.stringify(argv)}`, () => {
-    deepStrictEqual<unknown>(parse(argv), withServing(call));
+    deepStrictEqual<unknown>(parse(argv), withServing(call, argv));
   });
 }
 
