@@ -135,6 +135,13 @@ export interface HandlerConfig {
    * most 64 KiB; a slower one fails with SVC133. 0 sets no limit. Default: `0`.
    */
   readonly serverBodyTimeout?: number;
+  /**
+   * Codings that compress responses, the preferred one first; if it is not set, none does. Default:
+   * none.
+   */
+  readonly serverCompression?: readonly string[] | null;
+  /** Bytes below which a response stays uncompressed. Default: `1024`. */
+  readonly serverCompressionMinSize?: number;
   /** Origins that CORS allows; if it is not set, CORS allows any. Default: none. */
   readonly serverCorsAllowedOrigins?: readonly string[] | null;
   /**

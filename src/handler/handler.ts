@@ -20,7 +20,9 @@ import {
 } from "./pipeline.ts";
 import { type RawRequest, readRawRequest } from "../request/raw_request.ts";
 import type { FinishedRequest } from "../observe/observation.ts";
+import { type BodyEncoders, bodyEncoders } from "../response/encoders.ts";
 import type { Header } from "../response/overrides.ts";
+import { compressedResult, withUncodedTags } from "./compression.ts";
 import type { Service, ServiceOptions } from "../service/service.ts";
 import { EarlyPrivilegeCheck } from "./early_privilege.ts";
 import { RequestsInFlight } from "./in_flight.ts";
@@ -55,6 +57,7 @@ export function serviceHandler(
   const missingTrace = service.dialect.missingTrace === "empty" ? "" : null;
   const untraced: HeaderList = [["Server", serverHeader]];
   const contextOf = cachedContext(service);
+  let encoders: BodyEncoders | null = null;
   return async function handle(request, info = {}) {
     const time = service.now();
     const { snapshot } = service;
@@ -65,7 +68,7 @@ export function serviceHandler(
     const own = serverTraceHeader === null || trace === null
       ? untraced
       : [...untraced, [serverTraceHeader, trace] as const];
-    const pieces = readRawRequest(request);
+    const pieces = withUncodedTags(readRawRequest(request), snapshot.config);
     const refusal = lengthError(request, pieces, snapshot.config);
     const preflight = refusal === null ? preflightHeaders(request, serverCorsAllowedOrigins) : null;
     if (preflight !== null) {
@@ -76,7 +79,12 @@ export function serviceHandler(
     if (!isHostHeader(pieces.headers["host"] ?? null)) return badHostResponse(headersInit(own));
     const client = lazyClient(info, pieces, snapshot);
     const context = contextOf(snapshot);
-    const result = await runPipeline(request, pieces, { context, statements, client, refusal });
+    const input = { context, statements, client, refusal };
+    const result = compressedResult(await runPipeline(request, pieces, input), pieces, {
+      request,
+      config: snapshot.config,
+      encoders: () => encoders ??= bodyEncoders(),
+    });
     if (statements !== null) reportStatements(service, statements, result.reply.status);
     const cors = pieces.headers["origin"] === undefined
       ? noHeaders

@@ -32,6 +32,16 @@ export function foreignHeader(
   return headers.get("sec-fetch-site") === "cross-site" ? "Origin" : null;
 }
 
+/**
+ * Returns whether a browser may send the request for a page of another origin: the `Sec-Fetch-Site` header
+ * says so, or, without it, the `Origin` header differs from the request's host.
+ */
+export function isCrossOrigin(headers: Readonly<Record<string, string>>): boolean {
+  const { "sec-fetch-site": site, origin, host } = headers;
+  if (site !== undefined) return site !== "same-origin" && site !== "none";
+  return origin !== undefined && hostOf(origin) !== host?.toLowerCase();
+}
+
 /** Returns host and port of an origin; null for `null` and other texts. */
 function hostOf(origin: string): string | null {
   return URL.canParse(origin) ? new URL(origin).host : null;

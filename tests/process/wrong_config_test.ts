@@ -135,6 +135,14 @@ const wrong: Readonly<Record<OptionKey, readonly [value: string, problem: string
     'character 6: expected a time such as "10s", "1m", "1h" or "1d" (expected policies in quotes, ' +
     'such as "anon: 60/1m by ip for web_anon", got "a: 5/1w by ip")',
   ],
+  "server-compression": [
+    '"deflate"',
+    'expected codings in quotes, separated by commas: "zstd", "br", "gzip", got "deflate"',
+  ],
+  "server-compression-min-size": [
+    '"big"',
+    'expected bytes, or a text such as "64k", "10m", "1g", got "big"',
+  ],
   "server-host": host,
   "server-max-body-size": size,
   "server-max-header-size": size,

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { isResponseCoding } from "../../http/accept_encoding.ts";
 import { isTrustedProxy } from "../../http/client_address.ts";
 import { checkRateLimits, isHeaderName, isOrigin } from "../checks.ts";
 import { boolean, fileMode, list, text } from "../codecs.ts";
@@ -11,6 +12,28 @@ import { ofDialect, option } from "./option.ts";
 import { host, port, socketPath } from "./shared_codecs.ts";
 
 export const serverOptions = {
+  "server-compression": option({
+    codec: list({
+      expected: 'codings in quotes, separated by commas: "zstd", "br", "gzip"',
+      empty: "unset",
+      check: isResponseCoding,
+    }),
+    default: null,
+    reloadable: true,
+    inDatabase: true,
+    doc: "Codings that compress responses, the preferred one first; if it is not set, none does.",
+    example: '"zstd, br, gzip"',
+    extension: true,
+  }),
+  "server-compression-min-size": option({
+    codec: size(),
+    default: 1024,
+    reloadable: true,
+    inDatabase: true,
+    doc: "Bytes below which a response stays uncompressed.",
+    example: '"1k"',
+    extension: true,
+  }),
   "server-cors-allowed-origins": option({
     codec: list({
       expected: 'origins in quotes, separated by commas, such as "https://example.com"',

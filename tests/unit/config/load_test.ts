@@ -82,6 +82,8 @@ Deno.test("loadConfig takes the defaults", () => {
       serverPort: 3000,
       serverReuseport: false,
       rateLimits: null,
+      serverCompression: null,
+      serverCompressionMinSize: 1024,
       serverSpoolSize: 10_737_418_240,
       serverTimingEnabled: false,
       serverTraceHeader: null,

@@ -248,6 +248,7 @@ const sizes: Cases = {
 };
 const policies = 'policies in quotes, such as "anon: 60/1m by ip for web_anon"';
 const ranges = 'addresses or ranges in quotes, separated by commas, such as "10.0.0.0/8"';
+const codings = 'codings in quotes, separated by commas: "zstd", "br", "gzip"';
 const secret32 = "reallyreallyreallyreallyverysafe";
 
 const cases: Readonly<Record<OptionKey, Cases>> = {
@@ -505,6 +506,15 @@ const cases: Readonly<Record<OptionKey, Cases>> = {
       ["5", `expected ${policies}, got 5`],
     ],
   },
+  "server-compression": {
+    accepted: [["gzip", ["gzip"]], ["zstd, br,gzip", ["zstd", "br", "gzip"]]],
+    rejected: [
+      ...lists(codings).rejected.slice(1),
+      ['"gzip, deflate"', `expected ${codings}, got "gzip, deflate"`],
+      ['"GZIP"', `expected ${codings}, got "GZIP"`],
+    ],
+  },
+  "server-compression-min-size": sizes,
   "server-host": hosts,
   "server-body-timeout": times,
   "server-max-body-size": sizes,

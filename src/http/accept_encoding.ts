@@ -1,0 +1,84 @@
+/**
+ * Content codings of responses: what a client accepts, and which types are worth coding.
+ *
+ * @module
+ */
+
+/** A coding that responses can have. */
+export type ResponseCoding = "zstd" | "br" | "gzip";
+
+const responseCodings: ReadonlySet<string> = new Set<ResponseCoding>(["zstd", "br", "gzip"]);
+
+/** Returns whether a text names a coding that responses can have. */
+export function isResponseCoding(text: string): text is ResponseCoding {
+  return responseCodings.has(text);
+}
+
+/**
+ * Returns the coding for a response by RFC 9110, section 12.5.3: that with the highest weight, the first
+ * of `offered` among equals. Returns null for an uncoded response: without the field, if the client
+ * prefers `identity`, or if it accepts none of them.
+ */
+export function chooseCoding(
+  acceptEncoding: string | null,
+  offered: readonly ResponseCoding[],
+): ResponseCoding | null {
+  if (acceptEncoding === null) return null;
+  const weights = weightsOf(acceptEncoding);
+  const any = weights.get("*") ?? 0;
+  let [best, bestWeight]: [ResponseCoding | null, number] = [null, 0];
+  for (const coding of offered) {
+    const weight = weights.get(coding) ?? any;
+    if (weight > bestWeight) [best, bestWeight] = [coding, weight];
+  }
+  return (weights.get("identity") ?? 0) > bestWeight ? null : best;
+}
+
+function weightsOf(value: string): ReadonlyMap<string, number> {
+  const weights = new Map<string, number>();
+  for (const item of value.toLowerCase().split(",")) {
+    const [name = "", ...parameters] = item.split(";").map((part) => part.trim());
+    const weight = parameters.find((parameter) => parameter.startsWith("q="));
+    const coding = name === "x-gzip" ? "gzip" : name;
+    if (coding !== "") weights.set(coding, weight === undefined ? 1 : weightOf(weight.slice(2)));
+  }
+  return weights;
+}
+
+/** Returns 0 for a text that is not a weight. */
+function weightOf(text: string): number {
+  return /^(?:0(?:\.[0-9]{0,3})?|1(?:\.0{0,3})?)$/.test(text) ? Number(text) : 0;
+}
+
+/** Types outside of `text/` and of the suffixes below whose data is rarely compressed already. */
+const compressibleTypes: ReadonlySet<string> = new Set([
+  "application/javascript",
+  "application/json",
+  "application/jsonl",
+  "application/ndjson",
+  "application/postscript",
+  "application/rtf",
+  "application/sql",
+  "application/toml",
+  "application/vnd.ms-fontobject",
+  "application/wasm",
+  "application/x-jsonlines",
+  "application/x-ndjson",
+  "application/x-sh",
+  "application/x-www-form-urlencoded",
+  "application/x-yaml",
+  "application/xml",
+  "application/yaml",
+  "font/otf",
+  "font/ttf",
+  "image/bmp",
+  "image/x-icon",
+]);
+
+/** Returns whether data of a type usually shrinks. Events of `text/event-stream` must not be held back. */
+export function isCompressible(contentType: string): boolean {
+  const end = contentType.indexOf(";");
+  const type = (end === -1 ? contentType : contentType.slice(0, end)).trim().toLowerCase();
+  if (type === "text/event-stream") return false;
+  return compressibleTypes.has(type) || /^text\/|\+(?:json|text|xml|yaml)$/.test(type);
+}

@@ -1,0 +1,184 @@
+/**
+ * Encodes bodies of responses: with `node:zlib` where the runtime has it, else with `CompressionStream`.
+ *
+ * The levels are the fastest that halve the length: JSON of 100 kB takes 0.3 ms to 0.9 ms, and shrinks to a
+ * fifth or a third.
+ *
+ * @module
+ */
+import type { ResponseCoding } from "../http/accept_encoding.ts";
+import { type BuiltinModule, builtinModule } from "../lib/builtin_modules.ts";
+import { type Schedule, schedule as defaultSchedule } from "../lib/timers.ts";
+
+type Zlib = BuiltinModule<"node:zlib">;
+
+/** Encodes bodies by one coding. */
+export interface BodyEncoder {
+  /** The shortest body that is worth its cost, in bytes. */
+  readonly minBytes: number;
+  /** Encodes a short body at once; null where only streams are encoded. */
+  readonly encode: ((bytes: Uint8Array) => Uint8Array) | null;
+  /** Encodes a stream. Bytes wait for further bytes of the source for 50 ms at most. */
+  readonly encodeStream: (source: ReadableStream<Uint8Array>) => ReadableStream<Uint8Array>;
+}
+
+/** The encoders of a runtime. */
+export type BodyEncoders = ReadonlyMap<ResponseCoding, BodyEncoder>;
+
+/** Milliseconds without a byte of the source after which an encoder flushes. */
+const flushDelayMs = 50;
+/** Bytes of one piece of an encoded stream. */
+const chunkBytes = 64 * 1024;
+/** A `CompressionStream` costs more than it saves for shorter bodies. */
+const minStreamedBytes = 8 * 1024;
+
+/** Dependencies of {@linkcode bodyEncoders}. */
+export interface EncoderOptions {
+  /** Null for a runtime without it. Default: that of the runtime. */
+  readonly zlib?: Zlib | null;
+  /** Default: the runtime's timers. */
+  readonly schedule?: Schedule;
+}
+
+/** Returns the encoders of the runtime. */
+export function bodyEncoders(
+  { zlib = builtinModule("node:zlib"), schedule = defaultSchedule }: EncoderOptions = {},
+): BodyEncoders {
+  return zlib === null ? standardEncoders() : zlibEncoders(zlib, schedule);
+}
+
+/** Older versions of `node:zlib` lack some codings. */
+function zlibEncoders(zlib: Zlib, schedule: Schedule): BodyEncoders {
+  const { constants } = zlib;
+  const options = {
+    gzip: { level: 1, chunkSize: chunkBytes },
+    br: { params: { [constants.BROTLI_PARAM_QUALITY]: 1 }, chunkSize: chunkBytes },
+    zstd: { params: { [constants.ZSTD_c_compressionLevel]: 3 }, chunkSize: chunkBytes },
+  };
+  const encoders = new Map<ResponseCoding, BodyEncoder>();
+  const add = (
+    coding: ResponseCoding,
+    encode: BodyEncoder["encode"] | undefined,
+    open: () => OpenEncoder,
+  ) => {
+    if (!encode) return;
+    encoders.set(coding, {
+      minBytes: 0,
+      encode,
+      encodeStream: (source) => encodedByZlib(source, { ...open(), schedule }),
+    });
+  };
+  add("gzip", (bytes) => zlib.gzipSync(bytes, options.gzip), () => ({
+    transform: zlib.createGzip(options.gzip),
+    flushKind: constants.Z_SYNC_FLUSH,
+  }));
+  add("br", (bytes) => zlib.brotliCompressSync(bytes, options.br), () => ({
+    transform: zlib.createBrotliCompress(options.br),
+    flushKind: constants.BROTLI_OPERATION_FLUSH,
+  }));
+  add(
+    "zstd",
+    zlib.zstdCompressSync && ((bytes) => zlib.zstdCompressSync(bytes, options.zstd)),
+    () => ({
+      transform: zlib.createZstdCompress(options.zstd),
+      flushKind: constants.ZSTD_e_flush,
+    }),
+  );
+  return encoders;
+}
+
+/** An encoder of `node:zlib`. */
+interface ZlibTransform {
+  write(bytes: Uint8Array): boolean;
+  end(): void;
+  flush(kind: number): void;
+  pause(): void;
+  resume(): void;
+  destroy(): void;
+  on(event: "data", listener: (chunk: Uint8Array) => void): void;
+  on(event: "error", listener: (error: Error) => void): void;
+  on(event: "end" | "drain" | "close", listener: () => void): void;
+}
+
+interface OpenEncoder {
+  readonly transform: ZlibTransform;
+  readonly flushKind: number;
+}
+
+function encodedByZlib(
+  source: ReadableStream<Uint8Array>,
+  encoder: OpenEncoder & { readonly schedule: Schedule },
+): ReadableStream<Uint8Array> {
+  const { transform } = encoder;
+  const reader = source.getReader();
+  return new ReadableStream<Uint8Array>({
+    start(controller) {
+      transform.on("data", (chunk) => {
+        controller.enqueue(chunk);
+        transform.pause();
+      });
+      transform.pause();
+      transform.on("end", () => controller.close());
+      transform.on("error", (error) => {
+        controller.error(error);
+        reader.cancel(error).catch(() => {});
+      });
+      feed(reader, encoder).catch((error) => {
+        controller.error(error);
+        transform.destroy();
+      });
+    },
+    pull: () => transform.resume(),
+    cancel: (reason) => {
+      transform.destroy();
+      return reader.cancel(reason);
+    },
+  }, { highWaterMark: 0 });
+}
+
+/** Writes the pieces of a source. Flushes while the source pauses. */
+async function feed(
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+  { transform, flushKind, schedule }: OpenEncoder & { readonly schedule: Schedule },
+): Promise<void> {
+  let isClosed = false;
+  let proceed = () => {};
+  transform.on("drain", () => proceed());
+  transform.on("close", () => {
+    isClosed = true;
+    proceed();
+  });
+  let isFlushed = true;
+  const flush = () => {
+    isFlushed = true;
+    if (!isClosed) transform.flush(flushKind);
+  };
+  while (!isClosed) {
+    const next = reader.read();
+    const cancelTimer = isFlushed ? null : schedule(flush, flushDelayMs);
+    const { value, done } = await next.finally(() => cancelTimer?.());
+    if (isClosed) return;
+    if (done) return transform.end();
+    isFlushed = false;
+    // The source may free the piece at the next read, and the encoder reads it later.
+    if (transform.write(value.slice())) continue;
+    await new Promise<void>((resolve) => proceed = resolve);
+  }
+}
+
+/** Names of formats of `CompressionStream`; runtimes may lack the second. */
+const standardFormats = [["br", "brotli"], ["gzip", "gzip"]] as const;
+
+function standardEncoders(): BodyEncoders {
+  return new Map(standardFormats.flatMap(([coding, format]) => {
+    const open = () => new CompressionStream(format as CompressionFormat);
+    try {
+      open();
+    } catch {
+      return [];
+    }
+    const encodeStream: BodyEncoder["encodeStream"] = (source) =>
+      source.pipeThrough(open() as ReadableWritablePair<Uint8Array, Uint8Array>);
+    return [[coding, { minBytes: minStreamedBytes, encode: null, encodeStream }]];
+  }));
+}
