@@ -17,10 +17,13 @@
  *
  * @module
  */
+import type { KeyStore } from "./src/auth/document_cache.ts";
+import type { Fetch } from "./src/auth/fetch_document.ts";
 import { readSecret } from "./src/auth/keys.ts";
 import { checkHandlerOptions, rejectFile } from "./src/config/handler_options.ts";
 import type { FunctionName } from "./src/config/codecs.ts";
 import type { HandlerConfig } from "./src/config/handler_config.ts";
+import type { JwtIssuer } from "./src/config/jwt_issuers.ts";
 import type { Config } from "./src/config/options.ts";
 import { type ConfigSource, configSource } from "./src/config/source.ts";
 import { isEmbedded } from "./src/database/open.ts";
@@ -40,10 +43,13 @@ import { version } from "./src/version.ts";
 
 export type {
   Connections,
+  Fetch,
   FinishedRequest,
   FunctionName,
   Handler,
   HandlerConfig,
+  JwtIssuer,
+  KeyStore,
   Observation,
   ReportedError,
   RequestInfo,
@@ -101,6 +107,13 @@ export interface HandlerOptions extends HandlerConfig {
   readonly now?: () => number;
   /** Receives the events of the handler. Default: the handler discards them. */
   readonly observe?: (event: Observation) => void;
+  /** Fetches the keys of issuers. Default: the runtime's `fetch`. */
+  readonly fetch?: Fetch;
+  /**
+   * Keeps the keys of issuers beyond the life of the instance: Workers KV, or the Cache API. The handler
+   * uses it within requests only. Default: none, and each instance fetches the keys.
+   */
+  readonly keyStore?: KeyStore | null;
 }
 
 /**
@@ -126,6 +139,8 @@ export function createHandler(options: HandlerOptions): Handler {
     schemaCacheMaxAge,
     now,
     observe,
+    fetch: fetchKeys,
+    keyStore,
     ...configOptions
   } = options;
   const configured = configOf(configOptions, schemaCache ? "provided" : "loaded");
@@ -143,8 +158,13 @@ export function createHandler(options: HandlerOptions): Handler {
     schemaCacheMaxAge: (schemaCacheMaxAge ?? Infinity) * 1000,
     now: now ?? Date.now,
     observe: observe ?? (() => {}),
+    fetch: fetchKeys ?? usualFetch,
+    keyStore: keyStore ?? null,
   });
 }
+
+/** Called without a receiver, which some runtimes demand. */
+const usualFetch: Fetch = (url, init) => fetch(url, init);
 
 /**
  * A handler that the environment variables `SVC_*` configure. The first request reads them. If they
@@ -190,6 +210,8 @@ function environmentDependencies(): HandlerDependencies {
     schemaCacheMaxAge: Infinity,
     now: Date.now,
     observe: () => {},
+    fetch: usualFetch,
+    keyStore: null,
   };
 }
 
@@ -202,7 +224,14 @@ function usualConnections(uri: string): Connections {
 
 type ConfigOptions = Omit<
   HandlerOptions,
-  "embeddedInit" | "connections" | "schemaCache" | "schemaCacheMaxAge" | "now" | "observe"
+  | "embeddedInit"
+  | "connections"
+  | "schemaCache"
+  | "schemaCacheMaxAge"
+  | "now"
+  | "observe"
+  | "fetch"
+  | "keyStore"
 >;
 
 /** Checks the options of the configuration. Throws for an invalid one. */

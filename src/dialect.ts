@@ -15,7 +15,12 @@ export interface StatusRule {
 }
 
 /** Errors whose code or status differs between the dialects. */
-export type ErrorVariant = "claims" | "content type" | "raise";
+export type ErrorVariant =
+  | "claims"
+  | "content type"
+  | "issuer"
+  | "issuer rules"
+  | "raise";
 
 /** Base of relative paths: the configuration file's folder, or the process's working directory. */
 export type FileBase = "configuration file" | "working directory";
@@ -177,6 +182,8 @@ export const pgrstDialect: Dialect = {
   variants: {
     "claims": { code: "303", status: 401 },
     "content type": { code: "102", status: 400 },
+    "issuer": { code: "311", status: 401 },
+    "issuer rules": { code: "312", status: 401 },
     "raise": { code: "121", status: 500 },
   },
   serverDetails: "sent",

@@ -5,30 +5,40 @@
  */
 import { errors } from "../errors/catalogue.ts";
 import { checkClaims, claimsWithRole } from "./claims.ts";
+import { checkAlgorithm, checkRules, issuedRole, type RoleRule } from "./issuer_rules.ts";
 import type { CachedToken, Identity, JwtCache } from "./jwt_cache.ts";
-import { checkLength, type VerifiedToken, verifyToken } from "./jwt.ts";
+import { checkLength, parseToken, type VerifiedToken } from "./jwt.ts";
 import type { KeySet } from "./keys.ts";
-import { roleOf, type RolePath } from "./role_claim.ts";
+import type { FetchScope } from "./remote_key_set.ts";
+import type { RolePath } from "./role_claim.ts";
+import { chooseIssuer, type Issuers, verifyToken } from "./verify_token.ts";
 
 /** Inputs of {@linkcode authenticate} besides the header. */
 export interface AuthContext {
-  /** Null if `jwt-secret` is not set. */
-  readonly keys: KeySet | null;
-  /** Holds tokens verified with `keys` only; new keys need a new cache. Null if caching is off. */
+  /** Null if no option names keys. */
+  readonly issuers: Issuers | null;
+  /** Holds tokens of these issuers only; other issuers need a new cache. Null if caching is off. */
   readonly cache: JwtCache | null;
   /** Seconds since 1970, UTC. */
   readonly now: number;
+  /** Tolerated difference between clocks. */
+  readonly skewSeconds: number;
   readonly rolePath: RolePath;
   readonly dbAnonRole: string | null;
   readonly jwtAud: string | null;
+  readonly scope: FetchScope;
 }
 
 /**
  * Returns the identity of a request. Only the Bearer scheme (RFC 6750) is read; a request without a
  * token is anonymous.
  *
- * Anonymous requests and cached tokens return synchronously, others a promise. Throws, or rejects
- * with, `SVC300` without a secret, `SVC301` for an invalid token, `SVC302` without an anonymous role.
+ * Anonymous requests and cached tokens return synchronously, unless keys have to be fetched. Throws, or
+ * rejects with:
+ *
+ * - `SVC300` without keys, `SVC302` without an anonymous role,
+ * - `SVC301` for an invalid token, `SVC315` for a role that its issuer may not give,
+ * - `SVC310` if the keys of the token's issuer cannot be fetched.
  */
 export function authenticate(
   authorization: string | null,
@@ -36,12 +46,12 @@ export function authenticate(
 ): Identity | Promise<Identity> {
   const token = authorization === null ? null : bearerToken(authorization);
   if (token === null) return anonymousIdentity(context);
-  if (context.keys === null) throw errors.noSecret();
+  if (context.issuers === null) throw errors.noSecret();
   checkLength(token);
   const cached = context.cache?.get(token);
   return cached === undefined
-    ? verifyAndIdentify(token, context.keys, context)
-    : identifyCached(token, cached, context);
+    ? verifyAndIdentify(token, context.issuers, context)
+    : identifyByCurrentKeys(token, cached, context);
 }
 
 /**
@@ -68,46 +78,93 @@ function anonymousIdentity({ dbAnonRole }: AuthContext): Identity {
 
 async function verifyAndIdentify(
   text: string,
-  keys: KeySet,
+  issuers: Issuers,
   context: AuthContext,
 ): Promise<Identity> {
-  const token = await verifyToken(text, keys);
-  remember(text, { token, identity: null }, context);
-  checkClaims(token.claims, context);
-  return identifyAndRemember(text, token, context);
+  const unverified = parseToken(text);
+  const issuer = chooseIssuer(issuers, unverified);
+  checkAlgorithm(unverified.header, issuer.rules);
+  const verified = { issuer, ...await verifyToken(unverified, issuer, context.scope) };
+  remember(text, verified, null, context);
+  checkClaimsOf(verified, context);
+  return identifyAndRemember(text, verified, context);
+}
+
+/** A verified token, its issuer and the set that holds its key. */
+type VerifiedEntry = Pick<CachedToken, "token" | "issuer" | "keySet">;
+
+/** A cached token counts while the fetched keys of its issuer include the key that verified it. */
+function identifyByCurrentKeys(
+  text: string,
+  cached: CachedToken,
+  context: AuthContext,
+): Identity | Promise<Identity> {
+  const { issuer: { remoteKeys }, keySet } = cached;
+  if (keySet === null || remoteKeys === null) return identifyCached(text, cached, context);
+  const identifyBy = (current: KeySet) => {
+    if (current === keySet) return identifyCached(text, cached, context);
+    if (!current.keys.includes(cached.token.key)) {
+      return verifyAndIdentify(text, context.issuers!, context);
+    }
+    const renewed = { ...cached, keySet: current };
+    context.cache?.set(text, renewed);
+    return identifyCached(text, renewed, context);
+  };
+  const current = remoteKeys.current(context.scope);
+  return current instanceof Promise ? current.then(identifyBy) : identifyBy(current);
 }
 
 function identifyCached(text: string, cached: CachedToken, context: AuthContext): Identity {
-  checkClaims(cached.token.claims, context);
+  checkClaimsOf(cached, context);
   const { identity, rolePath, dbAnonRole } = cached;
   const current = rolePath === context.rolePath && dbAnonRole === context.dbAnonRole;
-  return identity !== null && current ? identity : identifyAndRemember(text, cached.token, context);
+  return identity !== null && current ? identity : identifyAndRemember(text, cached, context);
 }
 
-function identifyAndRemember(text: string, token: VerifiedToken, context: AuthContext): Identity {
-  const identity = identify(token, context);
-  remember(text, { token, identity }, context);
+/** An issuer's own `audience` replaces `jwt-aud`. */
+function checkClaimsOf(
+  { token: { claims }, issuer: { rules } }: VerifiedEntry,
+  context: AuthContext,
+): void {
+  const hasAudiences = rules !== null && rules.audiences !== null;
+  checkClaims(claims, hasAudiences ? { ...context, jwtAud: null } : context);
+}
+
+function identifyAndRemember(
+  text: string,
+  verified: VerifiedEntry,
+  context: AuthContext,
+): Identity {
+  const identity = identify(verified, context);
+  remember(text, verified, identity, context);
   return identity;
 }
 
 function remember(
   text: string,
-  entry: Pick<CachedToken, "token" | "identity">,
+  { token, issuer, keySet }: VerifiedEntry,
+  identity: Identity | null,
   { cache, rolePath, dbAnonRole }: AuthContext,
 ): void {
-  cache?.set(text, { ...entry, rolePath, dbAnonRole });
+  cache?.set(text, { token, issuer, keySet, identity, rolePath, dbAnonRole });
 }
 
-function identify({ claims, json }: VerifiedToken, context: AuthContext): Identity {
-  const claimed = claimedRole(claims, context.rolePath);
+function identify({ token, issuer: { rules } }: VerifiedEntry, context: AuthContext): Identity {
+  if (rules !== null) checkRules(token, rules);
+  const claimed = claimedRole(token.claims, rules?.role ?? usualRole, context.rolePath);
+  if (claimed !== null && rules !== null && rules.allowedRoles?.has(claimed) === false) {
+    throw errors.roleNotAllowed();
+  }
   const role = claimed ?? context.dbAnonRole;
   if (role === null) throw errors.noAnonymousRole();
   return {
     role,
     authenticated: role !== context.dbAnonRole,
-    claims: claimsWithRole(json, role),
+    claims: claimsWithRole(token.json, role),
   };
 }
+
+const usualRole: RoleRule = { kind: "claim", path: null };
 
 /**
  * Returns the role that the claims name, or null if they name none. Throws `SVC301` for:
@@ -116,17 +173,25 @@ function identify({ claims, json }: VerifiedToken, context: AuthContext): Identi
  * - text that PostgreSQL cannot store (NUL, half a surrogate pair),
  * - `none`: `SET ROLE none` would restore the authenticator role.
  */
-function claimedRole(claims: VerifiedToken["claims"], path: RolePath): string | null {
-  const role = evaluateRole(claims, path);
+function claimedRole(
+  claims: VerifiedToken["claims"],
+  rule: RoleRule,
+  path: RolePath,
+): string | null {
+  const role = evaluateRole(claims, rule, path);
   if (role === "none" || role?.includes("\0") || role?.isWellFormed() === false) {
     throw errors.invalidToken("The role in the JWT is not allowed");
   }
   return role;
 }
 
-function evaluateRole(claims: VerifiedToken["claims"], path: RolePath): string | null {
+function evaluateRole(
+  claims: VerifiedToken["claims"],
+  rule: RoleRule,
+  path: RolePath,
+): string | null {
   try {
-    return roleOf(claims, path);
+    return issuedRole(claims, rule, path);
   } catch {
     throw errors.invalidToken("The role in the JWT cannot be read");
   }

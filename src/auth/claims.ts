@@ -6,30 +6,27 @@
 import { errors } from "../errors/catalogue.ts";
 import type { Claims } from "./jwt.ts";
 
-/** Tolerated difference between clocks, that of PostgREST since 11.0.1. */
-const clockSkewSeconds = 30;
-
 /** A claim that holds a time, and the condition that makes it invalid. */
 interface TimeRule {
   readonly claim: "exp" | "nbf" | "iat";
-  readonly isViolated: (time: number, now: number) => boolean;
+  readonly isViolated: (time: number, checks: ClaimChecks) => boolean;
   readonly message: string;
 }
 
 const timeRules: readonly TimeRule[] = [
   {
     claim: "exp",
-    isViolated: (time, now) => time < now - clockSkewSeconds,
+    isViolated: (time, { now, skewSeconds }) => time < now - skewSeconds,
     message: "JWT expired",
   },
   {
     claim: "nbf",
-    isViolated: (time, now) => time > now + clockSkewSeconds,
+    isViolated: (time, { now, skewSeconds }) => time > now + skewSeconds,
     message: "JWT not yet valid",
   },
   {
     claim: "iat",
-    isViolated: (time, now) => time > now + clockSkewSeconds,
+    isViolated: (time, { now, skewSeconds }) => time > now + skewSeconds,
     message: "JWT issued at future",
   },
 ];
@@ -37,6 +34,8 @@ const timeRules: readonly TimeRule[] = [
 export interface ClaimChecks {
   /** Seconds since 1970, UTC. */
   readonly now: number;
+  /** Tolerated difference between clocks. */
+  readonly skewSeconds: number;
   /** The audience that tokens must name; null for any. */
   readonly jwtAud: string | null;
 }
@@ -46,20 +45,20 @@ export interface ClaimChecks {
  * `errors.invalidClaims` for the first invalid claim.
  *
  * - An absent or null claim is valid.
- * - Clocks may differ by 30 seconds; fractions of seconds are dropped.
+ * - Clocks may differ by `skewSeconds`; fractions of seconds are dropped.
  * - `aud` must be a string or an array of strings, and must name `jwtAud` if that is set. An empty
  *   array matches any audience.
  */
-export function checkClaims(claims: Claims, { now, jwtAud }: ClaimChecks): void {
+export function checkClaims(claims: Claims, checks: ClaimChecks): void {
   for (const { claim, isViolated, message } of timeRules) {
     const time = claims[claim] ?? null;
     if (time === null) continue;
     if (typeof time !== "number") {
       throw errors.invalidClaims(`The JWT '${claim}' claim must be a number`);
     }
-    if (isViolated(Math.floor(time), now)) throw errors.invalidClaims(message);
+    if (isViolated(Math.floor(time), checks)) throw errors.invalidClaims(message);
   }
-  checkAudience(claims.aud ?? null, jwtAud);
+  checkAudience(claims.aud ?? null, checks.jwtAud);
 }
 
 function checkAudience(aud: unknown, audience: string | null): void {

@@ -6,16 +6,26 @@
 import { base64url, errors as joseErrors, flattenedVerify } from "jose";
 import { errors } from "../errors/catalogue.ts";
 import { parseJsonObject } from "../lib/json_object.ts";
-import { algorithms, type KeySet, selectKeys } from "./keys.ts";
+import type { ServiceError } from "../errors/service_error.ts";
+import { algorithms, type CandidateKey, type VerificationKey } from "./keys.ts";
 
 /** The claims of a token by name. */
 export type Claims = Readonly<Record<string, unknown>>;
 
+/** A token whose signature is not verified yet. */
+export interface UnverifiedToken {
+  readonly header: TokenHeader;
+  readonly parts: TokenParts;
+}
+
 /** A token with a valid signature. It may be expired. */
 export interface VerifiedToken {
+  readonly header: TokenHeader;
   readonly claims: Claims;
   /** The payload's text, in which numbers keep every digit. */
   readonly json: string;
+  /** The key that verified the signature. */
+  readonly key: VerificationKey;
 }
 
 /** In characters. Common proxies accept half of it. */
@@ -28,31 +38,56 @@ interface TokenParts {
   readonly signature: string;
 }
 
-/** The members of a token's header that select the key. */
-interface TokenHeader {
+/** The members of a token's header that the service reads. */
+export interface TokenHeader {
   readonly alg: string;
   readonly kid: string | null;
+  readonly typ: string | null;
 }
 
 /**
- * Verifies a token's signature and reads its claims.
- *
- * Throws `errors.invalidToken` for the first of:
+ * Splits a token and reads its header. Throws `errors.invalidToken` for the first of:
  *
  * - an empty or too long token, not three parts, or parts that are not base64url,
  * - a header that is not a JSON object, or whose `kid`, `typ` or `cty` is not a string,
- * - `alg: none`, an unsupported `alg`, or a `crit`, since the service supports no extensions,
- * - no key for `alg` and `kid`, or no key that verifies the signature.
- *
- * Throws `errors.invalidClaims` if the payload is not a JSON object.
+ * - `alg: none`, an unsupported `alg`, or a `crit`, since the service supports no extensions.
  */
-export async function verifyToken(token: string, keys: KeySet): Promise<VerifiedToken> {
-  checkLength(token);
-  const parts = splitToken(token);
-  const header = readHeader(parts.header);
-  const fitting = selectKeys(keys, header);
-  if (fitting.length === 0) throw noSuitableKey("No suitable key was found to decode the JWT");
-  return readPayload(await verifiedPayload(parts, fitting));
+export function parseToken(text: string): UnverifiedToken {
+  checkLength(text);
+  const parts = splitToken(text);
+  return { header: readHeader(parts.header), parts };
+}
+
+/** Returns the `iss` claim of a token that is not verified yet; null if it is not a text. */
+export function unverifiedIssuer({ parts }: UnverifiedToken): string | null {
+  const text = decodeUtf8(base64url.decode(parts.payload));
+  const iss = text === null ? null : parseJsonObject(text)?.iss;
+  return typeof iss === "string" ? iss : null;
+}
+
+/**
+ * Tries keys in order. Returns null if none verifies the signature. Throws `errors.invalidClaims` if
+ * the payload is not a JSON object.
+ */
+export async function verifySignature(
+  { header, parts }: UnverifiedToken,
+  candidates: readonly CandidateKey[],
+): Promise<VerifiedToken | null> {
+  for (const { key, verifier } of candidates) {
+    const payload = await verifiedPayload(parts, verifier);
+    if (payload !== null) return { header, key, ...readPayload(payload) };
+  }
+  return null;
+}
+
+/** Returns the error of a token that no key verifies. */
+export function noSuitableKey(candidates: number): ServiceError {
+  return errors.invalidToken(
+    "No suitable key or wrong key type",
+    candidates === 0
+      ? "No suitable key was found to decode the JWT"
+      : "None of the keys was able to decode the JWT",
+  );
 }
 
 /** Throws `errors.invalidToken` for an empty token and for one above {@linkcode maxTokenLength}. */
@@ -93,27 +128,24 @@ function readHeader(segment: string): TokenHeader {
     );
   }
   if (!algorithms.has(alg) || "crit" in header) throw undecodable();
-  return { alg, kid: typeof kid === "string" ? kid : null };
+  return { alg, kid: textOrNull(kid), typ: textOrNull(typ) };
 }
 
-/** Tries the keys in order and returns the payload's bytes. */
+/** Returns the payload's bytes, or null if the key does not verify the signature. */
 async function verifiedPayload(
   { header, payload, signature }: TokenParts,
-  keys: readonly CryptoKey[],
-): Promise<Uint8Array> {
-  for (const key of keys) {
-    try {
-      return (await flattenedVerify({ protected: header, payload, signature }, key)).payload;
-    } catch (error) {
-      if (error instanceof joseErrors.JWSSignatureVerificationFailed) continue;
-      if (error instanceof joseErrors.JOSEError) throw undecodable();
-      throw error;
-    }
+  key: CryptoKey,
+): Promise<Uint8Array | null> {
+  try {
+    return (await flattenedVerify({ protected: header, payload, signature }, key)).payload;
+  } catch (error) {
+    if (error instanceof joseErrors.JWSSignatureVerificationFailed) return null;
+    if (error instanceof joseErrors.JOSEError) throw undecodable();
+    throw error;
   }
-  throw noSuitableKey("None of the keys was able to decode the JWT");
 }
 
-function readPayload(payload: Uint8Array): VerifiedToken {
+function readPayload(payload: Uint8Array): Pick<VerifiedToken, "claims" | "json"> {
   const json = decodeUtf8(payload);
   const claims = json === null ? null : parseJsonObject(json);
   if (json === null || claims === null) throw errors.invalidClaims("Parsing claims failed");
@@ -129,14 +161,14 @@ function decodeUtf8(bytes: Uint8Array): string | null {
   }
 }
 
+function textOrNull(value: unknown): string | null {
+  return typeof value === "string" ? value : null;
+}
+
 function isAbsentOrText(value: unknown): boolean {
   return value === undefined || typeof value === "string";
 }
 
 function undecodable() {
   return errors.invalidToken("JWT cryptographic operation failed");
-}
-
-function noSuitableKey(details: string) {
-  return errors.invalidToken("No suitable key or wrong key type", details);
 }

@@ -3,8 +3,10 @@
  *
  * @module
  */
+import type { KeySet } from "./keys.ts";
 import type { RolePath } from "./role_claim.ts";
 import type { VerifiedToken } from "./jwt.ts";
+import type { TokenIssuer } from "./verify_token.ts";
 
 /** The role and claims of a request. */
 export interface Identity {
@@ -19,6 +21,9 @@ export interface Identity {
 /** A verified token with the identity that it has under the given settings. */
 export interface CachedToken {
   readonly token: VerifiedToken;
+  readonly issuer: TokenIssuer;
+  /** The fetched set that holds the token's key; null for a key of the configuration. */
+  readonly keySet: KeySet | null;
   readonly rolePath: RolePath;
   readonly dbAnonRole: string | null;
   /** Null if the token has no role under these settings. */

@@ -26,6 +26,11 @@ export const algorithms: ReadonlySet<string> = new Set([
   ...["EdDSA", "Ed25519"],
 ]);
 
+/** Returns whether an algorithm takes the same secret to sign and to verify. */
+export function isSymmetric(alg: string): boolean {
+  return alg.startsWith("HS");
+}
+
 const minSecretBytes = 32;
 const minModulusBits = 2048;
 
@@ -66,6 +71,12 @@ export function readSecret(secret: Uint8Array): readonly JsonObject[] | null {
   return null;
 }
 
+/** A key that may verify a token, imported for the token's algorithm. */
+export interface CandidateKey {
+  readonly key: VerificationKey;
+  readonly verifier: CryptoKey;
+}
+
 /**
  * Returns the keys for a token's header, in the order of the set: those that support its `alg` and
  * have its `kid`. Without a `kid`, any key matches. The type of a key determines its algorithms, so a
@@ -74,10 +85,13 @@ export function readSecret(secret: Uint8Array): readonly JsonObject[] | null {
 export function selectKeys(
   keySet: KeySet,
   header: { readonly alg: string; readonly kid: string | null },
-): readonly CryptoKey[] {
+): readonly CandidateKey[] {
   return keySet.keys
     .filter(({ kid }) => header.kid === null || kid === header.kid)
-    .flatMap(({ verifiers }) => verifiers.get(header.alg) ?? []);
+    .flatMap((key) => {
+      const verifier = key.verifiers.get(header.alg);
+      return verifier === undefined ? [] : [{ key, verifier }];
+    });
 }
 
 /** Returns the JSON Web Keys in a text, or null for a plain secret. */
@@ -103,13 +117,17 @@ const algorithmsByType: ReadonlyMap<string, readonly string[]> = new Map([
 ]);
 
 /** The members of the public part of a key, by its type (RFC 7518, section 6; RFC 8037). */
-const publicMembers: ReadonlyMap<unknown, readonly string[]> = new Map([
+export const publicMembers: ReadonlyMap<unknown, readonly string[]> = new Map([
   ["RSA", ["kty", "n", "e"]],
   ["EC", ["kty", "crv", "x", "y"]],
   ["OKP", ["kty", "crv", "x"]],
 ]);
 
-async function importKey(jwk: JsonObject, index: number): Promise<VerificationKey> {
+/**
+ * Imports the public part of a JSON Web Key, or an HMAC key. Throws `AuthSettingError` for an invalid
+ * key; `index` is its place in the secret, from 0.
+ */
+export async function importKey(jwk: JsonObject, index: number): Promise<VerificationKey> {
   const { kid = null } = jwk;
   try {
     if (kid !== null && typeof kid !== "string") throw new TypeError("kid must be a string");

@@ -55,7 +55,11 @@ export async function parseRolePath(text: string): Promise<RolePath> {
  */
 export function roleOf(claims: Claims, path: RolePath): string | null {
   const value = path.find(claims);
-  if (value === undefined) return null;
+  return value === undefined ? null : roleText(value);
+}
+
+/** Returns the text of a claim's value: that of a string, else compact JSON. */
+export function roleText(value: unknown): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 

@@ -8,7 +8,7 @@
 /** An authentication option has an unusable value. */
 export class AuthSettingError extends Error {
   /** The option at fault. */
-  readonly key: "jwt-secret" | "jwt-role-claim-key";
+  readonly key: "jwt-secret" | "jwt-role-claim-key" | "jwt-issuer" | "jwt-issuers";
 
   constructor(message: string, key: AuthSettingError["key"] = "jwt-secret") {
     super(message);

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { hostName, isLoopbackHost } from "../http/host.ts";
 import { readRateLimits } from "./rate_limit_grammar.ts";
 
 const uriCharacters = "[A-Za-z0-9._~!$&'()*+,;=:@/-]|%[0-9A-Fa-f]{2}";
@@ -36,6 +37,18 @@ export function isProxyUri(value: string): boolean {
 /** Returns whether a text is an origin as browsers send it: `https://example.com:8443`. */
 export function isOrigin(value: string): boolean {
   return value === "null" || /^[a-z][a-z0-9+.-]*:\/\/[^\s/?#@,]+$/.test(value);
+}
+
+/**
+ * Returns whether a text is a URL that keys may be fetched from: https, or http of this machine, without
+ * a user, a password or a fragment.
+ */
+export function isKeyUrl(value: string): boolean {
+  if (!URL.canParse(value) || value.includes("#")) return false;
+  const { protocol, username, password, host } = new URL(value);
+  if (username !== "" || password !== "") return false;
+  return protocol === "https:" ||
+    (protocol === "http:" && isLoopbackHost(hostName(host) ?? ""));
 }
 
 /** Returns whether a text is a header name (RFC 9110, section 5.1). */

@@ -4,6 +4,7 @@
  * @module
  */
 import type { FunctionName } from "./codecs.ts";
+import type { JwtIssuer } from "./jwt_issuers.ts";
 
 /** Options of the configuration, named by their keys in camel case. */
 export interface HandlerConfig {
@@ -108,12 +109,30 @@ export interface HandlerConfig {
    */
   readonly jwtClaimSettings?: boolean;
   /**
+   * Issuer that the `iss` claim of tokens must name; without other keys, its keys are found by OIDC
+   * Discovery. Default: none.
+   */
+  readonly jwtIssuer?: string | null;
+  /**
+   * Issuers with keys, rules and roles of their own, as a JSON list; `@` and a path names a file
+   * that holds it. Default: none.
+   */
+  readonly jwtIssuers?: readonly JwtIssuer[] | null;
+  /** Time for which fetched keys verify tokens while their source fails. Default: `86400`. */
+  readonly jwtJwksMaxStale?: number;
+  /**
+   * URL of a JSON Web Key Set that tokens are verified with, beside `jwt-secret`. Default: none.
+   */
+  readonly jwtJwksUrl?: string | null;
+  /**
    * JSONPath of the role in a token's claims; in a file, `$$` stands for one `$`. Default:
    * `"$.role"`.
    */
   readonly jwtRoleClaimKey?: string;
   /** `jwt-secret` is base64. Default: `false`. */
   readonly jwtSecretIsBase64?: boolean;
+  /** Tolerated difference between clocks, for the claims `exp`, `nbf` and `iat`. Default: `30`. */
+  readonly jwtSkew?: number;
   /**
    * OpenAPI document at `/`: by the privileges of the role, with everything, or disabled. Default:
    * `"follow-privileges"`.

@@ -4,6 +4,7 @@
  * @module
  */
 import type { Dialect } from "../dialect.ts";
+import { isJsonObject } from "../lib/json_object.ts";
 import { ConfigError, MissingOptionError } from "./config_error.ts";
 import { loadConfig } from "./load.ts";
 import { appSettingsPrefix, camelCase, environmentName } from "./names.ts";
@@ -58,7 +59,9 @@ function variablesOf(name: string, value: unknown, dialect: Dialect): readonly V
 function textOf(name: string, value: unknown): string | null {
   if (value === null || value instanceof Uint8Array) return null;
   if (typeof value !== "object") return String(value);
-  if (Array.isArray(value)) return value.join(",");
+  if (Array.isArray(value)) {
+    return value.some(isJsonObject) ? JSON.stringify(value) : value.join(",");
+  }
   if ("name" in value) {
     const schema = "schema" in value ? value.schema : null;
     return schema === null ? String(value.name) : `${schema}.${value.name}`;

@@ -6,6 +6,7 @@
 import { redact } from "../observe/redact.ts";
 import { svcDialect } from "../dialect.ts";
 import { quote } from "./codecs.ts";
+import { redactedIssuers } from "./jwt_issuers.ts";
 import { camelCase } from "./names.ts";
 import { appSettings, type Config, type OptionKey, options, rows } from "./options.ts";
 import { isOfDialect, isRequired, isSameAs, type Option } from "./options/option.ts";
@@ -27,7 +28,11 @@ export function dumpConfig(config: Config): string {
 
 /** Returns the dump without passwords, secrets and values of application settings. */
 export function redactedConfig(config: Config): string {
-  const shown = dumpConfig({ ...config, dbUri: redact(config.dbUri) });
+  const shown = dumpConfig({
+    ...config,
+    dbUri: redact(config.dbUri),
+    jwtIssuers: config.jwtIssuers === null ? null : redactedIssuers(config.jwtIssuers),
+  });
   return shown.replace(/^(jwt-secret|app\.settings\.[^=]*?) = (?!""$).*$/gm, '$1 = "***"');
 }
 

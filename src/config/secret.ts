@@ -53,7 +53,8 @@ function checkOptions(value: string): CodecResult<string> {
   }
 }
 
-const minSecretBytes = 32;
+/** Smallest secret of HS256 (RFC 7518, section 3.2). */
+export const minSecretBytes = 32;
 
 const secretFacts = {
   type: "text or `@file`",
@@ -111,7 +112,8 @@ function parseJson(source: string): unknown {
   }
 }
 
-function readNamedFile(
+/** Reads a file that a value names. */
+export function readNamedFile(
   path: string,
   readFile: (path: string) => Uint8Array,
 ): CodecResult<Uint8Array> {
@@ -123,7 +125,8 @@ function readNamedFile(
   }
 }
 
-function withoutLastLineFeed(bytes: Uint8Array): Uint8Array {
+/** Drops the line feed at the end of a file's content. */
+export function withoutLastLineFeed(bytes: Uint8Array): Uint8Array {
   return bytes.at(-1) === 0x0a ? bytes.subarray(0, -1) : bytes;
 }
 

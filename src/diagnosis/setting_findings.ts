@@ -53,8 +53,9 @@ function anonymousFinding({ dbAnonRole, dialect }: Config): Finding | null {
   });
 }
 
-function tokenFinding({ jwtSecret, dialect }: Config): Finding | null {
-  if (jwtSecret !== null) return null;
+function tokenFinding({ dialect, ...config }: Config): Finding | null {
+  const { jwtSecret, jwtJwksUrl, jwtIssuer, jwtIssuers } = config;
+  if ([jwtSecret, jwtJwksUrl, jwtIssuer, jwtIssuers].some((option) => option !== null)) return null;
   return note("no-jwt-secret", "info", {
     subject: "jwt-secret",
     message: `requests with a token fail with ${dialect.errorPrefix}300: set jwt-secret`,

@@ -20,7 +20,7 @@ export const tokenErrors = {
   noSecret: defineError(
     "300",
     500,
-    "the request has a token and `jwt-secret` is not set",
+    "the request has a token, and no option names keys, such as `jwt-secret`",
     () => ({ message: "Server lacks JWT secret" }),
   ),
   invalidToken: defineError("301", 401, "the token is not valid", invalidToken),
@@ -38,5 +38,42 @@ export const tokenErrors = {
       message: "Anonymous access is disabled",
       headers: bearerChallenge,
     }),
+  ),
+  issuerNotAccepted: defineError(
+    "301",
+    401,
+    "the token's `iss` is missing, or no option names it; in `pgrst`: 311",
+    () => ({ ...invalidToken("JWT issuer is not accepted"), variant: "issuer" }),
+  ),
+  issuerRuleViolated: defineError(
+    "301",
+    401,
+    "the token violates a rule of its issuer in `jwt-issuers`; in `pgrst`: 312",
+    /** The rule's member in `jwt-issuers`. */
+    (rule: string) => ({
+      ...invalidToken("JWT does not satisfy the issuer's rules", rule),
+      variant: "issuer rules",
+    }),
+  ),
+  keysUnavailable: defineError(
+    "310",
+    503,
+    "the keys of the token's issuer cannot be fetched",
+    ({ issuer, retryAfter }: {
+      /** Null if tokens may have any issuer. */
+      readonly issuer: string | null;
+      /** Whole seconds until the next attempt. */
+      readonly retryAfter: number;
+    }) => ({
+      message: "The keys of the token's issuer are not available",
+      details: issuer,
+      headers: [["Retry-After", String(retryAfter)]],
+    }),
+  ),
+  roleNotAllowed: defineError(
+    "315",
+    403,
+    "the token's role is not one of `allowed_roles` of its issuer",
+    () => ({ message: "The issuer may not give this role" }),
   ),
 } as const;

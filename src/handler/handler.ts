@@ -8,6 +8,7 @@ import type { HeaderList } from "../lib/header_list.ts";
 import { clientAddress } from "../http/client_address.ts";
 import { actualHeaders, preflightHeaders } from "../http/cors.ts";
 import { badHostResponse, isHostHeader } from "../http/host.ts";
+import { noScope } from "../auth/remote_key_set.ts";
 import type { Statement } from "../database/database.ts";
 import type { Dialect } from "../dialect.ts";
 import { errorFacts, errorResponse } from "../errors/error_response.ts";
@@ -79,7 +80,8 @@ export function serviceHandler(
     if (!isHostHeader(pieces.headers["host"] ?? null)) return badHostResponse(headersInit(own));
     const client = lazyClient(info, pieces, snapshot);
     const context = contextOf(snapshot);
-    const input = { context, statements, client, refusal };
+    const scope = info.waitUntil === undefined ? noScope : { waitUntil: info.waitUntil };
+    const input = { context, scope, statements, client, refusal };
     const result = compressedResult(await runPipeline(request, pieces, input), pieces, {
       request,
       config: snapshot.config,

@@ -3,6 +3,8 @@
  *
  * @module
  */
+import type { KeyStore } from "../auth/document_cache.ts";
+import type { Fetch } from "../auth/fetch_document.ts";
 import { noValues } from "../config/load.ts";
 import type { ConfigSource } from "../config/source.ts";
 import { openDatabase } from "../database/open.ts";
@@ -53,6 +55,8 @@ export interface HandlerDependencies {
   readonly schemaCacheMaxAge: number;
   readonly now: () => number;
   readonly observe: (event: Observation) => void;
+  readonly fetch: Fetch;
+  readonly keyStore: KeyStore | null;
 }
 
 interface StartedService {
@@ -129,7 +133,7 @@ async function createService(
   source: () => ConfigSource,
   dependencies: HandlerDependencies,
 ): Promise<StartedService> {
-  const { embeddedInit, connections, schemaCache, schemaCacheMaxAge, now, observe } = dependencies;
+  const { embeddedInit, connections, schemaCache, schemaCacheMaxAge, ...others } = dependencies;
   const config = source().configure(noValues);
   const applicationName = config.dialect.displayName;
   const database = await openDatabase(config, {
@@ -144,8 +148,7 @@ async function createService(
     schemaCache,
     schemaCacheMaxAge,
     loading,
-    now,
-    observe,
+    ...others,
   });
   if (connections === "pooled") service.listen();
   return { service, handle: serviceHandler(service, loading) };

@@ -5,6 +5,7 @@
  */
 import { authenticate } from "../auth/authenticate.ts";
 import type { Identity } from "../auth/jwt_cache.ts";
+import type { FetchScope } from "../auth/remote_key_set.ts";
 import {
   type BatchResult,
   type Database,
@@ -105,6 +106,8 @@ interface Exchange {
   readonly pieces: RawRequest;
   readonly context: PipelineContext;
   readonly stopwatch: Stopwatch;
+  /** Work that continues after the response. */
+  readonly scope: FetchScope;
   /** Collects the statements of the request for the log; null if the log omits them. */
   readonly statements: Statement[] | null;
   /** Collects the aliased embeds that the request addresses by their targets' names. */
@@ -115,7 +118,7 @@ interface Exchange {
 }
 
 /** Inputs of {@linkcode runPipeline} besides the request. */
-export interface PipelineInput extends Pick<Exchange, "context" | "statements"> {
+export interface PipelineInput extends Pick<Exchange, "context" | "scope" | "statements"> {
   /** An error that an earlier check found; null for none. */
   readonly refusal: ServiceError | null;
   /** Returns the client's address; null if it is unknown. */
@@ -126,7 +129,7 @@ export interface PipelineInput extends Pick<Exchange, "context" | "statements"> 
 export async function runPipeline(
   request: Request,
   pieces: RawRequest,
-  { context, statements, client, refusal }: PipelineInput,
+  { context, scope, statements, client, refusal }: PipelineInput,
 ): Promise<PipelineResult> {
   const { snapshot: { config }, inFlight } = context;
   const stopwatch = new Stopwatch(config.serverTimingEnabled, context.traceStage);
@@ -138,6 +141,7 @@ export async function runPipeline(
     pieces,
     context,
     stopwatch,
+    scope,
     statements,
     targetNameUses,
     files: [],
@@ -217,12 +221,14 @@ function failedResult(
 }
 
 function authenticateRequest(
-  { pieces: { headers }, context: { snapshot, now } }: Exchange,
+  { pieces: { headers }, context: { snapshot, now }, scope }: Exchange,
 ): Identity | Promise<Identity> {
   const { config, auth } = snapshot;
   return authenticate(headers["authorization"] ?? null, {
     ...auth,
     now: Math.floor(now() / 1000),
+    skewSeconds: config.jwtSkew,
+    scope,
     dbAnonRole: config.dbAnonRole,
     jwtAud: config.jwtAud,
   });
@@ -497,9 +503,13 @@ export function isLoggedFailure(
   // Under overload, their lines would add to the load.
   if (error.fields.shedReason !== undefined) return false;
   if (thrown instanceof DatabaseError) return true;
+  if (error.fields.code === outageCode) return false;
   if (!(thrown instanceof ServiceError) || !error.fields.own) return false;
   return ownFailures === "logged" || error.fields.code.startsWith(connectionGroup);
 }
+
+/** Code of requests that need keys which cannot be fetched. The log has one line for the outage. */
+const outageCode = "310";
 
 /** Group 0 of the error codes. */
 const connectionGroup = "0";

@@ -83,6 +83,10 @@ const texts: {
   "pool-connection": ({ id, step }) => `Connection ${id} is ${step.replace(":", " due to")}`,
   "jwt-cache-lookup": () => "Looked up a JWT in JWT cache",
   "jwt-cache-evicted": () => "Evicted entry from JWT cache",
+  "jwks-failed": ({ issuer, reason }) =>
+    `Failed to fetch the keys of ${redact(issuer)}: ${redact(reason)}`,
+  "jwks-keys-skipped": ({ issuer, places }) =>
+    `Skipped keys of ${redact(issuer)} that cannot be imported: number ${places.join(", ")}`,
   "config-reloaded": () => "Config reloaded",
   "config-reload-failed": ({ message }) =>
     `Failed reloading config: Error in config ${redact(message)}`,

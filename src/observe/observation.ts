@@ -153,6 +153,14 @@ export type Observation =
   | { readonly kind: "pool-connection"; readonly id: string; readonly step: string }
   | { readonly kind: "jwt-cache-lookup" }
   | { readonly kind: "jwt-cache-evicted" }
+  /** The keys of an issuer cannot be fetched. Retries until the next success are not reported. */
+  | { readonly kind: "jwks-failed"; readonly issuer: string; readonly reason: string }
+  /** Keys of an issuer's set cannot be imported; `places` count from 1. */
+  | {
+    readonly kind: "jwks-keys-skipped";
+    readonly issuer: string;
+    readonly places: readonly number[];
+  }
   | { readonly kind: "config-reloaded" }
   /** `message` is that of a `ConfigError`. */
   | { readonly kind: "config-reload-failed"; readonly message: string }
@@ -251,6 +259,8 @@ export const severities: Readonly<Record<Diagnostic["kind"], LogLevel>> = {
   "pool-connection": "debug",
   "jwt-cache-lookup": "debug",
   "jwt-cache-evicted": "debug",
+  "jwks-failed": "error",
+  "jwks-keys-skipped": "warn",
   "config-reloaded": "crit",
   "config-reload-failed": "crit",
   "restart-needed": "crit",

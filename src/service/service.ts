@@ -4,6 +4,10 @@
  *
  * @module
  */
+import type { KeyStore } from "../auth/document_cache.ts";
+import type { Fetch } from "../auth/fetch_document.ts";
+import { remoteKeySetsOf } from "../auth/prepare_issuers.ts";
+import { RemoteKeySets } from "../auth/remote_key_sets.ts";
 import { AuthSettingError } from "../auth/setting_error.ts";
 import type { RoleDefaultsByRole } from "../config/in_database.ts";
 import { changedStartupOptions, type DatabaseValues, keepStartupOptions } from "../config/load.ts";
@@ -69,6 +73,10 @@ export interface ServiceOptions {
    * service continues.
    */
   readonly onFatal?: () => void;
+  /** Fetches the keys of issuers. Default: the runtime's `fetch`. */
+  readonly fetch?: Fetch;
+  /** Keeps the keys of issuers beyond the life of the instance. Default: null. */
+  readonly keyStore?: KeyStore | null;
   /** Receives the times of requests' stages. Default: null. */
   readonly traceStage?: TraceStage | null;
   /** Exposes no functions that belong to extensions. Default: false. */
@@ -85,7 +93,7 @@ export class Service {
   readonly observe: (event: Observation) => void;
   readonly traceStage: TraceStage | null;
   /** Counters and gauges of the service's parts, which the admin server shows. */
-  readonly metricRegistry = new MetricRegistry();
+  readonly metricRegistry: MetricRegistry;
   readonly #source: () => ConfigSource;
   readonly #schema: LoadScheduler;
   readonly #staleness: StalenessCheck;
@@ -105,6 +113,7 @@ export class Service {
   readonly #watch: SchemaWatch | null;
   readonly #failurePolicy: FailurePolicy;
   readonly #metadata: MetadataReader;
+  readonly #remoteKeySets: RemoteKeySets;
   readonly #missingCacheDetail: "reason" | "none";
   readonly #hidesExtensionFunctions: boolean;
   #isListening = false;
@@ -116,8 +125,18 @@ export class Service {
   /** Number of reads of the configuration. Of two concurrent reads the later one is applied. */
   #configReads = 0;
 
-  private constructor(options: ServiceOptions, source: ConfigSource, snapshot: Snapshot) {
+  private constructor(
+    options: ServiceOptions,
+    { source, snapshot, remoteKeySets, metricRegistry }: {
+      readonly source: ConfigSource;
+      readonly snapshot: Snapshot;
+      readonly remoteKeySets: RemoteKeySets;
+      readonly metricRegistry: MetricRegistry;
+    },
+  ) {
     this.#unusedSource = source;
+    this.metricRegistry = metricRegistry;
+    this.#remoteKeySets = remoteKeySets;
     this.#source = options.source;
     this.#initialConfig = snapshot.config;
     this.database = options.database;
@@ -157,13 +176,23 @@ export class Service {
   static async create(options: ServiceOptions): Promise<Service> {
     const source = options.initialSource ?? options.source();
     const config = source.configure(noValues);
-    const auth = await prepareAuthOf(config, null, { source, values: noValues });
+    const metricRegistry = new MetricRegistry();
+    const remoteKeySets = new RemoteKeySets({
+      metricRegistry,
+      fetch: options.fetch ?? ((url, init) => fetch(url, init)),
+      store: options.keyStore ?? null,
+      now: options.now,
+      schedule,
+      observe: options.observe,
+      sharing: options.loading ?? "shared",
+    });
+    const auth = await prepareAuthOf(config, null, { source, values: noValues, remoteKeySets });
     const clientLimits = await prepareLimitsOf(config, null, { source, values: noValues });
     const roles: RoleDefaultsByRole = new Map();
     const cache = options.schemaCache ?? null;
     const unloaded = { roles, serverVersion: null, cache, cacheError: null };
     const snapshot = { config, auth, ...clientLimits, ...unloaded };
-    const service = new Service(options, source, snapshot);
+    const service = new Service(options, { source, snapshot, remoteKeySets, metricRegistry });
     service.#warnOfOldRolePath();
     service.#updateTracing();
     return service;
@@ -186,9 +215,13 @@ export class Service {
     return waits.length === 0 ? 1 : Math.min(...waits);
   }
 
-  /** Notices changes of the schema from now on: listens for notifications, or polls. */
+  /**
+   * Notices changes of the schema from now on: listens for notifications, or polls. Fetches the keys of
+   * issuers, and keeps them fresh.
+   */
   listen(): void {
     this.#isListening = true;
+    this.#remoteKeySets.start();
     this.#configureListener();
     this.#watch?.start({ isLoaded: this.#snapshot.cache !== null });
   }
@@ -281,6 +314,7 @@ export class Service {
   /** Stops loads and closes the database. */
   async close(): Promise<void> {
     this.#schema.stop();
+    this.#remoteKeySets.stop();
     await Promise.all([this.#listener?.stop(), this.#watch?.stop()]);
     await this.database.close();
   }
@@ -385,7 +419,8 @@ export class Service {
       : { values: noValues, roles: new Map() };
     const current = source.configure(values);
     const config = keepStartupOptions(current, this.#initialConfig);
-    const auth = await prepareAuthOf(config, this.#snapshot, { source, values });
+    const remoteKeySets = this.#remoteKeySets;
+    const auth = await prepareAuthOf(config, this.#snapshot, { source, values, remoteKeySets });
     const clientLimits = await prepareLimitsOf(config, this.#snapshot, { source, values });
     const unapplied = changedStartupOptions(current, this.#initialConfig);
     return { read, config, values, roles, auth, clientLimits, unapplied };
@@ -396,6 +431,8 @@ export class Service {
     if (read !== this.#configReads) return;
     this.#databaseValues = values;
     this.#snapshot = { ...this.#snapshot, config, auth, roles, ...clientLimits };
+    const used = remoteKeySetsOf(auth.issuers);
+    this.#remoteKeySets.keep(used, { maxStaleMs: config.jwtJwksMaxStale * 1000 });
     this.observe({ kind: "config-reloaded" });
     for (const key of unapplied) this.#observeFinding({ kind: "restart-needed", key });
     this.#warnOfOldRolePath();
@@ -510,10 +547,14 @@ interface LoadedConfig extends Pick<Snapshot, "config" | "auth" | "roles"> {
 async function prepareAuthOf(
   config: Config,
   previous: Snapshot | null,
-  { source, values }: { readonly source: ConfigSource; readonly values: DatabaseValues },
+  { source, values, remoteKeySets }: {
+    readonly source: ConfigSource;
+    readonly values: DatabaseValues;
+    readonly remoteKeySets: RemoteKeySets;
+  },
 ): Promise<AuthState> {
   try {
-    return await prepareAuth(config, previous);
+    return await prepareAuth(config, previous, remoteKeySets);
   } catch (error) {
     if (!(error instanceof AuthSettingError)) throw error;
     throw source.makeOptionError(error.key, error.message, values);

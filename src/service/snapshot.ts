@@ -5,8 +5,10 @@
  * @module
  */
 import { createJwtCache, type JwtCache } from "../auth/jwt_cache.ts";
-import { type KeySet, loadKeys } from "../auth/keys.ts";
+import { prepareIssuers } from "../auth/prepare_issuers.ts";
+import type { RemoteKeySets } from "../auth/remote_key_sets.ts";
 import { parseRolePath, type RolePath } from "../auth/role_claim.ts";
+import type { Issuers } from "../auth/verify_token.ts";
 import type { RoleDefaultsByRole } from "../config/in_database.ts";
 import type { Config } from "../config/options.ts";
 import type { ServiceError } from "../errors/service_error.ts";
@@ -17,7 +19,8 @@ import type { SchemaCache } from "../schema_cache/schema_cache.ts";
 
 /** Keys and settings that verify tokens. */
 export interface AuthState {
-  readonly keys: KeySet | null;
+  /** Null if no option names keys. */
+  readonly issuers: Issuers | null;
   readonly cache: JwtCache | null;
   readonly rolePath: RolePath;
 }
@@ -64,22 +67,30 @@ export async function prepareClientLimits(
 
 /**
  * Prepares the keys, the role path and the cache of verified tokens. Keeps and resizes the previous
- * cache if the secret is unchanged. Rejects if the secret or the role path is invalid.
+ * cache if the accepted issuers are unchanged. Rejects if an issuer, the secret or the role path is
+ * invalid.
  */
 export async function prepareAuth(
   config: Config,
   previous: PreparedConfig | null,
+  remoteKeySets: RemoteKeySets,
 ): Promise<AuthState> {
-  const [keys, rolePath] = await Promise.all([
-    loadKeys(config.jwtSecret),
+  const [issuers, rolePath] = await Promise.all([
+    prepareIssuers(config, remoteKeySets),
     parseRolePath(config.jwtRoleClaimKey),
   ]);
-  const kept = previous !== null && hasSameSecret(config, previous.config) ? previous.auth : null;
+  const kept = previous !== null && hasSameIssuers(config, previous.config) ? previous.auth : null;
   return {
-    keys: kept?.keys ?? keys,
+    issuers: kept?.issuers ?? issuers,
     rolePath: kept?.rolePath.text === rolePath.text ? kept.rolePath : rolePath,
     cache: resizeCache(kept?.cache ?? null, config.jwtCacheMaxEntries),
   };
+}
+
+function hasSameIssuers(one: Config, other: Config): boolean {
+  return hasSameSecret(one, other) && one.jwtJwksUrl === other.jwtJwksUrl &&
+    one.jwtIssuer === other.jwtIssuer &&
+    JSON.stringify(one.jwtIssuers) === JSON.stringify(other.jwtIssuers);
 }
 
 function hasSameSecret(one: Config, other: Config): boolean {

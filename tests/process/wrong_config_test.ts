@@ -98,6 +98,20 @@ const wrong: Readonly<Record<OptionKey, readonly [value: string, problem: string
   ],
   "jwt-cache-max-entries": ['"many"', 'expected a whole number, got "many"'],
   "jwt-claim-settings": bool,
+  "jwt-issuer": ["5", "expected the issuer of tokens in quotes, got 5"],
+  "jwt-issuers": [
+    '\'[{"issuer":"a"}]\'',
+    "issuer 1: without keys, issuer must be an https URL for OIDC Discovery",
+  ],
+  "jwt-jwks-max-stale": [
+    '"2d"',
+    'expected seconds, or a text such as "500ms", "10s", "2m", got "2d"',
+  ],
+  "jwt-jwks-url": [
+    '"http://id.test"',
+    "expected an https URL in quotes, without user, password and fragment, " +
+    'got "http://id.test"',
+  ],
   "jwt-role-claim-key": [
     '"role.other"',
     "failed to parse role-claim-key value (role.other) (expected a JSONPath in quotes such as " +
@@ -109,6 +123,10 @@ const wrong: Readonly<Record<OptionKey, readonly [value: string, problem: string
     'bytes, a JSON Web Key (set), or "@" and the path of a file with it)',
   ],
   "jwt-secret-is-base64": bool,
+  "jwt-skew": [
+    "301",
+    'expected seconds from 0 to 300, or a text such as "500ms", "10s", "2m", got 301',
+  ],
   "log-level": word(
     "Invalid logging level. Check your configuration.",
     '"crit", "error", "warn", "info", "debug"',

@@ -23,6 +23,7 @@ const typesByName: ReadonlyMap<string, string> = new Map([
   ["boolean", "boolean"],
   ["list", "readonly string[]"],
   ["function", "FunctionName"],
+  ["JSON or `@file`", "readonly JwtIssuer[]"],
 ]);
 
 /** Returns the whole file. */
@@ -39,6 +40,7 @@ const head = `/**
  * @module
  */
 import type { FunctionName } from "./codecs.ts";
+import type { JwtIssuer } from "./jwt_issuers.ts";
 
 /** Options of the configuration, named by their keys in camel case. */
 export interface HandlerConfig {`;

@@ -3,9 +3,11 @@
  *
  * @module
  */
-import { isUri, startsRolePath } from "../checks.ts";
+import { isKeyUrl, isUri, startsRolePath } from "../checks.ts";
 import { boolean, integer, text } from "../codecs.ts";
+import { jwtIssuerList } from "../jwt_issuers.ts";
 import { tokenSecret } from "../secret.ts";
+import { time } from "../units.ts";
 import { option } from "./option.ts";
 
 export const tokenOptions = {
@@ -38,6 +40,50 @@ export const tokenOptions = {
     doc:
       "Sets each claim of a token as `request.jwt.claim.<name>`, too, as old versions of PostgREST did.",
     example: "true",
+    extension: true,
+  }),
+  "jwt-issuer": option({
+    codec: text({ type: "text", expected: "the issuer of tokens in quotes" }),
+    default: null,
+    reloadable: true,
+    inDatabase: true,
+    doc:
+      "Issuer that the `iss` claim of tokens must name; without other keys, its keys are found by " +
+      "OIDC Discovery.",
+    example: '"https://id.example.com"',
+    extension: true,
+  }),
+  "jwt-issuers": option({
+    codec: jwtIssuerList,
+    default: null,
+    reloadable: true,
+    inDatabase: true,
+    doc:
+      "Issuers with keys, rules and roles of their own, as a JSON list; `@` and a path names a " +
+      "file that holds it.",
+    example: `'[{"issuer":"https://id.example.com","role":"web_user"}]'`,
+    extension: true,
+  }),
+  "jwt-jwks-max-stale": option({
+    codec: time(),
+    default: 86_400,
+    reloadable: true,
+    inDatabase: true,
+    doc: "Time for which fetched keys verify tokens while their source fails.",
+    example: '"24h"',
+    extension: true,
+  }),
+  "jwt-jwks-url": option({
+    codec: text({
+      type: "URL",
+      expected: "an https URL in quotes, without user, password and fragment",
+      check: isKeyUrl,
+    }),
+    default: null,
+    reloadable: true,
+    inDatabase: true,
+    doc: "URL of a JSON Web Key Set that tokens are verified with, beside `jwt-secret`.",
+    example: '"https://id.example.com/jwks.json"',
     extension: true,
   }),
   "jwt-role-claim-key": option({
@@ -73,5 +119,14 @@ export const tokenOptions = {
     doc: "`jwt-secret` is base64.",
     example: "false",
     isUncommented: true,
+  }),
+  "jwt-skew": option({
+    codec: time({ max: 300 }),
+    default: 30,
+    reloadable: true,
+    inDatabase: true,
+    doc: "Tolerated difference between clocks, for the claims `exp`, `nbf` and `iat`.",
+    example: "30",
+    extension: true,
   }),
 } as const;

@@ -1,5 +1,6 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import { type AuthContext, authenticate, bearerToken } from "../../../src/auth/authenticate.ts";
+import { noScope } from "../../../src/auth/remote_key_set.ts";
 import { createJwtCache } from "../../../src/auth/jwt_cache.ts";
 import { parseRolePath } from "../../../src/auth/role_claim.ts";
 import {
@@ -10,6 +11,7 @@ import {
   refusal,
   secret,
   tokenOf,
+  unlisted,
 } from "./tokens.ts";
 
 const now = 1_700_000_000;
@@ -17,7 +19,17 @@ const keys = await keysOf(secret);
 const rolePath = await parseRolePath("$.role");
 
 function contextOf(changes: Partial<AuthContext> = {}): AuthContext {
-  return { keys, cache: null, now, rolePath, dbAnonRole: "anon", jwtAud: null, ...changes };
+  return {
+    issuers: unlisted(keys),
+    cache: null,
+    now,
+    skewSeconds: 30,
+    rolePath,
+    dbAnonRole: "anon",
+    jwtAud: null,
+    scope: noScope,
+    ...changes,
+  };
 }
 
 const anon = { role: "anon", authenticated: false, claims: '{"role":"anon"}' };
@@ -57,7 +69,7 @@ Deno.test("bearerToken reads the first header's token when its scheme is Bearer"
 Deno.test("authenticate answers anonymous requests at once", async () => {
   for (const header of [null, "", "Basic dXNlcjpwYXNz", "Token x"]) {
     deepStrictEqual(authenticate(header, contextOf()), anon);
-    deepStrictEqual(authenticate(header, contextOf({ keys: null, jwtAud: "shop" })), anon);
+    deepStrictEqual(authenticate(header, contextOf({ issuers: null, jwtAud: "shop" })), anon);
     await expectRefusal(() => authenticate(header, contextOf({ dbAnonRole: null })), noAnonymous);
   }
   deepStrictEqual(authenticate(null, contextOf({ dbAnonRole: 'We"b' })), {
@@ -69,7 +81,7 @@ Deno.test("authenticate answers anonymous requests at once", async () => {
 
 Deno.test("authenticate cannot verify tokens without a secret", async () => {
   for (const header of ["Bearer", "Bearer x", `Bearer ${knownToken}`]) {
-    await expectRefusal(() => authenticate(header, contextOf({ keys: null })), noSecret);
+    await expectRefusal(() => authenticate(header, contextOf({ issuers: null })), noSecret);
   }
 });
 
@@ -177,7 +189,7 @@ Deno.test("authenticate caches what was verified, not what is current", async ()
   strictEqual((await authenticate(header, other)).role, "shop");
   strictEqual((await authenticate(header, contextOf({ cache }))).authenticated, true);
   await expectRefusal(
-    () => authenticate(header, contextOf({ cache, keys: null })),
+    () => authenticate(header, contextOf({ cache, issuers: null })),
     noSecret,
   );
 });

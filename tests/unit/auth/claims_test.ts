@@ -95,7 +95,7 @@ async function expectCheck(
   jwtAud: string | null,
   message: string | null,
 ): Promise<void> {
-  const check = () => checkClaims(claims, { now, jwtAud });
+  const check = () => checkClaims(claims, { now, jwtAud, skewSeconds: 30 });
   if (message === null) check();
   else await expectRefusal(check, refusal(message), JSON.stringify(claims));
 }

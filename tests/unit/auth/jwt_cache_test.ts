@@ -5,8 +5,11 @@ import { parseRolePath } from "../../../src/auth/role_claim.ts";
 const rolePath = await parseRolePath("$.role");
 
 function entry(role: string): CachedToken {
-  const token = { claims: { role }, json: JSON.stringify({ role }) };
-  return { token, rolePath, dbAnonRole: null, identity: null };
+  const header = { alg: "HS256", kid: null, typ: null };
+  const key = { kid: null, verifiers: new Map() };
+  const token = { header, key, claims: { role }, json: JSON.stringify({ role }) };
+  const issuer = { name: null, localKeys: null, remoteKeys: null, rules: null };
+  return { token, issuer, keySet: null, rolePath, dbAnonRole: null, identity: null };
 }
 
 /** Looks tokens up and puts those in that are missing. */

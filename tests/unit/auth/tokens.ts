@@ -1,7 +1,10 @@
 /** Makes tokens, good and bad, for the tests of this folder. */
 import { deepStrictEqual } from "node:assert/strict";
 import { ServiceError } from "../../../src/errors/service_error.ts";
+import { parseToken, type VerifiedToken } from "../../../src/auth/jwt.ts";
 import { type KeySet, loadKeys } from "../../../src/auth/keys.ts";
+import { noScope } from "../../../src/auth/remote_key_set.ts";
+import { type Issuers, type TokenIssuer, verifyToken } from "../../../src/auth/verify_token.ts";
 
 export const secret = "reallyreallyreallyreallyverysafe";
 
@@ -17,6 +20,21 @@ export async function keysOf(text: string | object): Promise<KeySet> {
   const keys = await loadKeys(utf8(typeof text === "string" ? text : JSON.stringify(text)));
   if (keys === null) throw new Error("no secret");
   return keys;
+}
+
+/** An issuer with these keys in the configuration. */
+export function localIssuer(keys: KeySet): TokenIssuer {
+  return { name: null, localKeys: keys, remoteKeys: null, rules: null };
+}
+
+/** Accepts tokens of any issuer that these keys verify. */
+export function unlisted(keys: KeySet): Issuers {
+  return { listed: new Map(), unlisted: localIssuer(keys) };
+}
+
+/** Verifies a token with keys of the configuration. */
+export async function verifyWith(text: string, keys: KeySet): Promise<VerifiedToken> {
+  return (await verifyToken(parseToken(text), localIssuer(keys), noScope)).token;
 }
 
 export function base64Url(bytes: Uint8Array | string): string {

@@ -1,6 +1,6 @@
 import { deepStrictEqual, rejects, strictEqual, throws } from "node:assert/strict";
 import { exportJWK, generateKeyPair } from "jose";
-import { verifyToken } from "../../../src/auth/jwt.ts";
+import { verifyWith } from "../auth/tokens.ts";
 import { loadKeys } from "../../../src/auth/keys.ts";
 import { signToken } from "../../../src/auth/sign_token.ts";
 import { tokenClaims, type TokenFlags } from "../../../src/cli/token.ts";
@@ -104,7 +104,7 @@ for (const [alg, secret] of secrets) {
     const token = await signToken({ role: "web_user" }, bytes);
     strictEqual(JSON.parse(atob(token.split(".")[0]!)).alg, alg);
     const keys = await loadKeys(bytes);
-    deepStrictEqual((await verifyToken(token, keys!)).claims, { role: "web_user" });
+    deepStrictEqual((await verifyWith(token, keys!)).claims, { role: "web_user" });
   });
 }
 

@@ -250,6 +250,10 @@ const policies = 'policies in quotes, such as "anon: 60/1m by ip for web_anon"';
 const ranges = 'addresses or ranges in quotes, separated by commas, such as "10.0.0.0/8"';
 const codings = 'codings in quotes, separated by commas: "zstd", "br", "gzip"';
 const secret32 = "reallyreallyreallyreallyverysafe";
+const skewText = 'expected seconds from 0 to 300, or a text such as "500ms", "10s", "2m"';
+const keyUrlText = "expected an https URL in quotes, without user, password and fragment";
+const issuersText = "expected a JSON list of issuers such as " +
+  '[{"issuer":"https://id.example","role":"web_user"}], or "@" and the path of a file with it';
 
 const cases: Readonly<Record<OptionKey, Cases>> = {
   "admin-allowed-hosts": {
@@ -408,6 +412,42 @@ const cases: Readonly<Record<OptionKey, Cases>> = {
     ],
   },
   "jwt-claim-settings": booleans,
+  "jwt-issuer": names("the issuer of tokens"),
+  "jwt-issuers": {
+    accepted: [['[{"issuer":"a","secret":"' + secret32 + '","role":"b"}]', [
+      { issuer: "a", secret: secret32, role: "b" },
+    ]]],
+    rejected: [
+      ['"[]"', issuersText],
+      ["5", issuersText],
+      ["[]", `${issuersText}, got a list`],
+      ['"@missing"', 'cannot read the file "missing": No such file'],
+    ],
+  },
+  "jwt-jwks-max-stale": times,
+  "jwt-jwks-url": {
+    accepted: [
+      ["https://id.test/keys?x=1", "https://id.test/keys?x=1"],
+      ["http://127.0.0.1:8080/", "http://127.0.0.1:8080/"],
+      ["http://[::1]/", "http://[::1]/"],
+      ["http://localhost", "http://localhost"],
+    ],
+    rejected: [
+      ["5", `${keyUrlText}, got 5`],
+      ...[
+        "http://id.test/",
+        "http://localhost.test/",
+        "file:///keys",
+        "id.test",
+        "https://",
+        "https://user@id.test/",
+        "https://:word@id.test/",
+        "https://id.test/#a",
+        "http://0x7f000001.test",
+      ]
+        .map((url): Rejected => [`"${url}"`, `${keyUrlText}, got "${url}"`]),
+    ],
+  },
   "jwt-role-claim-key": {
     accepted: [
       ["$.a.b", "$.a.b"],
@@ -442,6 +482,14 @@ const cases: Readonly<Record<OptionKey, Cases>> = {
     ],
   },
   "jwt-secret-is-base64": booleans,
+  "jwt-skew": {
+    accepted: [["0", 0], ["300", 300], ["5m", 300], ["500ms", 0.5]],
+    rejected: [
+      ["301", `${skewText}, got 301`],
+      ["-1", `${skewText}, got -1`],
+      ['"x"', `${skewText}, got "x"`],
+    ],
+  },
   "log-level": words(
     "Invalid logging level. Check your configuration.",
     "crit",

@@ -217,6 +217,16 @@ const events: {
   ],
   "jwt-cache-lookup": [{ kind: "jwt-cache-lookup" }, "debug", "Looked up a JWT in JWT cache"],
   "jwt-cache-evicted": [{ kind: "jwt-cache-evicted" }, "debug", "Evicted entry from JWT cache"],
+  "jwks-failed": [
+    { kind: "jwks-failed", issuer: "https://id.test", reason: "status 500" },
+    "error",
+    "Failed to fetch the keys of https://id.test: status 500",
+  ],
+  "jwks-keys-skipped": [
+    { kind: "jwks-keys-skipped", issuer: "https://id.test", places: [2, 3] },
+    "warn",
+    "Skipped keys of https://id.test that cannot be imported: number 2, 3",
+  ],
   "config-reloaded": [{ kind: "config-reloaded" }, "crit", "Config reloaded"],
   "config-reload-failed": [
     { kind: "config-reload-failed", message: "svc.conf:3: db-pool: expected\na number" },

@@ -1,9 +1,18 @@
 import { deepStrictEqual, notStrictEqual, strictEqual } from "node:assert/strict";
 import { loadConfig } from "../../../src/config/load.ts";
 import type { Config } from "../../../src/config/options.ts";
-import { prepareAuth } from "../../../src/service/snapshot.ts";
+import { prepareAuth as prepare, type PreparedConfig } from "../../../src/service/snapshot.ts";
+import { testKeySets } from "../../support/key_sets.ts";
 
-function configOf(secret: string, entries: number, path = "$.a[0]"): Config {
+const remoteKeySets = testKeySets();
+
+function prepareAuth(config: Config, previous: PreparedConfig | null) {
+  return prepare(config, previous, remoteKeySets);
+}
+
+type Variables = Readonly<Record<string, string>>;
+
+function configOf(secret: string, entries: number, path = "$.a[0]", more: Variables = {}): Config {
   return loadConfig({
     file: null,
     environment: {
@@ -12,12 +21,22 @@ function configOf(secret: string, entries: number, path = "$.a[0]"): Config {
       SVC_JWT_SECRET: secret,
       SVC_JWT_CACHE_MAX_ENTRIES: String(entries),
       SVC_JWT_ROLE_CLAIM_KEY: path,
+      ...more,
     },
     readFile: () => new Uint8Array(),
   });
 }
 
 const [one, other] = ["x".repeat(32), "y".repeat(32)];
+
+const withIssuers = (name: string) =>
+  configOf(one, 5, "$.a[0]", {
+    SVC_JWT_ISSUERS: JSON.stringify([{ issuer: name, secret: other, role: "clerk" }]),
+  });
+const withOption = (name: string, value: string) => configOf(one, 5, "$.a[0]", { [name]: value });
+const keyUrl = (path: string) => withOption("SVC_JWT_JWKS_URL", `https://id.test/${path}`);
+const issuer = (name: string) => withOption("SVC_JWT_ISSUER", name);
+const maxStale = (time: string) => withOption("SVC_JWT_JWKS_MAX_STALE", time);
 
 /** A change of configuration, and whether the cache of verified tokens is kept. */
 const changes: readonly (readonly [title: string, before: Config, after: Config, kept: boolean])[] =
@@ -27,6 +46,12 @@ const changes: readonly (readonly [title: string, before: Config, after: Config,
     ["a larger size", configOf(one, 5), configOf(one, 50), true],
     ["the role path", configOf(one, 5), configOf(one, 5, "$.b"), true],
     ["the secret", configOf(one, 5), configOf(other, 5), false],
+    ["the same URL", keyUrl("a"), keyUrl("a"), true],
+    ["another URL", keyUrl("a"), keyUrl("b"), false],
+    ["the same issuers", withIssuers("a"), withIssuers("a"), true],
+    ["other issuers", withIssuers("a"), withIssuers("b"), false],
+    ["another issuer", issuer("a"), issuer("b"), false],
+    ["the time that keys may be stale", maxStale("1h"), maxStale("2h"), true],
     ["switched off", configOf(one, 5), configOf(one, 0), false],
     ["switched on", configOf(one, 0), configOf(one, 5), false],
   ];
@@ -43,8 +68,11 @@ for (const [title, before, after, kept] of changes) {
 Deno.test("prepareAuth() shrinks a kept cache when the next token arrives", async () => {
   const before = configOf(one, 3);
   const first = await prepareAuth(before, null);
+  const key = { kid: null, verifiers: new Map() };
   const entry = {
-    token: { claims: {}, json: "{}" },
+    token: { header: { alg: "HS256", kid: null, typ: null }, key, claims: {}, json: "{}" },
+    issuer: first.issuers!.unlisted!,
+    keySet: null,
     rolePath: first.rolePath,
     dbAnonRole: null,
     identity: null,
