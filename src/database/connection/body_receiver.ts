@@ -54,7 +54,9 @@ export class BodyReceiver implements RowRun {
   #stream: BodyStream | null = null;
   /** Since when the connection is paused for its reader; null while it is not. */
   #pausedAt: number | null = null;
-  /** Sum of the pauses that are over. */
+  /** Whether it is paused although its spool has room: the pool decides how fast that fills. */
+  #isPaced = false;
+  /** Sum of the pauses for the reader that are over. */
   #pausedMs = 0;
   #abandoned = false;
 
@@ -70,7 +72,12 @@ export class BodyReceiver implements RowRun {
 
   /** Milliseconds for which the reader has left bytes unread. */
   stalledFor(): number {
-    return this.#pausedAt === null ? 0 : this.#options.now() - this.#pausedAt;
+    return this.#pausedAt === null || this.#isPaced ? 0 : this.#options.now() - this.#pausedAt;
+  }
+
+  /** Whether the connection waits for {@linkcode spool}, although the spool has room. */
+  get isPaced(): boolean {
+    return this.#pausedAt !== null && this.#isPaced;
   }
 
   /** Milliseconds that the connection has waited for the reader in all. */
@@ -78,9 +85,9 @@ export class BodyReceiver implements RowRun {
     return this.#pausedMs + this.stalledFor();
   }
 
-  /** Lets the connection continue: the spool keeps what its reader leaves unread. */
-  spool(): void {
-    if (this.#options.spool !== null) this.#stream?.spool(this.#options.spool);
+  /** Lets the connection continue: the spool keeps this many more unread bytes. */
+  spool(bytes: number): void {
+    if (this.#options.spool !== null) this.#stream?.spool(this.#options.spool, bytes);
   }
 
   /** Whether a stream was handed out and has not ended. */
@@ -130,7 +137,7 @@ export class BodyReceiver implements RowRun {
     const bytes = this.#withoutClosing(received);
     this.#receivedBytes += bytes.length;
     if (this.#abandoned) return this.#drain(bytes.length);
-    if (this.#stream !== null) return this.#stream.add(bytes.slice());
+    if (this.#stream !== null) return this.#stream.add(bytes);
     const isWhole = bytes.length === this.#valueLength || this.#isValueStreamed;
     if (this.#held === null) {
       this.#held = new HeldBytes(isWhole ? bytes.slice() : new Uint8Array(this.#valueLength ?? 0));
@@ -203,12 +210,13 @@ export class BodyReceiver implements RowRun {
   #pause(): void {
     if (this.#pausedAt !== null || this.#stream === null) return;
     this.#pausedAt = this.#options.now();
+    this.#isPaced = this.#stream.isSpooled;
     this.#options.transport.pause();
   }
 
   #resume(): void {
     if (this.#pausedAt === null) return;
-    this.#pausedMs += this.#options.now() - this.#pausedAt;
+    this.#pausedMs += this.stalledFor();
     this.#pausedAt = null;
     this.#options.transport.resume();
   }

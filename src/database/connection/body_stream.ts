@@ -61,16 +61,21 @@ export class BodyStream {
     );
   }
 
-  /** Adds a chunk, which the stream owns from then on. */
-  add(chunk: Uint8Array): void {
-    this.#chunks.push(chunk);
+  /** Adds bytes, which may change afterwards. */
+  add(bytes: Uint8Array): void {
+    this.#chunks.push(bytes);
     this.#flush();
     if (this.#chunks.isFull) this.#options.onFull();
   }
 
-  /** Keeps unread chunks in a spool, so that more of them may wait. */
-  spool(spool: BodySpool): void {
-    this.#chunks.spool(spool);
+  /** Whether a spool keeps unread chunks, and has room for more. */
+  get isSpooled(): boolean {
+    return this.#chunks.isSpooled;
+  }
+
+  /** Keeps unread chunks in a spool, so that this many more bytes may wait. */
+  spool(spool: BodySpool, bytes: number): void {
+    this.#chunks.spool(spool, bytes);
     if (!this.#chunks.isFull) this.#options.onRoom();
   }
 

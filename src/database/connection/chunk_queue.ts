@@ -5,7 +5,7 @@
  */
 import type { BodySpool, BodySpoolFile, BodySpoolUser } from "../../lib/body_spool.ts";
 
-/** Without a spool, the queue is full from this many unread bytes on. */
+/** The queue is full from this many unread bytes on, unless the spool takes more. */
 const maxUnreadBytes = 256 * 1024;
 /** Memory of one queue in a spool. */
 const maxMemoryBytes = 8 * 1024 * 1024;
@@ -26,6 +26,8 @@ export class ChunkQueue implements BodySpoolUser {
   #readTo = 0;
   /** Chunks that arrived when the spool had no room for them. */
   readonly #overflow: Uint8Array[] = [];
+  /** The queue is full from this many unread bytes on. */
+  #maxUnreadBytes = maxUnreadBytes;
   #readAt: number;
 
   constructor({ now, onEvicted }: { readonly now: () => number; readonly onEvicted: () => void }) {
@@ -40,23 +42,30 @@ export class ChunkQueue implements BodySpoolUser {
 
   /** Whether no more chunks should arrive. */
   get isFull(): boolean {
-    return this.#spool === null ? this.#memoryBytes >= maxUnreadBytes : this.#overflow.length > 0;
+    return this.#overflow.length > 0 || this.#unreadBytes >= this.#maxUnreadBytes;
   }
 
-  /** Keeps further chunks in a spool. */
-  spool(spool: BodySpool): void {
+  /** Whether a spool has room for more than arrives now. */
+  get isSpooled(): boolean {
+    return this.#spool !== null && this.#overflow.length === 0;
+  }
+
+  /** Keeps this many further bytes in a spool. */
+  spool(spool: BodySpool, bytes: number): void {
+    this.#maxUnreadBytes = Math.max(maxUnreadBytes, this.#unreadBytes + bytes);
     if (this.#spool !== null) return;
     this.#spool = spool;
     spool.add(this);
     spool.holdMemory(this.#memoryBytes);
   }
 
-  push(chunk: Uint8Array): void {
-    if (this.#overflow.length > 0) this.#overflow.push(chunk);
-    else if (!this.#hasFileBytes && this.#fitsMemory(chunk.length)) {
-      this.#memory.push(chunk);
-      this.#memoryBytes += chunk.length;
-    } else if (!this.#append(chunk)) this.#overflow.push(chunk);
+  /** Adds bytes, which may change afterwards. The file takes them without a copy in memory. */
+  push(bytes: Uint8Array): void {
+    if (this.#overflow.length > 0) this.#overflow.push(bytes.slice());
+    else if (!this.#hasFileBytes && this.#fitsMemory(bytes.length)) {
+      this.#memory.push(bytes.slice());
+      this.#memoryBytes += bytes.length;
+    } else if (!this.#append(bytes)) this.#overflow.push(bytes.slice());
   }
 
   /** Returns the first chunk; the queue must not be empty. */
@@ -94,6 +103,11 @@ export class ChunkQueue implements BodySpoolUser {
     this.#onEvicted();
   }
 
+  /** Without those in the overflow. */
+  get #unreadBytes(): number {
+    return this.#memoryBytes + this.#writtenTo - this.#readTo;
+  }
+
   get #hasFileBytes(): boolean {
     return this.#readTo < this.#writtenTo;
   }
@@ -103,23 +117,23 @@ export class ChunkQueue implements BodySpoolUser {
     return this.#memoryBytes + bytes <= maxMemoryBytes && this.#spool.takeMemory(bytes);
   }
 
-  /** Appends a chunk to the file; false if that has no room. */
-  #append(chunk: Uint8Array): boolean {
+  /** Appends bytes to the file; false if that has no room. */
+  #append(bytes: Uint8Array): boolean {
     const spool = this.#spool!;
-    if (this.#writtenTo + chunk.length > maxFileBytes || !spool.takeFile(chunk.length)) {
+    if (this.#writtenTo + bytes.length > maxFileBytes || !spool.takeFile(bytes.length)) {
       return false;
     }
     try {
       this.#file ??= spool.open();
       if (this.#file !== null) {
-        this.#file.write(chunk, this.#writtenTo);
-        this.#writtenTo += chunk.length;
+        this.#file.write(bytes, this.#writtenTo);
+        this.#writtenTo += bytes.length;
         return true;
       }
     } catch {
       // The disk is full.
     }
-    spool.returnFile(chunk.length);
+    spool.returnFile(bytes.length);
     return false;
   }
 

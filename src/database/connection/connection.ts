@@ -132,9 +132,14 @@ export class Connection {
     return this.#current?.body.waitedFor() ?? 0;
   }
 
-  /** Has the spool keep what the reader of a body leaves unread. */
-  spool(): void {
-    this.#current?.body.spool();
+  /** Whether the connection waits until {@linkcode spool} lets it continue. */
+  get isPaced(): boolean {
+    return this.#current?.body.isPaced ?? false;
+  }
+
+  /** Has the spool keep this many more bytes that the reader of a body leaves unread. */
+  spool(bytes: number): void {
+    this.#current?.body.spool(bytes);
   }
 
   /** Closes the connection at once, whatever runs on it. */

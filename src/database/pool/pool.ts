@@ -29,16 +29,17 @@ import {
 } from "./concurrency_limiter.ts";
 import type { Transport } from "../transport.ts";
 import { ConnectionOpener, type OpenedConnection } from "./connection_opener.ts";
+import { LargeBodies } from "./large_bodies.ts";
 import { type PoolTrace, traceStep } from "./pool_trace.ts";
 import {
   close,
   destroySlowestReader,
   destroyUnread,
   handleSlowWork,
-  isReadSlowly,
   maxContendedStallMs,
   onLeave,
   type PooledConnection,
+  spoolSlowReaders,
   workSince,
 } from "./pooled_connection.ts";
 import { MinRoundTrip, ServiceTime } from "./service_time.ts";
@@ -82,6 +83,7 @@ class Pool implements Database {
   readonly #idle: PooledConnection[] = [];
   readonly #queue = new WaitQueue();
   readonly #limiter = new ConcurrencyLimiter();
+  readonly #largeBodies: LargeBodies;
   readonly #serviceTimes = new WeakMap<object, ServiceTime>();
   readonly #roundTrip = new MinRoundTrip();
   readonly #timers: PoolTimers;
@@ -101,6 +103,7 @@ class Pool implements Database {
     this.#options = options;
     this.#clock = options.clock;
     this.#prepare = options.prepare;
+    this.#largeBodies = new LargeBodies(options.max);
     this.#timers = this.#createTimers();
     this.#opener = new ConnectionOpener(options, {
       opened: (connection) => this.#admit(connection),
@@ -131,6 +134,7 @@ class Pool implements Database {
         // A write runs to its end although its client has left.
         caller: batch.access === "read only" ? caller : null,
         serviceTime: this.#serviceTimeOf(batch.kind),
+        expectsLargeBody: this.#largeBodies.isExpected(batch),
         since: 0,
         isRequeued: false,
         stopListening: null,
@@ -202,12 +206,14 @@ class Pool implements Database {
   }
 
   #mayStart(queued: QueuedBatch): boolean {
+    if (queued.expectsLargeBody && !this.#largeBodies.hasRoom) return false;
     return !this.#limiter.isAtLimit || pipelineOf(queued) === null;
   }
 
   #execute(pooled: PooledConnection, batches: readonly QueuedBatch[]): void {
     const [first] = batches;
     const isLimited = pipelineOf(first!) !== null;
+    if (first!.expectsLargeBody) this.#largeBodies.acquire();
     pooled.work = {
       batches,
       startedAt: this.#clock.now(),
@@ -281,6 +287,7 @@ class Pool implements Database {
         statementForgotten: () => this.#options.onStatementForgotten?.(),
         finished: (pending, result, bodyLength) => {
           if (result === "failure") pooled.work!.failures++;
+          else this.#largeBodies.record(pending.batch, bodyLength ?? 0);
           const isLarge = (bodyLength ?? 0) > maxHeldBytes;
           if (isLarge) (pending as QueuedBatch).serviceTime?.recordDelay();
         },
@@ -339,6 +346,7 @@ class Pool implements Database {
     if (work === null) return;
     pooled.work = null;
     this.#releaseShare(work);
+    if (work.batches[0]!.expectsLargeBody) this.#largeBodies.release();
     work.stopListening?.();
     const trace = this.#traceOf(work.batches);
     if (trace === null) return;
@@ -429,7 +437,7 @@ class Pool implements Database {
   /** Whether the first waiting batch has waited for half of its timeout, or as long as a stall may take. */
   #isQueueLate(): boolean {
     const maxMs = Math.min(maxContendedStallMs, this.#options.acquisitionTimeoutMs / 2);
-    for (const { since } of this.#queue) return this.#clock.now() - since > maxMs;
+    for (const { since } of this.#queue) if (this.#clock.now() - since > maxMs) return true;
     return false;
   }
 
@@ -438,10 +446,10 @@ class Pool implements Database {
     for (const pooled of [...this.#connections]) {
       const slow = workSince(pooled, now, slowBatchMs);
       if (slow !== null) handleSlowWork(pooled, slow, now);
-      if (isReadSlowly(pooled, { isContended: this.#queue.size > 0 })) pooled.connection.spool();
       const counted = workSince(pooled, now, maxCountedMs);
       if (counted !== null) this.#releaseShare(counted);
     }
+    spoolSlowReaders(this.#connections, { isContended: this.#queue.size > 0 });
     if (this.#idle.length > 0 && this.#queue.size > 0) this.#serve();
     this.#listenToWaiting(now);
     if (this.#queue.size > 0 || this.#connections.size > this.#idle.length) {
@@ -452,7 +460,7 @@ class Pool implements Database {
   /** Removes from the queue the reads whose callers leave. */
   #listenToWaiting(now: number): void {
     for (const queued of this.#queue) {
-      if (now - queued.since < slowBatchMs) return;
+      if (now - queued.since < slowBatchMs) continue;
       if (queued.caller === null || queued.stopListening !== null) continue;
       queued.stopListening = onLeave(queued.caller, (reason) => this.#reject(queued, reason));
     }

@@ -75,16 +75,30 @@ export function handleSlowWork(pooled: PooledConnection, work: Work, now: number
 
 /** A connection that waits this long for the reader of a body does not wait any longer. */
 const maxReaderWaitMs = 20;
+/**
+ * Bytes that go to the spool with each check, of all bodies together: 200 MB/s at most. At full speed, they
+ * would keep this process from short requests, although their readers are in no hurry.
+ */
+const spooledBytesPerCheck = 2 * 1024 * 1024;
+
+/** Lets the connections continue whose readers are slow: the spool keeps what these leave unread. */
+export function spoolSlowReaders(
+  connections: Iterable<PooledConnection>,
+  contention: { readonly isContended: boolean },
+): void {
+  const slow = [...connections].filter((pooled) => isReadSlowly(pooled, contention));
+  for (const { connection } of slow) connection.spool(spooledBytesPerCheck / slow.length);
+}
 
 /**
  * Whether the reader of a body is slower than PostgreSQL: at one time, or in all while batches wait. Faster
  * readers need no spool, which costs a copy.
  */
-export function isReadSlowly(
+function isReadSlowly(
   { connection }: PooledConnection,
   { isContended }: { readonly isContended: boolean },
 ): boolean {
-  if (connection.stalledFor() >= maxReaderWaitMs) return true;
+  if (connection.isPaced || connection.stalledFor() >= maxReaderWaitMs) return true;
   return isContended && connection.waitedFor() >= maxReaderWaitMs;
 }
 

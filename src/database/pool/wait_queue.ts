@@ -26,6 +26,8 @@ export interface QueuedBatch extends PendingBatch {
   readonly caller: Caller | null;
   /** Null where the kind of the batch is unknown. */
   readonly serviceTime: ServiceTime | null;
+  /** Whether it counts for the limit of connections with large bodies. */
+  readonly expectsLargeBody: boolean;
   /** When it began to wait, in milliseconds of the pool's clock; 0 before that. */
   since: number;
   /** Whether it was requeued: it is not pipelined again. */
@@ -46,51 +48,40 @@ export function pipelineOf(queued: QueuedBatch): PipelineClass | null {
 }
 
 /**
- * A linked list: removes any member in constant time. A `Set` would grow and rehash all the time, and each
- * discarded table keeps its batches in memory until a full garbage collection.
+ * Batches in the order of arrival, in two lists: while no batch with a large body may start, the others
+ * need not look through these.
  */
 export class WaitQueue {
-  #head: QueueNode | null = null;
-  #tail: QueueNode | null = null;
-  #size = 0;
+  readonly #large = new LinkedList();
+  readonly #others = new LinkedList();
 
   get size(): number {
-    return this.#size;
+    return this.#large.size + this.#others.size;
   }
 
   add(queued: QueuedBatch): void {
-    this.#insertBefore(queued, null);
+    this.#listOf(queued).insertBefore(queued, null);
   }
 
   /** Puts batches before all others. */
   putBack(batches: readonly QueuedBatch[]): void {
-    const head = this.#head;
-    for (const queued of batches) this.#insertBefore(queued, head);
+    const heads = new Map([this.#large, this.#others].map((list) => [list, list.head]));
+    for (const queued of batches) {
+      const list = this.#listOf(queued);
+      list.insertBefore(queued, heads.get(list)!);
+    }
   }
 
   remove(queued: QueuedBatch): void {
-    const { node } = queued;
-    if (node === null) return;
-    const { previous, next } = node;
-    if (previous === null) this.#head = next;
-    else previous.next = next;
-    if (next === null) this.#tail = previous;
-    else next.previous = previous;
-    node.previous = null;
-    node.next = null;
-    queued.node = null;
-    this.#size--;
+    if (!this.#listOf(queued).remove(queued)) return;
     queued.stopListening?.();
     queued.stopListening = null;
   }
 
-  /** Iterates from the longest waiting one; each may be removed in its turn. */
+  /** Iterates over both lists, each from the longest waiting one; each may be removed in its turn. */
   *[Symbol.iterator](): Iterator<QueuedBatch> {
-    for (let node = this.#head; node !== null;) {
-      const { queued, next } = node;
-      yield queued;
-      node = next;
-    }
+    yield* this.#large;
+    yield* this.#others;
   }
 
   /**
@@ -115,7 +106,37 @@ export class WaitQueue {
     return taken;
   }
 
-  #insertBefore(queued: QueuedBatch, next: QueueNode | null): void {
+  #listOf({ expectsLargeBody }: QueuedBatch): LinkedList {
+    return expectsLargeBody ? this.#large : this.#others;
+  }
+
+  /** Returns the batch that has waited longest of those that may start. */
+  #first(mayStart: (queued: QueuedBatch) => boolean): QueueNode | null {
+    const { head: large } = this.#large;
+    const other = this.#others.find(mayStart);
+    if (large === null || !mayStart(large.queued)) return other;
+    return other === null || large.queued.since <= other.queued.since ? large : other;
+  }
+}
+
+/**
+ * A linked list: removes any member in constant time. A `Set` would grow and rehash all the time, and each
+ * discarded table keeps its batches in memory until a full garbage collection.
+ */
+class LinkedList {
+  #head: QueueNode | null = null;
+  #tail: QueueNode | null = null;
+  #size = 0;
+
+  get head(): QueueNode | null {
+    return this.#head;
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  insertBefore(queued: QueuedBatch, next: QueueNode | null): void {
     const previous = next === null ? this.#tail : next.previous;
     const node: QueueNode = { queued, previous, next };
     if (previous === null) this.#head = node;
@@ -126,7 +147,32 @@ export class WaitQueue {
     this.#size++;
   }
 
-  #first(mayStart: (queued: QueuedBatch) => boolean): QueueNode | null {
+  /** Removes a batch; false if it is not in the list. */
+  remove(queued: QueuedBatch): boolean {
+    const { node } = queued;
+    if (node === null) return false;
+    const { previous, next } = node;
+    if (previous === null) this.#head = next;
+    else previous.next = next;
+    if (next === null) this.#tail = previous;
+    else next.previous = previous;
+    node.previous = null;
+    node.next = null;
+    queued.node = null;
+    this.#size--;
+    return true;
+  }
+
+  *[Symbol.iterator](): Iterator<QueuedBatch> {
+    for (let node = this.#head; node !== null;) {
+      const { queued, next } = node;
+      yield queued;
+      node = next;
+    }
+  }
+
+  /** Returns the first member that may start, of those that are looked through. */
+  find(mayStart: (queued: QueuedBatch) => boolean): QueueNode | null {
     let node = this.#head;
     for (let lookups = 0; node !== null && lookups < maxLookups; lookups++, node = node.next) {
       if (mayStart(node.queued)) return node;

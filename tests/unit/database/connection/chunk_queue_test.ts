@@ -88,7 +88,7 @@ Deno.test("ChunkQueue keeps 8 MiB in memory, then a file, and returns all in ord
   const { spool, files, queue: create } = open();
   const queue = create();
   queue.push(chunk(0));
-  queue.spool(spool);
+  queue.spool(spool, Infinity);
   for (let number = 1; number < 8; number++) queue.push(chunk(number));
   strictEqual(files.length, 0);
   for (let number = 8; number < 30; number++) queue.push(chunk(number));
@@ -105,22 +105,55 @@ Deno.test("ChunkQueue keeps 8 MiB in memory, then a file, and returns all in ord
 Deno.test("ChunkQueue keeps the order while its reader takes chunks in between", () => {
   const { spool, queue: create } = open();
   const queue = create();
-  queue.spool(spool);
+  queue.spool(spool, Infinity);
   let [pushed, taken] = [0, 0];
   for (let round = 0; round < 20; round++) {
     for (let count = 0; count < 4; count++) queue.push(chunk(pushed++));
     for (let left = 3 * megabyte; left > 0;) {
-      const { length, ...bytes } = queue.shift();
+      const bytes = queue.shift();
       if (taken % megabyte === 0) {
         strictEqual((bytes[2]! << 8) + bytes[3]!, taken / megabyte);
       }
-      taken += length;
-      left -= length;
+      taken += bytes.length;
+      left -= bytes.length;
     }
   }
   checkOrder(drain(queue), 60, 20);
   queue.close();
 });
+
+Deno.test("ChunkQueue is full when the spool has the bytes that it was to take", () => {
+  const { spool, queue: create } = open();
+  const queue = create();
+  queue.push(chunk(0));
+  deepStrictEqual([queue.isFull, queue.isSpooled], [true, false]);
+  for (let number = 1; number < 20; number++) {
+    queue.spool(spool, megabyte);
+    deepStrictEqual([queue.isFull, queue.isSpooled], [false, true]);
+    queue.push(chunk(number));
+    strictEqual(queue.isFull, true);
+  }
+  queue.shift();
+  strictEqual(queue.isFull, false);
+  checkOrder(drain(queue), 1, 19);
+  queue.close();
+});
+
+for (const [place, count] of [["memory", 1], ["a file", 10], ["its overflow", 16]] as const) {
+  Deno.test(`ChunkQueue copies bytes to ${place}, which may change afterwards`, () => {
+    const { spool, queue: create } = open({ disk: 5 * megabyte });
+    const queue = create();
+    queue.spool(spool, Infinity);
+    const received = new Uint8Array(megabyte);
+    for (let number = 0; number < count; number++) {
+      received.set(chunk(number));
+      queue.push(received);
+    }
+    received.fill(255);
+    checkOrder(drain(queue), 0, count);
+    queue.close();
+  });
+}
 
 const limits: readonly (readonly [name: string, options: Parameters<typeof open>[0]])[] = [
   ["all files are full", { maxFileBytes: 5 * megabyte }],
@@ -132,7 +165,7 @@ for (const [name, options] of limits) {
   Deno.test(`ChunkQueue is full when ${name}, until its reader has caught up`, () => {
     const { spool, queue: create } = open(options);
     const queue = create();
-    queue.spool(spool);
+    queue.spool(spool, Infinity);
     let count = 0;
     while (!queue.isFull) queue.push(chunk(count++));
     strictEqual(count, name === "files are off" ? 9 : 14);
@@ -153,7 +186,7 @@ Deno.test("ChunkQueue is full where no file can be opened", () => {
     },
   });
   const queue = open().queue();
-  queue.spool(spool);
+  queue.spool(spool, Infinity);
   for (let number = 0; number < 9; number++) queue.push(chunk(number));
   strictEqual(queue.isFull, true);
   checkOrder(drain(queue), 0, 9);
@@ -163,7 +196,7 @@ Deno.test("BodySpool bounds the memory of all queues, and evicts readers that ta
   const { spool, state, queue } = open({ maxFileBytes: 0 });
   const queues = Array.from({ length: 9 }, queue);
   for (const one of queues) {
-    one.spool(spool);
+    one.spool(spool, Infinity);
     for (let number = 0; number < 8; number++) one.push(chunk(number));
   }
   deepStrictEqual(queues.map(({ isFull }) => isFull), [...Array(8).fill(false), true]);

@@ -82,6 +82,30 @@ Deno.test("Pool spools the body of a slow reader, and gives its connection to ot
   await fake.close();
 });
 
+Deno.test("Pool spools 2 MiB with each check, and does not count that as waiting for a reader", async () => {
+  const spool = new BodySpool({ space: new SpoolSpace(), maxFileBytes: 0, openFile: null });
+  const fake = new FakePool({ spool });
+  const body = await startBody(fake, 100_000_000);
+  const transport = fake.transports[0]!;
+  const waiting = fake.pool.transaction(reading);
+  transport.tell(new Uint8Array(500_000));
+  await fake.clock.pass(20);
+  for (let check = 1; check <= 3; check++) {
+    strictEqual(transport.log.at(-1), "resume");
+    transport.tell(new Uint8Array(2 * 1024 * 1024));
+    strictEqual(transport.log.at(-1), "pause");
+    strictEqual(spool.taken.memoryBytes, 500_000 + check * 2 * 1024 * 1024);
+    await fake.clock.pass(10);
+  }
+  transport.tell(new Uint8Array(3_000_000));
+  await fake.clock.pass(4000);
+  strictEqual(transport.log.at(-1), "destroy");
+  await rejects(new Response(body).bytes());
+  await fake.serveAll();
+  await waiting;
+  await fake.close();
+});
+
 Deno.test("Pool spools no body of a reader that keeps up", async () => {
   const spool = new BodySpool({ space: new SpoolSpace(), maxFileBytes: 0, openFile: null });
   const fake = new FakePool({ spool });

@@ -24,6 +24,7 @@ function queue(batch: Batch = reading, parts: Partial<QueuedBatch> = {}): Queued
     reject: () => {},
     caller: null,
     serviceTime: short,
+    expectsLargeBody: false,
     since: 0,
     isRequeued: false,
     stopListening: null,
@@ -88,6 +89,44 @@ Deno.test("WaitQueue.take() passes over batches that may not start, up to 100", 
   waiting.add(queue());
   waiting.add(last);
   deepStrictEqual(waiting.take((queued) => queued === last, () => 10), []);
+});
+
+const large = { serviceTime: null, expectsLargeBody: true };
+
+Deno.test("WaitQueue.take() passes over any number of batches with large bodies", () => {
+  const waiting = filled(...Array.from({ length: 1000 }, () => queue(reading, large)));
+  const other = queue(reading, { since: 1 });
+  waiting.add(other);
+  strictEqual(waiting.size, 1001);
+  const mayStart = ({ expectsLargeBody }: QueuedBatch) => !expectsLargeBody;
+  deepStrictEqual(waiting.take(mayStart, () => 10), [other]);
+  deepStrictEqual(waiting.take(mayStart, () => 10), []);
+  strictEqual(waiting.size, 1000);
+});
+
+Deno.test("WaitQueue.take() takes the batch that has waited longest, large or not", () => {
+  const other = { serviceTime: null };
+  const batches = [
+    queue(reading, { ...other, since: 1 }),
+    queue(reading, { ...large, since: 2 }),
+    queue(reading, { ...other, since: 3 }),
+    queue(reading, { ...large, since: 4 }),
+  ];
+  const waiting = filled(...batches);
+  const taken = batches.map(() => waiting.take(() => true, () => 10)[0]);
+  deepStrictEqual(taken, batches);
+});
+
+Deno.test("WaitQueue.putBack() puts large batches before large ones, and others before others", () => {
+  const [first, second, third, fourth] = [
+    queue(reading, large),
+    queue(),
+    queue(reading, large),
+    queue(),
+  ];
+  const waiting = filled(third, fourth);
+  waiting.putBack([first, second]);
+  deepStrictEqual([...waiting], [first, third, second, fourth]);
 });
 
 Deno.test("WaitQueue.putBack() puts batches before all others, in their order", () => {
