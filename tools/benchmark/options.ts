@@ -47,7 +47,8 @@ export const usage = `Usage: deno task bench [options]
                     {conf} in it stands for its configuration file
   --cases           the names of the cases, by set
   --growth          how costs grow with connections, rows, tables and bodies
-  --bodies          answers of 105 MB and 3 GB, inserts of 50 MB and 1 GB
+  --bodies          answers of 105 MB and 3 GB, slow readers, inserts of 50 MB and 1 GB;
+                    --case answers, readers or inserts measures one of these
   --json            results as JSON
   --help            this text
 

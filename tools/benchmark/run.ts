@@ -9,13 +9,14 @@ import { measureBodies } from "./bodies.ts";
 import { casesOf, loadSets } from "./cases.ts";
 import { items, makeUsers, plainFixture, roles, schema } from "./fixture.ts";
 import { growths, type GrowthTable, growthText, prepareGrowth } from "./growth.ts";
-import { measureAnswers } from "./large_answers.ts";
+import { largeTables, measureAnswers } from "./large_answers.ts";
 import { largeCases } from "./large.ts";
 import { contestLarge } from "./large_contest.ts";
 import { contestLoads } from "./load_contest.ts";
 import { type BenchOptions, isInSet, isWanted, parseOptions, usage } from "./options.ts";
 import { isFlawless, resultJson, resultTables } from "./report.ts";
 import { rlsFixture } from "./rls_fixture.ts";
+import { measureSlowReaders } from "./slow_readers.ts";
 import { needWrk } from "./wrk.ts";
 
 /** Gives the exit code. */
@@ -33,7 +34,10 @@ async function main(args: readonly string[]): Promise<number> {
   await using bench = await startBench(options);
   if (options.bodies) {
     await runSql(bench, `${roles}${schema}${items}`);
+    const needsAnswers = ["answers", "readers"].some((name) => isWanted(options, name));
+    if (needsAnswers) await runSql(bench, largeTables);
     if (isWanted(options, "answers")) console.log(await measureAnswers(bench));
+    if (isWanted(options, "readers")) console.log(await measureSlowReaders(bench));
     if (isWanted(options, "inserts")) console.log(await measureBodies(bench));
     return 0;
   }

@@ -27,6 +27,12 @@ const main = new URL("../../main.ts", import.meta.url).pathname;
 /** The command of this service. */
 export const ownCommand = `${Deno.execPath()} run -A ${main} {conf}`;
 
+/** The same with lines on stderr that say how long the event loop was held. */
+export const watchedCommand = ownCommand.replace(
+  main,
+  new URL("./watched_server.ts", import.meta.url).pathname,
+);
+
 /** Starts a server and waits until it answers `probe` with a status of 200. */
 export async function startServer(
   name: ServerName,
