@@ -9,7 +9,7 @@ import { dirname, isAbsolute, relative, resolve } from "node:path";
 import type { Config } from "../config/options.ts";
 import { type ConfigFlags, noValues } from "../config/load.ts";
 import { type ConfigSource, configSource } from "../config/source.ts";
-import type { Database } from "../database/database.ts";
+import type { Database, InitScript } from "../database/database.ts";
 import {
   type DatabaseDependencies,
   isEmbedded,
@@ -29,8 +29,10 @@ export interface ConfigReader {
   readonly config: Config;
   /** Sources of {@linkcode config}. */
   readonly initialSource: ConfigSource;
-  /** Paths of the files that `--watch` looks at: the configuration file, and `db-embedded-init`. */
-  readonly watchedFiles: readonly string[];
+  /** Path of the file of `db-embedded-init`; null without one. */
+  readonly initFile: string | null;
+  /** Reads the file of `db-embedded-init`. Throws an `Error` if it cannot be read. */
+  readonly readInit: () => InitScript | null;
   /** Reads the sources again. Throws an `Error` if one cannot be read. */
   readonly read: () => ConfigSource;
 }
@@ -50,9 +52,14 @@ export function configReader(
   const initialSource = read(null);
   const config = initialSource.configure(noValues);
   const { dbEmbeddedInit } = config;
-  const init = dbEmbeddedInit === null ? null : relativeTo(file, dbEmbeddedInit);
-  const watchedFiles = [file, init].filter((path) => path !== null);
-  return { file, config, initialSource, watchedFiles, read: () => read(config) };
+  return {
+    file,
+    config,
+    initialSource,
+    initFile: dbEmbeddedInit === null ? null : relativeTo(file, dbEmbeddedInit),
+    readInit: () => readInit(config, file),
+    read: () => read(config),
+  };
 }
 
 type ReadBytes = (path: string) => Uint8Array<ArrayBuffer>;
@@ -197,10 +204,7 @@ function withPaths(config: Config, file: string | null): Config {
   return { ...config, dbUri: `pglite://${relativeTo(file, location)}` };
 }
 
-function readInit(
-  { dbEmbeddedInit }: Config,
-  file: string | null,
-): { readonly text: string; readonly name: string } | null {
+function readInit({ dbEmbeddedInit }: Config, file: string | null): InitScript | null {
   if (dbEmbeddedInit === null) return null;
   const path = relativeTo(file, dbEmbeddedInit);
   return { text: decode(path, (each) => readBytes(each).content), name: shortPath(path) };

@@ -293,6 +293,13 @@ export interface DatabaseWatcher {
   readonly onPooler: () => void;
 }
 
+/** SQL that initialises an embedded database. */
+export interface InitScript {
+  readonly text: string;
+  /** Name for errors: `init.sql`. */
+  readonly name: string;
+}
+
 /** Options of a database that can change while it is open. */
 export interface DatabaseOptions {
   /** Whether statements are prepared; see `db-prepared-statements`. */
@@ -322,6 +329,11 @@ export interface Database {
    * without SQL. Rejects with an `Error` of one line. Absent for other databases.
    */
   start?(): Promise<"applied" | "unchanged" | "changed" | null>;
+  /**
+   * Replaces an embedded database in memory by a new one that other SQL initialises. If that fails, it
+   * rejects with an `Error` of one line, and the database stays. Absent for other databases.
+   */
+  remake?(init: InitScript): Promise<void>;
   /** Absent where no pooler can lose notifications. */
   readonly notify?: Notify;
   /** Applies options; replaces connections that work otherwise, as {@linkcode flush} does. */

@@ -5,8 +5,7 @@
  * @module
  */
 import type { Dialect } from "../dialect.ts";
-import type { Database } from "./database.ts";
-import type { InitScript } from "./adapters/init_script.ts";
+import type { Database, InitScript } from "./database.ts";
 import type { EmbeddedOptions } from "./adapters/pglite.ts";
 import type { Connections, PostgresOptions } from "./adapters/postgres.ts";
 import type { SqlSession } from "./connection/sql_session.ts";

@@ -106,6 +106,8 @@ const texts: {
     "Starting the embedded PostgreSQL " +
     (folder === null ? "in memory..." : `in ${redact(folder)}...`),
   "embedded-initializing": ({ path }) => `Applying ${redact(path)} to the new database...`,
+  "embedded-remake-failed": ({ reason }) =>
+    `Failed to make the database anew, the previous one stays: ${redact(reason)}`,
   "embedded-ready": ({ ms }) => `Embedded PostgreSQL ready after ${ms.toFixed(0)} milliseconds`,
   "embedded-init-changed": ({ path, folder }, call) =>
     `WARNING: ${redact(path)} has changed since ${redact(folder)} was made; it is applied once: ` +

@@ -176,6 +176,8 @@ export type Observation =
   | { readonly kind: "legacy-role-path"; readonly path: string }
   | { readonly kind: "embedded-starting"; readonly folder: string | null }
   | { readonly kind: "embedded-initializing"; readonly path: string }
+  /** A new database in memory failed, so the previous one stays. */
+  | { readonly kind: "embedded-remake-failed"; readonly reason: string }
   | { readonly kind: "embedded-ready"; readonly ms: number }
   /** The SQL of `db-embedded-init` differs from the text that was applied. */
   | {
@@ -268,6 +270,7 @@ export const severities: Readonly<Record<Diagnostic["kind"], LogLevel>> = {
   "legacy-role-path": "crit",
   "embedded-starting": "crit",
   "embedded-initializing": "crit",
+  "embedded-remake-failed": "crit",
   "embedded-ready": "crit",
   "embedded-init-changed": "crit",
   "target-names-used": "crit",

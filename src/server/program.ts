@@ -169,10 +169,41 @@ async function serveConfig(
 /** Defaults of `--watch`. */
 const watchDefaults: Partial<Config> = { dbSchemaWatch: "auto", dbSchemaWatchInterval: 1 };
 
-function watch({ watchedFiles }: ConfigReader, reloads: ReloadSignals): () => void {
-  return watchFiles({
-    paths: watchedFiles,
-    onChange: () => reloads.request("reloadConfig"),
+/** Looks at the configuration file and at that of `db-embedded-init`. Returns a function that stops. */
+function watch(reader: ConfigReader, reloads: ReloadSignals): () => void {
+  const { file, initFile } = reader;
+  const onChange = () => reloads.request("reloadConfig");
+  const stopFile = watchFiles({ paths: file === null ? [] : [file], onChange, schedule });
+  const remake = databaseRemaker(reader);
+  const stopInit = watchFiles({
+    paths: initFile === null ? [] : [initFile],
+    onChange: () => reloads.run(remake),
     schedule,
   });
+  return () => {
+    stopFile();
+    stopInit();
+  };
+}
+
+/**
+ * Returns a function that makes a database in memory anew, one after the other. For other databases it
+ * reloads the configuration.
+ */
+function databaseRemaker({ readInit }: ConfigReader): (service: Service) => Promise<void> {
+  let previous: Promise<void> = Promise.resolve();
+  const remake = async (service: Service) => {
+    const { database, observe } = service;
+    if (database.remake === undefined) return await service.reloadConfig();
+    try {
+      const init = readInit();
+      if (init === null) return;
+      observe({ kind: "embedded-initializing", path: init.name });
+      await database.remake(init);
+    } catch (error) {
+      return observe({ kind: "embedded-remake-failed", reason: errorMessage(error) });
+    }
+    await service.reloadSchema();
+  };
+  return (service) => previous = previous.then(() => remake(service));
 }

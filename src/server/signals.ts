@@ -40,7 +40,7 @@ const standardStreams = [0, 2] as const;
  * terminal has closed stops the process in place of a reload.
  */
 export class ReloadSignals {
-  readonly #service = deferred<Pick<Service, Reload>>();
+  readonly #service = deferred<Service>();
   readonly #terminals = standardStreams.filter((descriptor) => isatty(descriptor));
   readonly #listeners = Object.entries(reloadOf).map(([signal, reload]) => ({
     signal: signal as keyof typeof reloadOf,
@@ -55,13 +55,18 @@ export class ReloadSignals {
   }
 
   /** Sets the service to reload. Reloads for signals that arrived earlier begin now. */
-  connect(service: Pick<Service, Reload>): void {
+  connect(service: Service): void {
     this.#service.resolve(service);
   }
 
   /** Reloads as a signal does. */
   request(reload: Reload): void {
-    void this.#service.promise.then((service) => service[reload]());
+    this.run((service) => service[reload]());
+  }
+
+  /** Runs a task that does not reject with the service to reload. */
+  run(task: (service: Service) => Promise<void>): void {
+    void this.#service.promise.then(task);
   }
 
   /** The descriptor of a terminal that has closed is not one of a terminal. */

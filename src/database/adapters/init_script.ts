@@ -5,15 +5,9 @@
  */
 import type { PGlite } from "@electric-sql/pglite";
 import { failurePlace, splitStatements } from "../../sql/statements.ts";
+import type { InitScript } from "../database.ts";
 import { backend, readFields } from "../protocol/messages.ts";
 import { frames, queryFrame } from "../protocol/simple_query.ts";
-
-/** SQL that initialises a database. */
-export interface InitScript {
-  readonly text: string;
-  /** Name for errors: `init.sql`. */
-  readonly name: string;
-}
 
 /** Result of {@linkcode applyInit}. `changed`: another text was applied before. */
 export type InitResult = "applied" | "unchanged" | "changed";

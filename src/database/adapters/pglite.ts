@@ -12,13 +12,14 @@ import {
   type Batch,
   connectionSetup,
   type Database,
+  type InitScript,
   type SubscriptionEvents,
 } from "../database.ts";
 import { nestsDeeper } from "./nesting.ts";
 import { createPool } from "../pool/pool.ts";
 import type { Transport, TransportEvents } from "../transport.ts";
 import type { InitResult } from "./init_script.ts";
-import { type EngineOptions, type StartedEngine, startEngine } from "./start_engine.ts";
+import { type EngineOptions, isInMemory, type StartedEngine, startEngine } from "./start_engine.ts";
 import { concat } from "../protocol/decoder.ts";
 
 /** How to open an embedded database. */
@@ -59,6 +60,9 @@ export function openEmbedded(options: EmbeddedOptions): Database {
     configure: (changed) => pool.configure(changed),
     watch: (watcher) => pool.watch(watcher),
     start: () => engine.start(),
+    ...(isInMemory(options.uri)
+      ? { remake: (init: InitScript) => engine.replace(init).then(() => pool.flush()) }
+      : {}),
     subscribe: async (channel, events) => {
       const version = await pool.version();
       return { version, place: options.uri, close: await engine.subscribe(channel, events) };
@@ -109,13 +113,15 @@ function stackDepthExceeded(statement: number): DatabaseError {
 
 /** The engine. It outlives connections to it, as closing it discards data in memory. */
 class Engine {
-  readonly #options: EmbeddedOptions;
+  #options: EmbeddedOptions;
   /** Null before the first start, and after one that failed. */
   #starting: Promise<StartedEngine> | null = null;
   #engine: PGlite | null = null;
   #isConnected = false;
-  /** Channel of the subscription; a new session on the engine has to listen anew. */
-  #channel: string | null = null;
+  /** The last session of the engine. */
+  #transport: EngineTransport | null = null;
+  /** A new session on the engine has to listen anew. */
+  #subscription: Subscription | null = null;
 
   constructor(options: EmbeddedOptions) {
     this.#options = options;
@@ -142,24 +148,47 @@ class Engine {
       await engine.exec("discard all");
     }
     this.#isConnected = true;
-    if (this.#channel !== null) await engine.exec(listenText(this.#channel));
-    return new EngineTransport(engine);
+    if (this.#subscription !== null) await engine.exec(listenText(this.#subscription.channel));
+    if (engine !== this.#engine) return await this.connect();
+    return this.#transport = new EngineTransport(engine);
+  }
+
+  /** Replaces a database in memory. The previous engine ends with its session. */
+  async replace(init: InitScript): Promise<void> {
+    const options = { ...this.#options, init };
+    const next = await startEngine(options);
+    const [previous, transport] = [this.#starting, this.#transport];
+    this.#options = options;
+    this.#starting = Promise.resolve(next);
+    this.#engine = next.engine;
+    this.#isConnected = false;
+    this.#transport = null;
+    const closePrevious = () => void previous?.then(({ close }) => close(), () => {});
+    if (transport === null) closePrevious();
+    else transport.onEnd(closePrevious);
+    if (this.#subscription !== null) await this.#listen(next.engine, this.#subscription);
   }
 
   /** Listens on the engine's session; returns a function that ends that. The engine must have started. */
   async subscribe(subscribed: string, events: SubscriptionEvents): Promise<() => Promise<void>> {
     const engine = this.#engine;
     if (engine === null) throw new Error("the embedded database was closed");
-    this.#channel = subscribed;
-    await engine.exec(listenText(subscribed));
-    const ignore = engine.onNotification((channel, payload) => {
-      if (channel === subscribed) events.notified(payload);
-    });
+    const subscription: Subscription = { channel: subscribed, events, ignore: () => {} };
+    this.#subscription = subscription;
+    await this.#listen(engine, subscription);
     return async () => {
-      ignore();
-      if (this.#channel === subscribed) this.#channel = null;
-      if (!engine.closed) await engine.exec(`UNLISTEN ${quoteIdent(subscribed)}`);
+      subscription.ignore();
+      if (this.#subscription === subscription) this.#subscription = null;
+      const current = this.#engine;
+      if (current?.closed === false) await current.exec(`UNLISTEN ${quoteIdent(subscribed)}`);
     };
+  }
+
+  async #listen(engine: PGlite, subscription: Subscription): Promise<void> {
+    await engine.exec(listenText(subscription.channel));
+    subscription.ignore = engine.onNotification((channel, payload) => {
+      if (channel === subscription.channel) subscription.events.notified(payload);
+    });
   }
 
   async close(): Promise<void> {
@@ -171,6 +200,14 @@ class Engine {
   }
 }
 
+/** A subscription to a channel. */
+interface Subscription {
+  readonly channel: string;
+  readonly events: SubscriptionEvents;
+  /** Removes the listener of the engine. */
+  ignore: () => void;
+}
+
 function listenText(channel: string): string {
   return `LISTEN ${quoteIdent(channel)}`;
 }
@@ -179,6 +216,7 @@ class EngineTransport implements Transport {
   readonly #engine: PGlite;
   #events: TransportEvents | null = null;
   #closed = false;
+  #onEnd: () => void = () => {};
   /** Replies held while the connection is paused; null while it is not. */
   #heldChunks: Uint8Array[] | null = null;
 
@@ -213,6 +251,13 @@ class EngineTransport implements Transport {
 
   end(): void {
     this.#closed = true;
+    this.#onEnd();
+  }
+
+  /** Calls the function once the session has ended. */
+  onEnd(run: () => void): void {
+    if (this.#closed) run();
+    else this.#onEnd = run;
   }
 
   destroy(): void {
@@ -236,6 +281,7 @@ class EngineTransport implements Transport {
   #close(reason: string): void {
     if (this.#closed) return;
     this.#closed = true;
+    this.#onEnd();
     this.#events?.closed(reason);
   }
 }

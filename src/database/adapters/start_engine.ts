@@ -7,7 +7,8 @@
 import type { PGlite, PGliteOptions } from "@electric-sql/pglite";
 import { type Files, runtimeFiles } from "./files.ts";
 import { lockFolder } from "./folder_lock.ts";
-import { applyInit, type InitResult, type InitScript } from "./init_script.ts";
+import type { InitScript } from "../database.ts";
+import { applyInit, type InitResult } from "./init_script.ts";
 import { prebuiltData } from "./prebuilt_data.ts";
 
 /** How to start an engine. */
@@ -79,6 +80,11 @@ async function start(
 }
 
 const memory = "memory://";
+
+/** Returns whether a database ends with its engine. */
+export function isInMemory(uri: string): boolean {
+  return dataDirectory(uri) === memory;
+}
 
 function dataDirectory(uri: string): string {
   const place = uri.slice("pglite://".length);

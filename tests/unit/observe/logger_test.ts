@@ -279,6 +279,11 @@ const events: {
     "crit",
     "Starting the embedded PostgreSQL in data...",
   ],
+  "embedded-remake-failed": [
+    { kind: "embedded-remake-failed", reason: "my.sql:1:2: no" },
+    "crit",
+    "Failed to make the database anew, the previous one stays: my.sql:1:2: no",
+  ],
   "embedded-initializing": [
     { kind: "embedded-initializing", path: "init.sql" },
     "crit",
