@@ -22,6 +22,17 @@ function malformedAdvice(place: MalformedPlace): string {
   }
 }
 
+/** Media types of the bodies of PATCH (RFC 5789). */
+const patchTypes = [
+  "application/json",
+  "application/merge-patch+json",
+  "application/json-patch+json",
+  "application/vnd.svc.patch+json",
+  "application/x-ndjson",
+  "text/csv",
+  "application/x-www-form-urlencoded",
+].join(", ");
+
 export const requestErrors = {
   parse: defineError(
     "100",
@@ -94,9 +105,10 @@ export const requestErrors = {
     "107",
     415,
     "the media type of the body is not supported",
-    (contentType: string) => ({
+    (contentType: string, isPatch: boolean) => ({
       message: `Content-Type not acceptable: ${quotable(contentType)}`,
       variant: "content type",
+      ...(isPatch ? { headers: [["Accept-Patch", patchTypes]] as const } : {}),
     }),
   ),
   notAcceptable: defineError(

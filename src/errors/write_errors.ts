@@ -4,7 +4,7 @@
  * @module
  */
 import { defineError } from "./definition.ts";
-import { quotableList } from "./quoting.ts";
+import { quotable, quotableList } from "./quoting.ts";
 
 export const writeErrors = {
   unmatchableRows: defineError(
@@ -24,6 +24,18 @@ export const writeErrors = {
       message: `${count} rows were not found`,
       details: keys,
     }),
+  ),
+  invalidPatch: defineError(
+    "149",
+    400,
+    "a patch document is malformed, or not for the types of the columns",
+    (details: string) => ({ message: "Invalid patch document", details: quotable(details) }),
+  ),
+  patchDoesNotApply: defineError(
+    "150",
+    409,
+    "a patch document does not apply to a row",
+    (details: string) => ({ message: "Patch does not apply", details: quotable(details) }),
   ),
   unfilteredWrite: defineError(
     "158",

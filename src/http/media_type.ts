@@ -32,6 +32,10 @@ export type MediaRange =
     readonly options: readonly PlanOption[];
     readonly vendor: string;
   }
+  /** A patch document: RFC 7396, RFC 6902, or the latter with further operations. */
+  | { readonly kind: "mergePatch" }
+  | { readonly kind: "jsonPatch" }
+  | { readonly kind: "vendorPatch"; readonly vendor: string }
   | { readonly kind: "any" }
   /** Text as received, spaces removed. */
   | { readonly kind: "other"; readonly text: string };
@@ -45,6 +49,8 @@ type PlainKind =
   | "openapi"
   | "form"
   | "octets"
+  | "mergePatch"
+  | "jsonPatch"
   | "any";
 
 const plainTypes: Readonly<Record<PlainKind, string>> = {
@@ -56,6 +62,8 @@ const plainTypes: Readonly<Record<PlainKind, string>> = {
   openapi: "application/openapi+json",
   form: "application/x-www-form-urlencoded",
   octets: "application/octet-stream",
+  mergePatch: "application/merge-patch+json",
+  jsonPatch: "application/json-patch+json",
   any: "*/*",
 };
 
@@ -115,6 +123,7 @@ function vendorMakers(vendor: string): [string, Maker][] {
     [`${tree}object+json`, singular],
     [`${tree}array`, array],
     [`${tree}array+json`, array],
+    [`${tree}patch+json`, () => ({ kind: "vendorPatch", vendor })],
     [`${tree}plan`, plan("text")],
     [`${tree}plan+text`, plan("text")],
     [`${tree}plan+json`, plan("json")],
@@ -165,6 +174,8 @@ export function canonicalText(media: MediaRange): string {
       return `application/vnd.${media.vendor}.array+json${strippedNulls}`;
     case "ndjson":
       return `${media.type}${media.stripped ? strippedNulls : ""}`;
+    case "vendorPatch":
+      return `application/vnd.${media.vendor}.patch+json`;
     case "plan":
       return planText(media);
     case "other":

@@ -147,7 +147,7 @@ function callInputOf(request: ApiRequest, { routine, method }: CallAction): Call
     payload,
     values,
     keys: [...new Set(names)].sort(),
-    moreKeys: payload === null || payload.kind === "raw" ? 0 : payload.moreKeys,
+    moreKeys: payload !== null && "moreKeys" in payload ? payload.moreKeys : 0,
   };
 }
 
@@ -262,6 +262,7 @@ function wholeBody(payload: Payload | null): Uint8Array | null {
       return payload.bytes;
     case "form":
       return payload.fields.length === 0 ? null : fieldsToJson(payload.fields);
+    case "patch":
     case undefined:
       return null;
     default:

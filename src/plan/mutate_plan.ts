@@ -7,11 +7,13 @@ import type { Dialect } from "../dialect.ts";
 import { errors } from "../errors/catalogue.ts";
 import type { TargetNameUse } from "../errors/target_name_warning.ts";
 import type { ApiRequest, Payload } from "../request/api_request.ts";
+import type { PatchDocument } from "../request/patch_document.ts";
 import type { OrderTerm, QueryParams } from "../request/query_types.ts";
 import type { QualifiedName, Relation, SchemaCache } from "../schema_cache/schema_cache.ts";
 import { type Conditions, planConditions } from "./conditions.ts";
 import { plainField } from "./fields.ts";
 import { keyedRows, type RowKey } from "./keyed_update.ts";
+import { type ColumnPatches, planColumnPatches } from "./patch_plan.ts";
 import { neededColumns, planRead, type ReadConfig, type ReadPlan } from "./read_plan.ts";
 
 /** Options that writing depends on. */
@@ -81,6 +83,14 @@ export type MutatePlan =
       readonly limited: LimitedRows | null;
     }
     | {
+      readonly kind: "patch";
+      /** The text of the document. */
+      readonly document: Uint8Array;
+      readonly patches: ColumnPatches;
+      readonly where: Conditions;
+      readonly limited: LimitedRows | null;
+    }
+    | {
       readonly kind: "delete";
       readonly where: Conditions;
       readonly limited: LimitedRows | null;
@@ -128,7 +138,10 @@ export function planPut(
   };
 }
 
-/** Plans PATCH. Throws `145` if the rows of its body cannot be matched by `on`. */
+/**
+ * Plans PATCH. Throws `145` if the rows of its body cannot be matched by `on`, and `149` and `150` for patch
+ * documents.
+ */
 export function planUpdate(
   request: ApiRequest,
   relation: Relation,
@@ -136,8 +149,18 @@ export function planUpdate(
   config: MutateConfig,
 ): MutatePlan {
   const returning = returningOf(request, relation, cache, config);
-  const rows = writtenRows(request, relation, cache, request.query.columns);
-  const { on } = request.query;
+  const { query: { on, columns }, payload } = request;
+  if (payload?.kind === "patch") {
+    return {
+      kind: "patch",
+      document: payload.text,
+      patches: columnPatches(request, payload.document, relation, cache),
+      where: rootConditions(request, relation, cache),
+      limited: limitedRows(request),
+      ...returning,
+    };
+  }
+  const rows = writtenRows(request, relation, cache, columns);
   const columnOf = (name: string) => writtenColumn(name, relation, cache);
   return {
     kind: "update",
@@ -146,6 +169,24 @@ export function planUpdate(
     limited: limitedRows(request),
     ...returning,
   };
+}
+
+function columnPatches(
+  { query: { on, columns } }: ApiRequest,
+  document: PatchDocument,
+  relation: Relation,
+  cache: SchemaCache,
+): ColumnPatches {
+  if (on !== null) {
+    throw errors.unmatchableRows(on, "'on' cannot be combined with a patch document");
+  }
+  const patches = planColumnPatches(document, (name) => ({
+    ...writtenColumn(name, relation, cache),
+    ...cache.column(relation, name)!,
+  }));
+  const others = patches.written.find(({ column }) => columns?.includes(column.name) === false);
+  if (others === undefined) return patches;
+  throw errors.invalidPatch(`'columns' does not name '${others.column.name}'`);
 }
 
 /** Plans DELETE. */

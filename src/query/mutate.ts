@@ -9,6 +9,7 @@ import type { QualifiedName, Relation } from "../schema_cache/schema_cache.ts";
 import { and, emptySql, ident, join, literal, param, type Sql, sql } from "../sql/fragment.ts";
 import { renderConditions, renderOrder } from "./condition.ts";
 import { isKeyed, renderKeyedUpdate } from "./keyed_update.ts";
+import { patchAssignments, patchSource, patchTests } from "./patch.ts";
 import { bodyAlias, expandedRows, selectRows, writtenValue } from "./written_rows.ts";
 
 /** Name of the setting that counts the rows that an upsert updates. */
@@ -33,6 +34,8 @@ function renderMutation(plan: MutatePlan): Sql {
       return plan.rows.columns.length === 0
         ? nothingUpdated(plan)
         : sql`${renderUpdate(plan)} returning ${returned}`;
+    case "patch":
+      return renderPatch(plan, returned);
     case "delete":
       return sql`delete from ${tableOf(plan.relation)}${whereOf(plan)} returning ${returned}`;
     default:
@@ -86,7 +89,26 @@ function nothingUpdated(plan: MutatePlan): Sql {
   return sql`select ${returnedColumns(plan)} from ${tableOf(plan.relation)} where false`;
 }
 
-function whereOf(plan: Extract<MutatePlan, { kind: "update" | "delete" }>): Sql {
+/** Renders the update of a patch document. Without columns to write, tests still see each row. */
+function renderPatch(plan: Extract<MutatePlan, { kind: "patch" }>, returned: Sql): Sql {
+  const table = tableOf(plan.relation);
+  const { patches: { written, tests }, document } = plan;
+  const scope = { table, source: bodyAlias };
+  const body = patchSource(document, bodyAlias);
+  if (written.length > 0) {
+    const assignments = patchAssignments(written, scope);
+    return sql`update ${table} set ${assignments} from ${body}${
+      whereOf(plan)
+    } returning ${returned}`;
+  }
+  if (tests.length === 0) return nothingUpdated(plan);
+  const rows = sql`(select ${patchTests(tests, scope)} as holds from ${table}, ${body}${
+    whereOf(plan)
+  } offset 0)`;
+  return sql`select ${returned} from ${table} where (select count(*) from ${rows} as svc_tested where holds) < 0`;
+}
+
+function whereOf(plan: Extract<MutatePlan, { kind: "update" | "patch" | "delete" }>): Sql {
   const table = tableOf(plan.relation);
   const conditions = renderConditions(plan.where, table);
   if (plan.limited === null) {

@@ -4,6 +4,7 @@
  * @module
  */
 import type { MediaRange } from "../http/media_type.ts";
+import type { PatchDocument } from "./patch_document.ts";
 import type { QueryParams, RowBounds } from "./query_types.ts";
 
 /** The action of a request, chosen by path and method. */
@@ -78,6 +79,12 @@ export type Payload =
     readonly keys: readonly string[];
     /** How many fields have other names: no more are listed than can matter. */
     readonly moreKeys: number;
+  }
+  | {
+    /** A patch document, and its text as it was sent. */
+    readonly kind: "patch";
+    readonly document: PatchDocument;
+    readonly text: Uint8Array;
   }
   | {
     /** A raw body for a single unnamed parameter. */

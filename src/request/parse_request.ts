@@ -84,7 +84,9 @@ export function parseHead(pieces: RawRequest, config: RequestConfig): RequestHea
   const contentType = headers["content-type"] ?? null;
   const columnsGiven = usesColumns(action, query);
   const keysMayVary = query.on !== null;
-  return { request, reader: payloadReader({ contentType, takes, columnsGiven, keysMayVary }) };
+  const mayPatch = action.kind === "update";
+  const parts = { contentType, takes, columnsGiven, keysMayVary, mayPatch };
+  return { request, reader: payloadReader(parts) };
 }
 
 /** Whether `limit` and `offset` of the root mean something with a method. */

@@ -18,6 +18,7 @@ import {
 } from "./decoders.ts";
 import { JsonRowsScan } from "./json_rows.ts";
 import { NdjsonDecoder } from "./ndjson.ts";
+import { PatchDecoder } from "./patch_decoder.ts";
 import type { QueryParams } from "./query_types.ts";
 
 /** Parts of a request that choose the decoder of its body. */
@@ -29,6 +30,8 @@ export interface PayloadParts {
   readonly columnsGiven: boolean;
   /** True if the rows of a body may have different keys, which are all collected. Default: false. */
   readonly keysMayVary?: boolean;
+  /** True if the body may be a patch document. Default: false. */
+  readonly mayPatch?: boolean;
 }
 
 /** Returns the use of the body in an action; null if the action ignores the body. */
@@ -90,6 +93,13 @@ const argumentReaders: ReadersByMedia = {
   octets: ["raw", () => new RawDecoder("bytea")],
 };
 
+const patchReaders: ReadersByMedia = {
+  ...readers,
+  mergePatch: ["json", () => new PatchDecoder("merge")],
+  jsonPatch: ["json", () => new PatchDecoder("json")],
+  vendorPatch: ["json", () => new PatchDecoder("extended")],
+};
+
 /**
  * Returns the reader for a content type. Throws `107` for a type that is not accepted, before the server
  * receives the body.
@@ -97,10 +107,17 @@ const argumentReaders: ReadersByMedia = {
 export function payloadReader(parts: PayloadParts): PayloadReader {
   const contentType = parts.contentType?.trim() || "application/json";
   const media = parseMediaType(contentType);
-  const reader = (parts.takes === "rows" ? readers : argumentReaders)[media.kind];
-  if (reader === undefined) throw errors.unsupportedContentType(canonicalText(media));
+  const reader = readersOf(parts)[media.kind];
+  if (reader === undefined) {
+    throw errors.unsupportedContentType(canonicalText(media), parts.mayPatch === true);
+  }
   const [format, begin] = reader;
   return { format, begin: (onKeys, options = notCut) => begin(parts, onKeys, options) };
+}
+
+function readersOf({ takes, mayPatch }: PayloadParts): ReadersByMedia {
+  if (takes === "arguments") return argumentReaders;
+  return mayPatch === true ? patchReaders : readers;
 }
 
 function beginForm({ takes }: PayloadParts, onKeys: OnKeys): BodyDecoder {

@@ -19,6 +19,7 @@ import type {
 import { errors } from "../errors/catalogue.ts";
 import { DatabaseError } from "../errors/service_error.ts";
 import type { RootPlan } from "../plan/root_plan.ts";
+import { failedOperation } from "../query/patch.ts";
 import { type Query, resultColumn } from "../query/query.ts";
 import { schemaMetadataQuery } from "../query/schema_metadata.ts";
 import type { ApiRequest, PayloadPieces } from "../request/api_request.ts";
@@ -89,6 +90,8 @@ export interface RequestTransaction {
   readonly responseGucCheck: number | null;
   /** Position of the statement whose rows are an execution plan, or null. */
   readonly explained: number | null;
+  /** Position of the statement that applies a patch document, or null. */
+  readonly patching: number | null;
 }
 
 /** Builds the transaction of a request. */
@@ -142,6 +145,7 @@ export function buildTransaction(
     estimate,
     responseGucCheck: gucCheck,
     explained: explained ? before.length : null,
+    patching: plan.kind === "mutate" && plan.mutate.kind === "patch" ? before.length : null,
   };
 }
 
@@ -184,12 +188,17 @@ export function schemaMetadataOf({ rows }: BatchResult): string | null {
   return rows.at(-1)?.[0]?.[0] ?? null;
 }
 
-/** Returns the error of a failed transaction: an invalid `response.*` is an error of the service. */
+/**
+ * Returns the error of a failed transaction: an invalid `response.*` and a patch that does not apply are
+ * errors of the service.
+ */
 export function transactionError(
   error: unknown,
-  { responseGucCheck: position }: RequestTransaction,
+  { responseGucCheck: position, patching }: RequestTransaction,
 ): unknown {
-  if (!(error instanceof DatabaseError) || error.statement !== position) return error;
+  if (!(error instanceof DatabaseError)) return error;
+  if (error.statement === patching) return patchError(error);
+  if (error.statement !== position) return error;
   switch (invalidResponseGuc(error.failure.sqlstate)) {
     case "status":
       return errors.invalidResponseStatus();
@@ -198,6 +207,13 @@ export function transactionError(
     case null:
       return error;
   }
+}
+
+/** Returns the error of an operation that fails on a row. */
+function patchError(error: DatabaseError): Error {
+  const number = failedOperation(error.failure);
+  if (number === null) return error;
+  return errors.patchDoesNotApply(`Operation ${number} finds no target, or its test fails`);
 }
 
 /** Throws the error of the first check that fails; the transaction was rolled back then. */

@@ -11,7 +11,7 @@ import {
   shared,
   type SharedParameter,
 } from "./v3_parameters.ts";
-import { errorResponse, insertBody, rowBody, rowsReference } from "./v3_responses.ts";
+import { errorResponse, insertBody, rowBody, rowsReference, updateBody } from "./v3_responses.ts";
 import { queryName } from "./names.ts";
 
 /** Context of relations' operations. */
@@ -92,7 +92,7 @@ function putOperation(described: DescribedRelation, { profiled }: PathContext) {
       ["select", "columns", "preferInsert"],
       profiled ? ["writeProfile"] : [],
     ),
-    requestBody: rowBody(name, "insert"),
+    requestBody: rowBody(name),
     responses: written(name),
   };
 }
@@ -106,7 +106,7 @@ function updateOperation(described: DescribedRelation, { filters, profiled }: Fi
       ["select", "columns", "on", "order", "limit", "and", "or", "preferUpdate"],
       profiled ? ["writeProfile"] : [],
     ),
-    requestBody: rowBody(name, "update"),
+    requestBody: updateBody(name),
     responses: written(name),
   };
 }

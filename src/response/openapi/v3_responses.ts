@@ -80,9 +80,27 @@ export function insertBody(relation: string) {
   };
 }
 
-/** Returns the body of an update, or of a PUT. */
-export function rowBody(relation: string, use: "insert" | "update") {
-  const schema = rowReference(relation, use);
+/** Returns the body of an update: one row, with `on` several, or a patch document. */
+export function updateBody(relation: string) {
+  const schema = rowReference(relation, "update");
+  const operations = { schema: { type: "array", items: { type: "object" } } };
+  return {
+    required: true,
+    content: {
+      "application/json": { schema: { oneOf: [schema, { type: "array", items: schema }] } },
+      "application/json-patch+json": operations,
+      "application/merge-patch+json": { schema: { type: "object" } },
+      "application/vnd.svc.patch+json": operations,
+      "application/x-ndjson": { schema: text },
+      "application/x-www-form-urlencoded": { schema },
+      "text/csv": { schema: text },
+    },
+  };
+}
+
+/** Returns the body of a PUT. */
+export function rowBody(relation: string) {
+  const schema = rowReference(relation, "insert");
   return {
     required: true,
     content: {

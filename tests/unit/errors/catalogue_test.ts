@@ -69,7 +69,7 @@ const rows: readonly Row[] = [
     hint: "Only the following schemas are exposed: a, b",
   }],
   [
-    errors.unsupportedContentType("text/plain"),
+    errors.unsupportedContentType("text/plain", false),
     "107",
     415,
     "Content-Type not acceptable: text/plain",

@@ -28,6 +28,7 @@ function shown(payload: Payload): object {
   const text = (bytes: Uint8Array) => new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
   switch (payload.kind) {
     case "json":
+    case "patch":
       return { ...payload, text: text(payload.text) };
     case "raw":
       return { ...payload, bytes: text(payload.bytes) };

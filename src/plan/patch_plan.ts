@@ -1,0 +1,294 @@
+/**
+ * Plans a patch document: the expression by which each column gets its new value.
+ *
+ * Operations apply in order. Those inside of a column become steps on its value as JSON. The other ones
+ * build expressions from the column, so that PostgreSQL computes them from the row as it is then.
+ *
+ * @module
+ */
+import { errors } from "../errors/catalogue.ts";
+import type { MergedObject, PatchDocument, PatchOperation } from "../request/patch_document.ts";
+import type { WrittenColumn } from "./mutate_plan.ts";
+
+/** A column that a patch can address. */
+export interface PatchedColumn extends WrittenColumn {
+  /** Type below all domains, as the catalogue prints it. */
+  readonly baseType: string;
+  /** Labels of an enumeration; empty for other types. */
+  readonly enumLabels: readonly string[];
+}
+
+/** A step on a JSON value. */
+export interface PatchStep {
+  readonly operation: PatchOperation;
+  /** Path inside of the column. */
+  readonly path: readonly string[];
+  /** `copy` and `move` inside of the column. */
+  readonly from: readonly string[] | null;
+  /** Position of the value among those of other columns; null for a value of the document. */
+  readonly other: number | null;
+}
+
+/** A value of a column, as an expression. */
+export type PatchValue =
+  & { readonly column: PatchedColumn; readonly size: number }
+  & (
+    | { readonly kind: "current" }
+    | { readonly kind: "null" }
+    /** A value of the document, at a path. */
+    | { readonly kind: "document"; readonly at: readonly string[] }
+    | {
+      readonly kind: "steps";
+      readonly base: PatchValue;
+      readonly steps: readonly PatchStep[];
+      /** Values of other columns, as JSON. */
+      readonly others: readonly OtherValue[];
+    }
+    | { readonly kind: "merged"; readonly base: PatchValue; readonly object: MergedObject }
+    /** The value of another column, converted to the type of this one. */
+    | { readonly kind: "other"; readonly other: OtherValue }
+    | {
+      readonly kind: "sum" | "text";
+      readonly base: PatchValue;
+      readonly at: readonly string[];
+      /** Type of the second operand. */
+      readonly addend: string;
+    }
+    | { readonly kind: "checked"; readonly base: PatchValue; readonly tests: readonly PatchTest[] }
+  );
+
+/** The part of a value at a path; the operation fails without it. */
+export interface OtherValue {
+  readonly value: PatchValue;
+  readonly path: readonly string[];
+  readonly number: number;
+}
+
+/** A test of a whole column; the operation fails if it does not hold. */
+export interface PatchTest {
+  readonly value: PatchValue;
+  readonly at: readonly string[];
+  readonly number: number;
+}
+
+/** The new values of the columns that a patch writes. */
+export interface ColumnPatches {
+  readonly written: readonly PatchValue[];
+  /** Tests of a patch that writes no column. */
+  readonly tests: readonly PatchTest[];
+}
+
+/**
+ * Most steps inside of a column. Each is a level of nested queries, and the time for planning them grows with
+ * the square of their number.
+ */
+const maxSteps = 100;
+/** Largest number of parts that the expressions of a patch may have. */
+const maxSize = 2000;
+
+/**
+ * Plans a document. `columnOf` returns a column, or throws `204`. Throws `149` for an operation that the
+ * type of a column does not have, and `150` for a path into a column without parts.
+ */
+export function planColumnPatches(
+  { operations }: PatchDocument,
+  columnOf: (name: string) => PatchedColumn,
+): ColumnPatches {
+  const values = new Map<string, PatchValue>();
+  const written = new Set<string>();
+  const tests: PatchTest[] = [];
+  const valueOf = (name: string): PatchValue => {
+    const known = values.get(name);
+    if (known !== undefined) return known;
+    const current: PatchValue = { kind: "current", column: columnOf(name), size: 1 };
+    values.set(name, current);
+    return current;
+  };
+  for (const operation of operations) {
+    const [name] = operation.path as [string];
+    const before = valueOf(name);
+    if (operation.operator === "test" && operation.path.length === 1) {
+      tests.push({ value: before, at: operation.value, number: operation.number });
+      continue;
+    }
+    const after = patched(before, operation, valueOf);
+    if (after.size > maxSize) throw errors.invalidPatch("The patch is too complex");
+    values.set(name, after);
+    written.add(name);
+    if (operation.operator === "move" && operation.from[0] !== name) {
+      const from = operation.from[0]!;
+      values.set(from, removed(valueOf(from), operation));
+      written.add(from);
+    }
+  }
+  const [first, ...rest] = [...written].map((name) => values.get(name)!);
+  if (first === undefined) return { written: [], tests };
+  return { written: [withTests(first, tests), ...rest], tests: [] };
+}
+
+function withTests(base: PatchValue, tests: readonly PatchTest[]): PatchValue {
+  if (tests.length === 0) return base;
+  return { kind: "checked", column: base.column, base, tests, size: base.size + tests.length };
+}
+
+type ValueOf = (name: string) => PatchValue;
+
+function patched(before: PatchValue, operation: PatchOperation, valueOf: ValueOf): PatchValue {
+  const { column } = before;
+  if (operation.path.length > 1) return inside(before, operation, valueOf);
+  switch (operation.operator) {
+    case "add":
+    case "replace":
+    case "set":
+      return operation.kind === "null"
+        ? { kind: "null", column, size: 1 }
+        : { kind: "document", column, at: operation.value, size: 1 };
+    case "merge":
+      return hasParts(column) && !isArray(column)
+        ? merged(before, operation.object)
+        : { kind: "document", column, at: operation.path, size: 1 };
+    case "remove":
+      return { kind: "null", column, size: 1 };
+    case "copy":
+    case "move": {
+      const other = otherValue(operation, valueOf);
+      const isSame = other.value.column.type === column.type && other.path.length === 0;
+      if (isSame) return { ...other.value, column } as PatchValue;
+      return { kind: "other", column, other, size: other.value.size + 1 };
+    }
+    case "incr":
+      return sum(before, operation);
+    case "append":
+      if (textTypes.has(column.baseType)) return appendedText(before, operation);
+      if (!isArray(column)) throw wrongType(operation, `'${column.name}' is no array`);
+      return inside(before, operation, valueOf);
+    case "pull":
+      if (!isArray(column)) throw wrongType(operation, `'${column.name}' is no array`);
+      return inside(before, operation, valueOf);
+    case "test":
+      return before;
+    default:
+      return operation satisfies never;
+  }
+}
+
+function merged(base: PatchValue, object: MergedObject): PatchValue {
+  if (object.size > maxSteps) {
+    throw errors.invalidPatch(`More than ${maxSteps} objects in a column`);
+  }
+  return { kind: "merged", column: base.column, base, object, size: base.size + object.size };
+}
+
+/** Adds a step to the value of a column. */
+function inside(before: PatchValue, operation: PatchOperation, valueOf: ValueOf): PatchValue {
+  const { column } = before;
+  if (!hasParts(column)) throw errors.patchDoesNotApply(`Column '${column.name}' has no parts`);
+  const path = operation.path.slice(1);
+  const isOther = (operation.operator === "copy" || operation.operator === "move") &&
+    operation.from[0] !== column.name;
+  // A copy of the whole column, or of a part, into the same column.
+  const from = isOther || !("from" in operation) ? null : operation.from.slice(1);
+  const others = isOther ? [otherValue(operation, valueOf)] : [];
+  const size = before.size + 1 + (others[0]?.value.size ?? 0);
+  const known = before.kind === "steps" ? before : { base: before, steps: [], others: [] };
+  if (known.steps.length === maxSteps) {
+    throw errors.invalidPatch(`More than ${maxSteps} operations inside of '${column.name}'`);
+  }
+  const other = isOther ? known.others.length : null;
+  return {
+    kind: "steps",
+    column,
+    size,
+    base: known.base,
+    steps: [...known.steps, { operation, path, from, other }],
+    others: [...known.others, ...others],
+  };
+}
+
+type Transfer = Extract<PatchOperation, { readonly operator: "copy" | "move" }>;
+
+function otherValue(operation: PatchOperation, valueOf: ValueOf): OtherValue {
+  const { from, number } = operation as Transfer;
+  const [name, ...path] = from as [string, ...string[]];
+  const value = valueOf(name);
+  if (path.length > 0 && !hasParts(value.column)) {
+    throw errors.patchDoesNotApply(`Column '${name}' has no parts`);
+  }
+  return { value, path, number };
+}
+
+/** Returns the source of a move without what was moved. */
+function removed(value: PatchValue, operation: Transfer): PatchValue {
+  const [name, ...path] = operation.from as [string, ...string[]];
+  if (path.length === 0) return { kind: "null", column: value.column, size: 1 };
+  return inside(
+    value,
+    { operator: "remove", number: operation.number, path: [name, ...path] },
+    unused,
+  );
+}
+
+function unused(): never {
+  throw new TypeError("a removal has no other column");
+}
+
+const numbers: ReadonlySet<string> = new Set([
+  "smallint",
+  "integer",
+  "bigint",
+  "numeric",
+  "real",
+  "double precision",
+  "money",
+]);
+const times: ReadonlySet<string> = new Set([
+  "timestamp without time zone",
+  "timestamp with time zone",
+  "time without time zone",
+  "time with time zone",
+  "interval",
+]);
+const textTypes: ReadonlySet<string> = new Set(["text", "character varying", "character"]);
+
+type ValueOperation = Extract<PatchOperation, { readonly value: readonly string[] }>;
+
+function sum(base: PatchValue, operation: ValueOperation): PatchValue {
+  const { baseType: type, name } = base.column;
+  const addend = times.has(type) ? "interval" : type === "date" ? "integer" : type;
+  if (addend === type && !numbers.has(type) && type !== "interval") {
+    throw wrongType(operation, `'${name}' cannot be increased`);
+  }
+  const expected = addend === "interval" ? "string" : "number";
+  if (operation.kind !== expected) throw wrongType(operation, `'value' is no ${expected}`);
+  return added("sum", base, operation, addend);
+}
+
+function appendedText(base: PatchValue, operation: ValueOperation): PatchValue {
+  if (operation.kind !== "string") throw wrongType(operation, "'value' is no string");
+  return added("text", base, operation, "text");
+}
+
+function added(
+  kind: "sum" | "text",
+  base: PatchValue,
+  { value }: ValueOperation,
+  addend: string,
+): PatchValue {
+  return { kind, column: base.column, base, at: value, addend, size: base.size + 1 };
+}
+
+function wrongType({ number }: PatchOperation, reason: string): Error {
+  return errors.invalidPatch(`Operation ${number}: ${reason}`);
+}
+
+/** Types of `pg_catalog` whose values have parts in JSON. Other schemas may have composite types. */
+const typesWithParts: ReadonlySet<string> = new Set(["json", "jsonb"]);
+
+function hasParts(column: PatchedColumn): boolean {
+  if (column.fromJson !== null || column.enumLabels.length > 0) return false;
+  return typesWithParts.has(column.baseType) || isArray(column) || column.baseType.includes(".");
+}
+
+function isArray({ baseType }: PatchedColumn): boolean {
+  return baseType.endsWith("[]");
+}

@@ -1,0 +1,312 @@
+/**
+ * Renders the values that a patch gives to columns. PostgreSQL applies the steps inside of a column, one
+ * after the other, to the column's value as JSON.
+ *
+ * @module
+ */
+import type {
+  OtherValue,
+  PatchedColumn,
+  PatchStep,
+  PatchTest,
+  PatchValue,
+} from "../plan/patch_plan.ts";
+import type { MergedObject } from "../request/patch_document.ts";
+import {
+  catalogueSql,
+  emptySql,
+  ident,
+  join,
+  literal,
+  param,
+  type ParamValue,
+  type Sql,
+  sql,
+} from "../sql/fragment.ts";
+import { arrayLiteral } from "./array_literal.ts";
+
+/** Names that the expressions of a patch refer to. */
+export interface PatchScope {
+  readonly table: Sql;
+  /** Alias of {@linkcode patchSource}. */
+  readonly source: Sql;
+}
+
+/** Renders a FROM item with the document, and the beginning of the path that makes operations fail. */
+export function patchSource(document: ParamValue, alias: Sql): Sql {
+  // OFFSET 0 keeps the planner from evaluating these constants in the expressions of the patch.
+  return sql`(select cast(${param(document)} as jsonb) as document,
+    'strict $."operation '::text as failure offset 0) as ${alias}`;
+}
+
+/** Renders `set` of an update. */
+export function patchAssignments(values: readonly PatchValue[], scope: PatchScope): Sql {
+  return join(
+    values.map((value) => sql`${ident(value.column.name)} = ${renderValue(value, scope)}`),
+  );
+}
+
+/** Renders a condition that is true, or fails. */
+export function patchTests(tests: readonly PatchTest[], scope: PatchScope): Sql {
+  const failed = join(
+    tests.map((test) => sql`when ${fails(test, scope)} then ${failure(test, scope)} is null`),
+    sql` `,
+  );
+  return sql`case ${failed} else true end`;
+}
+
+function renderValue(value: PatchValue, scope: PatchScope): Sql {
+  const { column } = value;
+  switch (value.kind) {
+    case "current":
+      return sql`${scope.table}.${ident(column.name)}`;
+    case "null":
+      return sql`null`;
+    case "document":
+      return converted(documentAt(value.at, scope), column);
+    case "steps":
+      return withoutNull(renderSteps(value, scope), column);
+    case "merged":
+      return withoutNull(renderMerge(asJson(value.base, scope), value.object, scope), column);
+    case "other":
+      return converted(renderOther(value.other, scope), column);
+    case "sum":
+    case "text": {
+      const operator = value.kind === "sum" ? sql`+` : sql`||`;
+      const addend = sql`(${scope.source}.document #>> ${pathParam(value.at)})::${
+        catalogueSql(value.addend)
+      }`;
+      return sql`(${renderValue(value.base, scope)} ${operator} ${addend})`;
+    }
+    case "checked": {
+      const type = catalogueSql(column.type);
+      const failed = value.tests.map((test) =>
+        sql`when ${fails(test, scope)} then (${failure(test, scope)})::text::${type}`
+      );
+      return sql`case ${join(failed, sql` `)} else ${renderValue(value.base, scope)} end`;
+    }
+    default:
+      return value satisfies never;
+  }
+}
+
+/** Renders a value of a column as JSON; SQL NULL is the JSON null. */
+function asJson(value: PatchValue, scope: PatchScope): Sql {
+  if (value.kind === "null") return sql`'null'::jsonb`;
+  return sql`coalesce(pg_catalog.to_jsonb(${renderValue(value, scope)}), 'null')`;
+}
+
+/** Renders the part of a value that stands at a path; fails if nothing does. */
+function renderOther({ value, path, number }: OtherValue, scope: PatchScope): Sql {
+  const json = asJson(value, scope);
+  if (path.length === 0) return json;
+  return sql`coalesce(${json} #> ${pathParam(path)}, ${failure({ number }, scope)})`;
+}
+
+function fails({ value, at: place }: PatchTest, scope: PatchScope): Sql {
+  return sql`${asJson(value, scope)} <> ${documentAt(place, scope)}`;
+}
+
+function documentAt(path: readonly string[], { source }: PatchScope): Sql {
+  return sql`(${source}.document #> ${pathParam(path)})`;
+}
+
+function pathParam(path: readonly string[]): Sql {
+  return sql`cast(${param(arrayLiteral(path))} as text[])`;
+}
+
+/** Converts JSON to the type of a column, as values of a body are. */
+function converted(json: Sql, column: PatchedColumn): Sql {
+  const name = ident(column.name);
+  if (column.fromJson !== null) {
+    const { schema, name: own } = column.fromJson;
+    return sql`${ident(schema, own)}(cast(${json} as json))`;
+  }
+  const type = catalogueSql(column.type);
+  const record = sql`pg_catalog.jsonb_build_object(${literal(column.name)}, ${json})`;
+  return sql`(select svc_x.${name} from pg_catalog.jsonb_to_record(${record}) as svc_x(${name} ${type}))`;
+}
+
+/** Returns a JSON value as that of a column; the JSON null is SQL NULL. */
+function withoutNull(json: Sql, column: PatchedColumn): Sql {
+  const value = sql`nullif(${json}, 'null')`;
+  return column.type === "jsonb" ? value : converted(value, column);
+}
+
+/** Renders an expression that always fails, with 2203A and the number of the operation in its text. */
+function failure({ number }: { readonly number: number }, { source }: PatchScope): Sql {
+  const path = sql`(${source}.failure || ${param(`${number}"`)})`;
+  return sql`pg_catalog.jsonb_path_query_first('{}', cast(${path} as jsonpath))`;
+}
+
+/** Returns the number of the operation that an error of PostgreSQL is about; null for other errors. */
+export function failedOperation(
+  { sqlstate, message }: { readonly sqlstate: string; readonly message: string },
+): string | null {
+  return sqlstate === "2203A" ? /"operation ([0-9]+)"/.exec(message)?.[1] ?? null : null;
+}
+
+/**
+ * Renders the value after all steps. Each step selects from the result of the step before it.
+ *
+ * A recursive query would be shorter. But PostgreSQL computes a common table expression in SET from the old
+ * version of a row that another transaction has changed meanwhile, and so loses that change.
+ */
+function renderSteps(
+  { base, steps, others }: Extract<PatchValue, { kind: "steps" }>,
+  scope: PatchScope,
+): Sql {
+  const first = sql`(select ${asJson(base, scope)} as doc offset 0)`;
+  return steps.reduce((before, step) => {
+    const other = step.other === null ? null : others[step.other]!;
+    return sql`(select ${stepResult(step, other, scope)} as doc from ${
+      stepSource(step, before)
+    } as s offset 0)`;
+  }, first);
+}
+
+/** Returns the rows that a step selects from: the value before it and, for a copy, what is copied. */
+function stepSource({ from, operation }: PatchStep, before: Sql): Sql {
+  if (from === null) return before;
+  const path = pathParam(from);
+  const doc = operation.operator === "move" ? sql`p.doc #- ${path}` : sql`p.doc`;
+  const found = all(indexChecks(sql`p.doc`, from, from.length));
+  return sql`(select ${doc} as doc, case when ${found} then p.doc #> ${path} end as value from ${before} as p offset 0)`;
+}
+
+/** Renders the value after a step, from the value `s.doc` before it. */
+function stepResult(step: PatchStep, other: OtherValue | null, scope: PatchScope): Sql {
+  const { operation, path } = step;
+  const doc = sql`s.doc`;
+  const failed = failure(operation, scope);
+  const target = path.length === 0 ? doc : sql`(${doc} #> ${pathParam(path)})`;
+  const exists = all([
+    ...indexChecks(doc, path, path.length),
+    ...(path.length === 0 ? [] : [sql`${target} is not null`]),
+  ]);
+  const put = (value: Sql) =>
+    path.length === 0 ? value : sql`pg_catalog.jsonb_set(${doc}, ${pathParam(path)}, ${value})`;
+  const value = "value" in operation
+    ? documentAt(operation.value, scope)
+    : other !== null
+    ? renderOther(other, scope)
+    : sql`s.value`;
+  const added = () => addition(step, { value, failed });
+  const ifExists = (result: Sql) => sql`case when ${exists} then ${result} else ${failed} end`;
+  switch (operation.operator) {
+    case "add":
+      return added();
+    case "copy":
+    case "move":
+      return other !== null
+        ? added()
+        : sql`case when ${value} is null then ${failed} else ${added()} end`;
+    case "set":
+      return sql`case when ${exists} then ${put(value)} else ${added()} end`;
+    case "replace":
+      return ifExists(put(value));
+    case "remove":
+      return ifExists(sql`${doc} #- ${pathParam(path)}`);
+    case "test":
+      return sql`case when ${exists} and ${target} = ${value} then ${doc} else ${failed} end`;
+    case "incr": {
+      const sum =
+        sql`pg_catalog.to_jsonb((${target} #>> '{}')::numeric + (${value} #>> '{}')::numeric)`;
+      return sql`case when ${exists} and ${isKind(target, "number")} and ${
+        isKind(value, "number")
+      } then ${put(sum)} else ${failed} end`;
+    }
+    case "append": {
+      const longer = sql`${target} || pg_catalog.jsonb_build_array(${value})`;
+      const text = sql`pg_catalog.to_jsonb((${target} #>> '{}') || (${value} #>> '{}'))`;
+      return sql`case when not (${exists}) then ${failed}
+        when ${isKind(target, "array")} then ${put(longer)}
+        when ${isKind(target, "string")} and ${isKind(value, "string")} then ${put(text)}
+        ${
+        path.length === 0
+          ? sql`when ${target} = 'null' then pg_catalog.jsonb_build_array(${value})`
+          : emptySql
+      }
+        else ${failed} end`;
+    }
+    case "pull": {
+      const rest =
+        sql`(select coalesce(pg_catalog.jsonb_agg(e.x order by e.n) filter (where e.x <> ${value}), '[]')
+        from pg_catalog.jsonb_array_elements(${target}) with ordinality as e(x, n))`;
+      return sql`case when not (${exists}) then ${failed}
+        when ${isKind(target, "array")} then ${put(rest)}
+        ${path.length === 0 ? sql`when ${target} = 'null' then ${doc}` : emptySql}
+        else ${failed} end`;
+    }
+    case "merge":
+      throw new TypeError("a merge is no step");
+    default:
+      return operation satisfies never;
+  }
+}
+
+/** Adds a member to an object, or an element to an array. */
+function addition(
+  { path }: PatchStep,
+  { value, failed }: { readonly value: Sql; readonly failed: Sql },
+): Sql {
+  const doc = sql`s.doc`;
+  const last = path.at(-1)!;
+  const above = path.slice(0, -1);
+  const parent = above.length === 0 ? doc : sql`(${doc} #> ${pathParam(above)})`;
+  const length = sql`pg_catalog.jsonb_array_length(${parent})`;
+  const insert = (place: Sql) => sql`pg_catalog.jsonb_insert(${doc}, ${place}, ${value})`;
+  const inArray = last === "-"
+    ? insert(sql`${pathParam(above)} || ${length}::text`)
+    : isIndex(last)
+    ? sql`case when ${param(last)}::bigint <= ${length} then ${
+      insert(pathParam(path))
+    } else ${failed} end`
+    : failed;
+  return sql`case when not (${all(indexChecks(doc, path, above.length))}) then ${failed}
+    when ${isKind(parent, "object")} then pg_catalog.jsonb_set(${doc}, ${pathParam(path)}, ${value})
+    when ${isKind(parent, "array")} then ${inArray}
+    else ${failed} end`;
+}
+
+function isKind(json: Sql, kind: "array" | "number" | "object" | "string"): Sql {
+  return sql`pg_catalog.jsonb_typeof(${json}) = ${literal(kind)}`;
+}
+
+function isIndex(segment: string): boolean {
+  return /^(?:0|[1-9][0-9]{0,17})$/.test(segment);
+}
+
+/**
+ * Returns the conditions that no segment leads into an array by a number that JSON Pointer does not have,
+ * such as `-1` and `01`. PostgreSQL accepts them.
+ */
+function indexChecks(doc: Sql, path: readonly string[], count: number): readonly Sql[] {
+  return path.slice(0, count).flatMap((segment, at) => {
+    if (isIndex(segment) || !/^\s*[+-]?[0-9]/.test(segment)) return [];
+    const parent = at === 0 ? doc : sql`(${doc} #> ${pathParam(path.slice(0, at))})`;
+    return [sql`pg_catalog.jsonb_typeof(${parent}) is distinct from 'array'`];
+  });
+}
+
+function all(conditions: readonly Sql[]): Sql {
+  return conditions.length === 0 ? sql`true` : join(conditions, sql` and `);
+}
+
+/** Renders what a merge patch makes of a value: RFC 7396, section 2. */
+function renderMerge(value: Sql, object: MergedObject, scope: PatchScope): Sql {
+  const { path, removed, objects } = object;
+  const others = [...removed, ...objects.map(([key]) => key)];
+  const kept = removed.length === 0 ? sql`o.doc` : sql`(o.doc - ${pathParam(removed)})`;
+  const members = documentAt(path, scope);
+  const plain = others.length === 0 ? members : sql`(${members} - ${pathParam(others)})`;
+  const merged = objects.map(([key, child]) => {
+    const name = sql`${param(key)}::text`;
+    return sql` || pg_catalog.jsonb_build_object(${name}, ${
+      renderMerge(sql`(o.doc -> ${name})`, child, scope)
+    })`;
+  });
+  return sql`(select ${kept} || ${plain}${join(merged, emptySql)} from (select case when ${
+    isKind(value, "object")
+  } then ${value} else '{}' end as doc offset 0) as o)`;
+}

@@ -1,0 +1,575 @@
+/** PATCH by documents: JSON Merge Patch (RFC 7396), JSON Patch (RFC 6902) and further operations. */
+import { deepStrictEqual } from "node:assert/strict";
+import { type Api, apiSuite, type Row } from "../support/api.ts";
+
+const config = { dbSchemas: ["api"], dbAnonRole: "anon" } as const;
+const suite = apiSuite("patches", config, { title: "patch documents" });
+
+const merge = "application/merge-patch+json";
+const json = "application/json-patch+json";
+const extended = "application/vnd.svc.patch+json";
+
+type Document = object | null | string | number;
+
+/** A request that changes row 1, and the columns of the row afterwards. */
+const changes = (type: string, document: Document, after: object): Row => [
+  `PATCH /docs?id=eq.1&select=${Object.keys(after).join(",")}`,
+  {
+    body: JSON.stringify(document),
+    headers: { "Content-Type": type, Prefer: "return=representation" },
+  },
+  200,
+  [after],
+];
+
+const refuses = (type: string, document: Document, code: string, details: string): Row => [
+  "PATCH /docs?id=eq.1",
+  { body: JSON.stringify(document), headers: { "Content-Type": type } },
+  code === "150" ? 409 : 400,
+  {
+    code: `SVC${code}`,
+    details,
+    hint: null,
+    message: code === "150" ? "Patch does not apply" : "Invalid patch document",
+  },
+];
+const fails = (operations: readonly object[], number = 1) =>
+  refuses(extended, operations, "150", `Operation ${number} finds no target, or its test fails`);
+
+const extra = { a: { b: 1, k: 2 }, list: [1, 2, 3], num: 1.5 };
+
+suite.rows("a merge patch changes members of JSON columns", [
+  changes(merge, { extra: { a: { b: null, c: 2 } } }, {
+    extra: { ...extra, a: { k: 2, c: 2 } },
+  }),
+  changes(merge, { extra: { list: [9], num: { x: { y: 1, z: null } } } }, {
+    extra: { a: { b: 1, k: 2 }, list: [9], num: { x: { y: 1 } } },
+  }),
+  changes(merge, { extra: null, title: "new", n: 6 }, { extra: null, title: "new", n: 6 }),
+  changes(merge, { extra: 5 }, { extra: 5 }),
+  changes(merge, { extra: {} }, { extra }),
+  changes(merge, { notes: { y: [1] }, checked: { z: 1 } }, {
+    notes: { x: 1, y: [1] },
+    checked: { z: 1 },
+  }),
+  changes(merge, { tags: ["a", "b"], spot: { y: 5 }, mood: "glad" }, {
+    tags: ["a", "b"],
+    spot: { x: 1, y: 5 },
+    mood: "glad",
+  }),
+  // An object for a column without parts is a value as in any body.
+  changes(merge, { title: { a: 1 } }, { title: '{"a": 1}' }),
+  changes(merge, { price: 99.999 }, { price: 100 }),
+  [
+    "PATCH /docs?id=eq.2&select=extra,notes,spot",
+    {
+      body: JSON.stringify({ extra: { a: { b: 1 } }, notes: { a: null }, spot: { x: 1 } }),
+      headers: { "Content-Type": merge, Prefer: "return=representation" },
+    },
+    200,
+    [{ extra: { a: { b: 1 } }, notes: {}, spot: { x: 1, y: null } }],
+  ],
+  // Numbers keep their digits.
+  [
+    "PATCH /docs?id=eq.1&select=big::text,extra->>d",
+    {
+      body: '{"big": 123456789012345678901234567890.5, "extra": {"d": 1.10e400}}',
+      headers: { "Content-Type": merge, Prefer: "return=representation", Accept: "text/csv" },
+    },
+    200,
+    `big,d\n123456789012345678901234567890.5,11${"0".repeat(399)}`,
+  ],
+  [
+    "PATCH /docs?id=gt.0&select=id,extra&order=id",
+    {
+      body: JSON.stringify({ extra: { only: null } }),
+      headers: { "Content-Type": merge, Prefer: "return=representation" },
+    },
+    200,
+    [{ id: 1, extra }, { id: 2, extra: {} }, { id: 3, extra: {} }],
+  ],
+  [
+    "PATCH /docs?id=gt.0&order=id&limit=1&select=id",
+    {
+      body: JSON.stringify({ n: 1 }),
+      headers: { "Content-Type": merge, Prefer: "return=representation" },
+    },
+    200,
+    [{ id: 1 }],
+  ],
+  [
+    "PATCH /shown_docs?id=eq.1&select=extra->a",
+    {
+      body: JSON.stringify({ extra: { a: 1 } }),
+      headers: { "Content-Type": merge, Prefer: "return=representation" },
+    },
+    200,
+    [{ a: 1 }],
+  ],
+  ["PATCH /docs?id=eq.1", { body: "{}", headers: { "Content-Type": merge } }, 204, undefined, {
+    "Content-Range": "*/*",
+  }],
+  [
+    "PATCH /docs?id=eq.1",
+    { body: '{"n":1}', headers: { "Content-Type": `${merge}; charset=utf-8` } },
+    204,
+    undefined,
+    { "Content-Range": "0-0/*" },
+  ],
+]);
+
+suite.rows("a JSON patch changes columns and their parts", [
+  changes(json, [{ op: "add", path: "/title", value: "x" }, { op: "remove", path: "/n" }], {
+    title: "x",
+    n: null,
+  }),
+  changes(json, [{ op: "replace", path: "/n", value: null }], { n: null }),
+  changes(json, [{ op: "copy", from: "/title", path: "/word" }], { title: "one", word: "one" }),
+  changes(json, [{ op: "move", from: "/title", path: "/word" }], { title: null, word: "one" }),
+  changes(json, [{ op: "copy", from: "/extra/a/b", path: "/n" }], { n: 1 }),
+  changes(json, [{ op: "copy", from: "/n", path: "/extra/list/0" }], {
+    extra: { ...extra, list: [5, 1, 2, 3] },
+  }),
+  changes(json, [{ op: "move", from: "/extra/num", path: "/notes/num" }], {
+    extra: { a: { b: 1, k: 2 }, list: [1, 2, 3] },
+    notes: { x: 1, num: 1.5 },
+  }),
+  changes(json, [{ op: "move", from: "/extra/a/b", path: "/extra/list/-" }], {
+    extra: { ...extra, a: { k: 2 }, list: [1, 2, 3, 1] },
+  }),
+  // Each operation sees what those before it did.
+  changes(json, [
+    { op: "add", path: "/extra/new", value: { x: 1 } },
+    { op: "test", path: "/extra/new/x", value: 1.0 },
+    { op: "replace", path: "/extra/new/x", value: [] },
+    { op: "add", path: "/extra/new/x/-", value: "end" },
+    { op: "remove", path: "/extra/list/1" },
+  ], { extra: { ...extra, list: [1, 3], new: { x: ["end"] } } }),
+  changes(json, [
+    { op: "add", path: "/n", value: 9 },
+    { op: "copy", from: "/n", path: "/extra/list/-" },
+    { op: "add", path: "/n", value: 10 },
+  ], { n: 10, extra: { ...extra, list: [1, 2, 3, 9] } }),
+  changes(json, [{ op: "add", path: "/tags/1", value: "green" }], {
+    tags: ["red", "green", "blue"],
+  }),
+  changes(json, [{ op: "remove", path: "/tags/0" }], { tags: ["blue"] }),
+  changes(json, [{ op: "replace", path: "/spot/x", value: 8 }], { spot: { x: 8, y: 2 } }),
+  changes(json, [{ op: "add", path: "/notes/y~1~0", value: 1 }], { notes: { x: 1, "y/~": 1 } }),
+  changes(json, [{ op: "add", path: "/notes/", value: 1 }], { notes: { x: 1, "": 1 } }),
+  changes(json, [{ op: "test", path: "/day", value: "2024-01-31" }, {
+    op: "add",
+    path: "/n",
+    value: 1,
+  }], { n: 1 }),
+  // With tests alone, nothing is written.
+  [
+    "PATCH /docs?id=eq.1",
+    {
+      body: JSON.stringify([{ op: "test", path: "/n", value: 5 }]),
+      headers: { "Content-Type": json },
+    },
+    204,
+    undefined,
+    { "Content-Range": "*/*" },
+  ],
+  ["PATCH /docs?id=eq.1", { body: "[]", headers: { "Content-Type": json } }, 204, undefined],
+  // No row, no failure.
+  [
+    "PATCH /docs?id=eq.99",
+    {
+      body: JSON.stringify([{ op: "test", path: "/n", value: 6 }]),
+      headers: { "Content-Type": json },
+    },
+    204,
+    undefined,
+  ],
+]);
+
+suite.rows("the further operations compute from the value of the row", [
+  changes(extended, [{ op: "incr", path: "/n", value: 10 }], { n: 15 }),
+  changes(extended, [
+    { op: "incr", path: "/price", value: 1.25 },
+    { op: "incr", path: "/price", value: -10 },
+  ], { price: 1.75 }),
+  changes(extended, [{ op: "incr", path: "/day", value: 1 }], { day: "2024-02-01" }),
+  changes(extended, [{ op: "incr", path: "/at", value: "1 day" }], {
+    at: "2024-01-02T00:00:00+00:00",
+  }),
+  changes("application/vnd.pgrst.patch+json", [{ op: "incr", path: "/n", value: 1 }], { n: 6 }),
+  changes(extended, [{ op: "incr", path: "/extra/a/b", value: 1.5 }], {
+    extra: { ...extra, a: { b: 2.5, k: 2 } },
+  }),
+  changes(extended, [{ op: "set", path: "/extra/z", value: 1 }, {
+    op: "set",
+    path: "/extra/list/0",
+    value: 9,
+  }], { extra: { ...extra, list: [9, 2, 3], z: 1 } }),
+  changes(extended, [
+    { op: "append", path: "/tags", value: "vip" },
+    { op: "append", path: "/title", value: "!" },
+    { op: "append", path: "/extra/list", value: 4 },
+  ], { tags: ["red", "blue", "vip"], title: "one!", extra: { ...extra, list: [1, 2, 3, 4] } }),
+  changes(extended, [
+    { op: "pull", path: "/tags", value: "red" },
+    { op: "pull", path: "/extra/list", value: 2 },
+  ], { tags: ["blue"], extra: { ...extra, list: [1, 3] } }),
+  [
+    "PATCH /docs?id=eq.2&select=n,tags,title",
+    {
+      body: JSON.stringify([
+        { op: "incr", path: "/n", value: 1 },
+        { op: "append", path: "/tags", value: "a" },
+        { op: "append", path: "/title", value: "a" },
+      ]),
+      headers: { "Content-Type": extended, Prefer: "return=representation" },
+    },
+    200,
+    [{ n: null, tags: ["a"], title: null }],
+  ],
+]);
+
+suite.rows("what does not apply to a row changes no row", [
+  fails([{ op: "test", path: "/n", value: 6 }]),
+  fails([{ op: "add", path: "/n", value: 1 }, { op: "test", path: "/n", value: 5 }], 2),
+  fails([{ op: "test", path: "/extra/a/b", value: 2 }]),
+  fails([{ op: "replace", path: "/extra/nope", value: 1 }]),
+  fails([{ op: "remove", path: "/extra/nope" }]),
+  fails([{ op: "add", path: "/extra/nope/x", value: 1 }]),
+  fails([{ op: "add", path: "/extra/num/x", value: 1 }]),
+  fails([{ op: "add", path: "/extra/list/4", value: 1 }]),
+  fails([{ op: "add", path: "/extra/list/01", value: 1 }]),
+  fails([{ op: "replace", path: "/extra/list/01", value: 1 }]),
+  fails([{ op: "replace", path: "/extra/list/-1", value: 1 }]),
+  fails([{ op: "replace", path: "/extra/list/-", value: 1 }]),
+  fails([{ op: "copy", from: "/extra/nope", path: "/extra/x" }]),
+  fails([{ op: "copy", from: "/extra/nope", path: "/title" }]),
+  fails([{ op: "copy", from: "/extra/list/01", path: "/extra/x" }]),
+  fails([{ op: "incr", path: "/extra/list", value: 1 }]),
+  fails([{ op: "incr", path: "/extra/num", value: "1" }]),
+  fails([{ op: "append", path: "/extra/num", value: 1 }]),
+  fails([{ op: "pull", path: "/extra/num", value: 1 }]),
+  // One of the rows is enough.
+  [
+    "PATCH /docs?id=gt.0",
+    {
+      body: JSON.stringify([{ op: "test", path: "/n", value: 5 }, {
+        op: "add",
+        path: "/title",
+        value: "lost",
+      }]),
+      headers: { "Content-Type": json },
+    },
+    409,
+    {
+      code: "SVC150",
+      details: "Operation 1 finds no target, or its test fails",
+      hint: null,
+      message: "Patch does not apply",
+    },
+  ],
+  refuses(json, [{ op: "add", path: "/title/x", value: 1 }], "150", "Column 'title' has no parts"),
+  refuses(json, [{ op: "add", path: "/mood/x", value: 1 }], "150", "Column 'mood' has no parts"),
+  refuses(
+    json,
+    [{ op: "copy", path: "/n", from: "/title/x" }],
+    "150",
+    "Column 'title' has no parts",
+  ),
+]);
+
+const operations = (count: number) =>
+  Array.from({ length: count }, () => ({ op: "add", path: "/n", value: 1 }));
+
+suite.rows("what is no patch document is refused", [
+  refuses(merge, [], "149", "A merge patch is an object"),
+  refuses(merge, 5, "149", "A merge patch is an object"),
+  refuses(json, {}, "149", "A JSON patch is an array of operations"),
+  refuses(json, [5], "149", "Operation 1: an operation is an object"),
+  refuses(
+    json,
+    [{ op: "set", path: "/n", value: 1 }],
+    "149",
+    "Operation 1: 'op' is no known operation",
+  ),
+  refuses(json, [{ path: "/n" }], "149", "Operation 1: 'op' is no known operation"),
+  refuses(json, [{ op: "remove" }], "149", "Operation 1: 'path' is no text"),
+  refuses(json, [{ op: "remove", path: "" }], "149", "Operation 1: 'path' names no column"),
+  refuses(json, [{ op: "remove", path: "n" }], "149", "Operation 1: 'path' is no JSON Pointer"),
+  refuses(json, [{ op: "remove", path: "/~2" }], "149", "Operation 1: 'path' is no JSON Pointer"),
+  refuses(json, [{ op: "add", path: "/n" }], "149", "Operation 1: 'value' is missing"),
+  refuses(json, [{ op: "copy", path: "/n" }], "149", "Operation 1: 'from' is no text"),
+  refuses(
+    json,
+    [{ op: "move", from: "/extra/a", path: "/extra/a/b" }],
+    "149",
+    "Operation 1: a value cannot be moved into itself",
+  ),
+  refuses(
+    extended,
+    [{ op: "incr", path: "/title", value: 1 }],
+    "149",
+    "Operation 1: 'title' cannot be increased",
+  ),
+  refuses(
+    extended,
+    [{ op: "incr", path: "/n", value: "1" }],
+    "149",
+    "Operation 1: 'value' is no number",
+  ),
+  refuses(
+    extended,
+    [{ op: "incr", path: "/at", value: 1 }],
+    "149",
+    "Operation 1: 'value' is no string",
+  ),
+  refuses(
+    extended,
+    [{ op: "append", path: "/n", value: 1 }],
+    "149",
+    "Operation 1: 'n' is no array",
+  ),
+  refuses(extended, [{ op: "pull", path: "/n", value: 1 }], "149", "Operation 1: 'n' is no array"),
+  refuses(
+    extended,
+    [{ op: "append", path: "/title", value: 1 }],
+    "149",
+    "Operation 1: 'value' is no string",
+  ),
+  refuses(json, operations(1001), "149", "More than 1000 operations"),
+  changes(json, operations(1000), { n: 1 }),
+  refuses(
+    json,
+    Array.from({ length: 101 }, () => ({ op: "add", path: "/extra/x", value: 1 })),
+    "149",
+    "More than 100 operations inside of 'extra'",
+  ),
+  refuses(
+    json,
+    [{ op: "remove", path: "/extra".repeat(65) }],
+    "149",
+    "Operation 1: a pointer has more than 64 segments",
+  ),
+  // Expressions that refer to each other would grow without end.
+  refuses(
+    json,
+    Array.from(
+      { length: 60 },
+      (_, index) =>
+        index % 2 === 0
+          ? { op: "copy", from: "/notes", path: "/extra/x" }
+          : { op: "copy", from: "/extra", path: "/notes/x" },
+    ),
+    "149",
+    "The patch is too complex",
+  ),
+  [
+    "PATCH /docs?id=eq.1&columns=n",
+    { body: '{"title":"x"}', headers: { "Content-Type": merge } },
+    400,
+    {
+      code: "SVC149",
+      details: "'columns' does not name 'title'",
+      hint: null,
+      message: "Invalid patch document",
+    },
+  ],
+  [
+    "PATCH /docs?on=id",
+    { body: '{"title":"x"}', headers: { "Content-Type": merge } },
+    400,
+    {
+      code: "SVC145",
+      details: "'on' cannot be combined with a patch document",
+      hint: null,
+      message: "Rows cannot be matched by 'id'",
+    },
+  ],
+  [
+    "PATCH /docs?id=eq.1",
+    { body: '{"nope":"x"}', headers: { "Content-Type": merge } },
+    400,
+    {
+      code: "SVC204",
+      details: null,
+      hint: null,
+      message: "Could not find the 'nope' column of 'docs' in the schema cache",
+    },
+  ],
+  [
+    "PATCH /docs?id=eq.1",
+    { body: '{"n":', headers: { "Content-Type": merge } },
+    400,
+    { code: "SVC102", details: null, hint: null, message: "Empty or invalid json" },
+  ],
+  [
+    "PATCH /docs?id=eq.1",
+    {
+      body: JSON.stringify([{ op: "incr", path: "/n", value: 2147483647 }]),
+      headers: { "Content-Type": extended },
+    },
+    400,
+    { code: "22003", details: null, hint: null, message: "integer out of range" },
+  ],
+]);
+
+const acceptPatch = {
+  "Accept-Patch": "application/json, application/merge-patch+json, application/json-patch+json, " +
+    "application/vnd.svc.patch+json, application/x-ndjson, text/csv, application/x-www-form-urlencoded",
+};
+const notAcceptable = (type: string) => ({
+  code: "SVC107",
+  details: null,
+  hint: null,
+  message: `Content-Type not acceptable: ${type}`,
+});
+
+suite.rows("only PATCH of relations takes patch documents", [
+  [
+    "PATCH /docs?id=eq.1",
+    { body: "x", headers: { "Content-Type": "text/x" } },
+    415,
+    notAcceptable("text/x"),
+    acceptPatch,
+  ],
+  [
+    "POST /docs",
+    { body: "{}", headers: { "Content-Type": merge } },
+    415,
+    notAcceptable(merge),
+    { "Accept-Patch": null },
+  ],
+]);
+
+const pgrst = apiSuite("patches", { ...config, dialect: "pgrst" }, {
+  title: "patch documents, pgrst",
+});
+pgrst.rows("the dialect of PostgREST takes them, too", [
+  changes(merge, { extra: { list: null } }, { extra: { a: { b: 1, k: 2 }, num: 1.5 } }),
+  ["PATCH /docs?id=eq.1", { body: "x", headers: { "Content-Type": "text/x" } }, 400, {
+    ...notAcceptable("text/x"),
+    code: "PGRST102",
+  }, acceptPatch],
+]);
+
+const stored = apiSuite("patches", { ...config, dbTxEnd: "commit" }, {
+  title: "patch documents, the examples of the standards",
+});
+
+async function patched(
+  api: Api,
+  { before, type, document }: { before: unknown; type: string; document: unknown },
+): Promise<unknown> {
+  const put = await api("PUT /any_docs?id=eq.1", { body: { id: 1, doc: before } });
+  await put.body?.cancel();
+  const response = await api("PATCH /any_docs?id=eq.1", {
+    body: JSON.stringify(document),
+    headers: { "Content-Type": type },
+  });
+  if (response.status >= 300) return (await response.json()).code;
+  await response.body?.cancel();
+  const rows = await (await api("GET /any_docs?id=eq.1&select=doc")).json();
+  return rows[0].doc;
+}
+
+stored.test("RFC 7396, appendix A", async (api) => {
+  // The rows whose patch is an object: others replace the column as a whole.
+  const rows: [before: unknown, patch: unknown, after: unknown][] = [
+    [{ a: "b" }, { a: "c" }, { a: "c" }],
+    [{ a: "b" }, { b: "c" }, { a: "b", b: "c" }],
+    [{ a: "b" }, { a: null }, {}],
+    [{ a: "b", b: "c" }, { a: null }, { b: "c" }],
+    [{ a: ["b"] }, { a: "c" }, { a: "c" }],
+    [{ a: "c" }, { a: ["b"] }, { a: ["b"] }],
+    [{ a: { b: "c" } }, { a: { b: "d", c: null } }, { a: { b: "d" } }],
+    [{ a: [{ b: "c" }] }, { a: [1] }, { a: [1] }],
+    [["a", "b"], ["c", "d"], ["c", "d"]],
+    [{ a: "b" }, ["c"], ["c"]],
+    [{ a: "foo" }, null, null],
+    [{ a: "foo" }, "bar", "bar"],
+    [{ e: null }, { a: 1 }, { e: null, a: 1 }],
+    [[1, 2], { a: "b", c: null }, { a: "b" }],
+    [{}, { a: { bb: { ccc: null } } }, { a: { bb: {} } }],
+  ];
+  for (const [before, patch, after] of rows) {
+    const document = { doc: patch };
+    deepStrictEqual(
+      await patched(api, { before, type: merge, document }),
+      after,
+      JSON.stringify(patch),
+    );
+  }
+});
+
+stored.test("RFC 6902, appendix A", async (api) => {
+  const rows: [before: unknown, operations: readonly object[], after: unknown][] = [
+    [{ foo: "bar" }, [{ op: "add", path: "/baz", value: "qux" }], { baz: "qux", foo: "bar" }],
+    [{ foo: ["bar", "baz"] }, [{ op: "add", path: "/foo/1", value: "qux" }], {
+      foo: ["bar", "qux", "baz"],
+    }],
+    [{ baz: "qux", foo: "bar" }, [{ op: "remove", path: "/baz" }], { foo: "bar" }],
+    [{ foo: ["bar", "qux", "baz"] }, [{ op: "remove", path: "/foo/1" }], { foo: ["bar", "baz"] }],
+    [{ baz: "qux", foo: "bar" }, [{ op: "replace", path: "/baz", value: "boo" }], {
+      baz: "boo",
+      foo: "bar",
+    }],
+    [
+      { foo: { bar: "baz", waldo: "fred" }, qux: { corge: "grault" } },
+      [{ op: "move", from: "/foo/waldo", path: "/qux/thud" }],
+      { foo: { bar: "baz" }, qux: { corge: "grault", thud: "fred" } },
+    ],
+    [{ foo: ["all", "grass", "cows", "eat"] }, [{ op: "move", from: "/foo/1", path: "/foo/3" }], {
+      foo: ["all", "cows", "eat", "grass"],
+    }],
+    [{ baz: "qux", foo: ["a", 2, "c"] }, [
+      { op: "test", path: "/baz", value: "qux" },
+      { op: "test", path: "/foo/1", value: 2 },
+    ], { baz: "qux", foo: ["a", 2, "c"] }],
+    [{ baz: "qux" }, [{ op: "test", path: "/baz", value: "bar" }], "SVC150"],
+    [{ foo: "bar" }, [{ op: "add", path: "/child", value: { grandchild: {} } }], {
+      foo: "bar",
+      child: { grandchild: {} },
+    }],
+    [{ foo: "bar" }, [{ op: "add", path: "/baz", value: "qux", xyz: 123 }], {
+      foo: "bar",
+      baz: "qux",
+    }],
+    [{ foo: "bar" }, [{ op: "add", path: "/baz/bat", value: "qux" }], "SVC150"],
+    [{ "/": 9, "~1": 10 }, [{ op: "test", path: "/~01", value: 10 }], { "/": 9, "~1": 10 }],
+    [{ "/": 9, "~1": 10 }, [{ op: "test", path: "/~01", value: "10" }], "SVC150"],
+    [{ foo: ["bar"] }, [{ op: "add", path: "/foo/-", value: ["abc", "def"] }], {
+      foo: ["bar", ["abc", "def"]],
+    }],
+  ];
+  for (const [before, operations, after] of rows) {
+    const document = operations.map((operation) =>
+      Object.fromEntries(
+        Object.entries(operation).map(([key, value]) =>
+          key === "path" || key === "from" ? [key, `/doc${value}`] : [key, value]
+        ),
+      )
+    );
+    deepStrictEqual(
+      await patched(api, { before, type: json, document }),
+      after,
+      JSON.stringify(operations),
+    );
+  }
+});
+
+stored.test("increments at the same time all count", async (api) => {
+  await (await api("PUT /any_docs?id=eq.7", { body: { id: 7, doc: { n: 0 } } })).body?.cancel();
+  const increment = async () => {
+    const response = await api("PATCH /any_docs?id=eq.7", {
+      body: JSON.stringify([{ op: "incr", path: "/doc/n", value: 1 }]),
+      headers: { "Content-Type": extended },
+    });
+    await response.body?.cancel();
+    return response.status;
+  };
+  const statuses = await Promise.all(Array.from({ length: 100 }, increment));
+  deepStrictEqual(statuses, Array.from({ length: 100 }, () => 204));
+  deepStrictEqual(await (await api("GET /any_docs?id=eq.7&select=doc")).json(), [{
+    doc: { n: 100 },
+  }]);
+});
