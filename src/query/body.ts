@@ -34,7 +34,7 @@ export function bodyExpression(format: BodyFormat, rows: BodyRows): Sql {
     case "csv":
       return csvBody;
     case "ndjson":
-      return sql`coalesce(string_agg(${jsonLine(format, rows)} || E'\\n', ''), '')`;
+      return sql`coalesce(string_agg(${jsonLines(format, rows)}, ''), '')`;
     case "geojson":
       return geojson;
     case "aggregate":
@@ -46,16 +46,43 @@ export function bodyExpression(format: BodyFormat, rows: BodyRows): Sql {
   }
 }
 
+type LinesFormat = Extract<BodyFormat, { kind: "ndjson" }>;
+
 /** Returns one row, or the value of its only column, as a line of JSON without its end. */
 export function jsonLine(
-  { stripped: strip }: Extract<BodyFormat, { kind: "ndjson" }>,
+  format: LinesFormat,
   { scalarColumn }: Pick<BodyRows, "scalarColumn">,
 ): Sql {
   const json = scalarColumn === null
     ? sql`pg_catalog.row_to_json(${rowsAlias}.*)`
-    : sql`coalesce(pg_catalog.to_json(${rowsAlias}.${ident(scalarColumn)}), 'null')`;
-  // Values of type json keep the white space between their tokens.
-  return sql`replace((${stripped(json, strip)})::text, E'\\n', ' ')`;
+    : columnJson(scalarColumn);
+  return onOneLine(stripped(json, format.stripped));
+}
+
+/** Returns the lines of one row, each with its end: several for a single value that is an array. */
+function jsonLines(format: LinesFormat, rows: BodyRows): Sql {
+  const { scalarColumn, single } = rows;
+  if (!single || scalarColumn === null) return sql`${jsonLine(format, rows)} || E'\\n'`;
+  const value = sql`"svc_value"."json"`;
+  const elements = sql`(select coalesce(string_agg(${
+    onOneLine(sql`"svc_element"."json"`)
+  } || E'\\n', '' order by "svc_element"."number"), '')
+    from pg_catalog.json_array_elements(${value}) with ordinality as "svc_element"("json", "number"))`;
+  // OFFSET 0 makes PostgreSQL compute the value once.
+  return sql`(select case pg_catalog.json_typeof(${value}) when 'array' then ${elements}
+    else ${onOneLine(value)} || E'\\n' end
+    from (select ${
+    stripped(columnJson(scalarColumn), format.stripped)
+  } as "json" offset 0) as "svc_value")`;
+}
+
+function columnJson(column: string): Sql {
+  return sql`coalesce(pg_catalog.to_json(${rowsAlias}.${ident(column)}), 'null')`;
+}
+
+/** Returns the text of JSON without line breaks: values of type json keep the white space between tokens. */
+function onOneLine(json: Sql): Sql {
+  return sql`replace((${json})::text, E'\\n', ' ')`;
 }
 
 /** Returns the same expression for a single row with one value of a built-in type. */

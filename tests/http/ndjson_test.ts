@@ -86,6 +86,31 @@ suite.rows("application/x-ndjson", [
   ["GET /rpc/words?n=2", accept, 200, '"word 1"\n"word 2"\n'],
   ["GET /rpc/documents", accept, 200, '{"a": 1,   "b": [1]}\n'],
   ["GET /rpc/document", accept, 200, '{"a": 1,   "b": [1]}\n'],
+  [
+    "GET /rpc/items_json?n=3",
+    accept,
+    200,
+    '{"id" : 1, "odd" : 1}\n{"id" : 2, "odd" : null}\n{"id" : 3, "odd" : 1}\n',
+    {
+      "Content-Range": "0-0/*",
+    },
+  ],
+  [
+    "GET /rpc/items_json?n=2",
+    { headers: { Accept: `${type};nulls=stripped` } },
+    200,
+    '{"id":1,"odd":1}\n{"id":2}\n',
+  ],
+  [
+    "POST /rpc/items_jsonb",
+    { body: { n: 2 }, headers: { Accept: type } },
+    200,
+    '{"id": 1, "odd": 1}\n{"id": 2, "odd": null}\n',
+  ],
+  ["GET /rpc/items_json?n=0", accept, 200, undefined, { "Content-Length": "0" }],
+  ["GET /rpc/documents_array", accept, 200, '{"a": 1,   "b": [1]}\nnull\n"a"\n[1, 2]\n'],
+  ["GET /rpc/set_of_arrays", accept, 200, "[1, 2]\n[]\n"],
+  ["GET /rpc/no_document", accept, 200, "null\n"],
   ["GET /documents", accept, 200, '{"id":1,"value":{"a": 1,   "b": [1]}}\n'],
   ["HEAD /makers", accept, 200, undefined, {
     "Content-Type": `${type}; charset=utf-8`,
@@ -105,4 +130,13 @@ suite.test("every line is a JSON text, in order, also with embeds", async (api) 
   strictEqual(rows.pop(), "");
   const ids = rows.map((line) => JSON.parse(line).id);
   deepStrictEqual(ids, Array.from({ length: 40 }, (_, n) => 40 - n));
+});
+
+suite.test("a function that returns an array is called once", async (api) => {
+  const call = async () => {
+    const response = await api("POST /rpc/counted_calls", { body: {}, headers: { Accept: type } });
+    return Number(await response.text());
+  };
+  const first = await call();
+  strictEqual(await call(), first + 1);
 });
