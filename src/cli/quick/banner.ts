@@ -36,7 +36,10 @@ export function bannerText(
     `${svcDialect.productToken} ${version}  →  ${origin}${page}`,
     `${facts.database} on PostgreSQL ${facts.version} as ${JSON.stringify(facts.user)}, ` +
     `${schemas}: ${count(relations, "relation")}, ${count(functions, "function")}`,
-    `Requests without a token run as ${JSON.stringify(choice.anonRole)}`,
+    // A warning says so of the login role.
+    ...(choice.isLoginRole
+      ? []
+      : [`Requests without a token run as ${JSON.stringify(choice.anonRole)}`]),
     ...(hasMoved ? ["Port 3000 or 3001 is in use: these are the next free ones"] : []),
     ...choice.warnings.map((warning) => `! ${warning}`),
     ...(facts.isStandby ? ["! The server is a standby: requests can only read."] : []),

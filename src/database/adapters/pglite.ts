@@ -121,7 +121,7 @@ class Engine {
   /** The last session of the engine. */
   #transport: EngineTransport | null = null;
   /** A new session on the engine has to listen anew. */
-  #subscription: Subscription | null = null;
+  #subscription: EngineSubscription | null = null;
 
   constructor(options: EmbeddedOptions) {
     this.#options = options;
@@ -173,7 +173,7 @@ class Engine {
   async subscribe(subscribed: string, events: SubscriptionEvents): Promise<() => Promise<void>> {
     const engine = this.#engine;
     if (engine === null) throw new Error("the embedded database was closed");
-    const subscription: Subscription = { channel: subscribed, events, ignore: () => {} };
+    const subscription: EngineSubscription = { channel: subscribed, events, ignore: () => {} };
     this.#subscription = subscription;
     await this.#listen(engine, subscription);
     return async () => {
@@ -184,7 +184,7 @@ class Engine {
     };
   }
 
-  async #listen(engine: PGlite, subscription: Subscription): Promise<void> {
+  async #listen(engine: PGlite, subscription: EngineSubscription): Promise<void> {
     await engine.exec(listenText(subscription.channel));
     subscription.ignore = engine.onNotification((channel, payload) => {
       if (channel === subscription.channel) subscription.events.notified(payload);
@@ -201,7 +201,7 @@ class Engine {
 }
 
 /** A subscription to a channel. */
-interface Subscription {
+interface EngineSubscription {
   readonly channel: string;
   readonly events: SubscriptionEvents;
   /** Removes the listener of the engine. */

@@ -99,7 +99,6 @@ Deno.test("bannerText() shows addresses, database, warnings and a request", () =
     bannerText(banner),
     `svc ${version}  →  http://127.0.0.1:3000   console http://127.0.0.1:3001
 shop on PostgreSQL 17.2 as "me", schema public: 24 relations, 1 function
-Requests without a token run as "me"
 ! One.
 ! Two.
 Try:  curl 'http://127.0.0.1:3000/film%20%26%20co?limit=3'`,
@@ -108,17 +107,23 @@ Try:  curl 'http://127.0.0.1:3000/film%20%26%20co?limit=3'`,
 
 Deno.test("bannerText() says that quick mode chose another port", () => {
   const text = bannerText({ ...banner, hasMoved: true });
-  strictEqual(text.split("\n")[3], "Port 3000 or 3001 is in use: these are the next free ones");
+  strictEqual(text.split("\n")[2], "Port 3000 or 3001 is in use: these are the next free ones");
 });
 
 Deno.test("bannerText() leaves out what there is not, and names a standby", () => {
   const facts = { ...banner.facts, isStandby: true, isReadOnly: true };
-  const choice = { ...banner.choice, schemas: ["a", "b"], warnings: [] };
+  const choice = {
+    ...banner.choice,
+    schemas: ["a", "b"],
+    anonRole: "web_anon",
+    isLoginRole: false,
+    warnings: [],
+  };
   strictEqual(
     bannerText({ ...banner, facts, choice, api: "0.0.0.0:1", admin: null, example: null }),
     `svc ${version}  →  http://127.0.0.1:1
 shop on PostgreSQL 17.2 as "me", schemas a, b: 24 relations, 1 function
-Requests without a token run as "me"
+Requests without a token run as "web_anon"
 ! The server is a standby: requests can only read.
 ! The database is read only (default_transaction_read_only): requests can only read.`,
   );
