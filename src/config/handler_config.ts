@@ -109,6 +109,13 @@ export interface HandlerConfig {
    */
   readonly jwtClaimSettings?: boolean;
   /**
+   * Cookie that has the token of requests without a Bearer token; writes from pages of other
+   * origins fail with SVC313 then. Default: none.
+   */
+  readonly jwtCookieName?: string | null;
+  /** Other origins whose pages may write with the cookie of `jwt-cookie-name`. Default: none. */
+  readonly jwtCookieOrigins?: readonly string[] | null;
+  /**
    * Issuer that the `iss` claim of tokens must name; without other keys, its keys are found by OIDC
    * Discovery. Default: none.
    */

@@ -98,6 +98,11 @@ const wrong: Readonly<Record<OptionKey, readonly [value: string, problem: string
   ],
   "jwt-cache-max-entries": ['"many"', 'expected a whole number, got "many"'],
   "jwt-claim-settings": bool,
+  "jwt-cookie-name": ['"a b"', 'expected a cookie\'s name in quotes, got "a b"'],
+  "jwt-cookie-origins": [
+    '"null"',
+    'expected origins in quotes, separated by commas, such as "https://example.com", got "null"',
+  ],
   "jwt-issuer": ["5", "expected the issuer of tokens in quotes, got 5"],
   "jwt-issuers": [
     '\'[{"issuer":"a"}]\'',

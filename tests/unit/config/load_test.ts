@@ -63,6 +63,8 @@ Deno.test("loadConfig takes the defaults", () => {
       jwtAud: null,
       jwtCacheMaxEntries: 1000,
       jwtClaimSettings: false,
+      jwtCookieName: null,
+      jwtCookieOrigins: null,
       jwtIssuer: null,
       jwtIssuers: null,
       jwtJwksMaxStale: 86_400,

@@ -323,6 +323,9 @@ const rows: readonly Row[] = [
     "The keys of the token's issuer are not available",
     { details: "https://id.test", headers: [["Retry-After", "4"]] },
   ],
+  [errors.crossOriginWrite(), "313", 403, "Cross-origin request refused", {
+    hint: "Send the token in the Authorization header",
+  }],
   [errors.roleNotAllowed(), "315", 403, "The issuer may not give this role"],
   [errors.internal("Internal server error"), "X00", 500, "Internal server error"],
 ];
@@ -371,7 +374,7 @@ Deno.test("errors have every code of the interface, and the rows above every err
     ...["130:413", "131:414", "132:431", "133:408", "135:503", "136:429", "138:415", "139:400"],
     "191:403",
     ...["200:400", "201:300", "202:404", "203:300", "204:400", "205:404"],
-    ...["300:500", "301:401", "302:401", "310:503", "315:403"],
+    ...["300:500", "301:401", "302:401", "310:503", "313:403", "315:403"],
     "X00:500",
   ]);
   const withRow = new Set(rows.map(([{ fields }]) => `${fields.code} ${fields.status}`));
