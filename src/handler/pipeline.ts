@@ -457,7 +457,8 @@ function withHeaders(reply: Reply, added: Reply["headers"]): Reply {
 }
 
 function ownerOf(identity: Identity, { roles }: Snapshot): TransactionOwner {
-  return { identity, defaults: roles.get(identity.role) };
+  const { byRole, loginSetsTimeout } = roles;
+  return { identity, defaults: byRole.get(identity.role), loginSetsTimeout };
 }
 
 /** Makes the reply of a transaction's result. */

@@ -153,6 +153,8 @@ const wrong: Readonly<Record<OptionKey, readonly [value: string, problem: string
     '"*"',
     'expected origins in quotes, separated by commas, such as "https://example.com", got "*"',
   ],
+  "db-anon-statement-timeout": time,
+  "db-max-cost": ['"much"', 'expected a whole number of at least 0, got "much"'],
   "rate-limits": [
     '"a: 5/1w by ip"',
     'character 6: expected a time such as "10s", "1m", "1h" or "1d" (expected policies in quotes, ' +

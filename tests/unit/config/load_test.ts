@@ -88,6 +88,8 @@ Deno.test("loadConfig takes the defaults", () => {
       serverMaxUrlLength: 0,
       serverPort: 3000,
       serverReuseport: false,
+      dbAnonStatementTimeout: null,
+      dbMaxCost: null,
       rateLimits: null,
       serverCompression: null,
       serverCompressionMinSize: 1024,

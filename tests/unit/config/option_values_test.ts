@@ -349,6 +349,14 @@ const cases: Readonly<Record<OptionKey, Cases>> = {
       ['" "', `has an empty item (${schemas}, got " ")`],
     ],
   },
+  "db-anon-statement-timeout": times,
+  "db-max-cost": {
+    accepted: integers(0, "").accepted,
+    rejected: [
+      ...integers(0, "a whole number of at least 0").rejected,
+      ["-1", "expected a whole number of at least 0, got -1"],
+    ],
+  },
   "db-statement-timeout": times,
   "db-tx-end": words(
     "Invalid transaction termination. Check your configuration.",
