@@ -6,6 +6,7 @@
 import { connectionErrors } from "./connection_errors.ts";
 import { guardErrors } from "./guard_errors.ts";
 import { internalErrors } from "./internal_errors.ts";
+import { queryErrors } from "./query_errors.ts";
 import { requestErrors } from "./request_errors.ts";
 import { schemaCacheErrors } from "./schema_cache_errors.ts";
 import { tokenErrors } from "./token_errors.ts";
@@ -19,6 +20,7 @@ export const errors = {
   ...requestErrors,
   ...guardErrors,
   ...writeErrors,
+  ...queryErrors,
   // Group 2
   ...schemaCacheErrors,
   // Group 3

@@ -4,7 +4,6 @@
  * @module
  */
 import { authenticate } from "../auth/authenticate.ts";
-import type { Credential } from "../auth/credential.ts";
 import type { Identity } from "../auth/jwt_cache.ts";
 import type { FetchScope } from "../auth/remote_key_set.ts";
 import {
@@ -120,7 +119,6 @@ interface Exchange {
 
 /** Inputs of {@linkcode runPipeline} besides the request. */
 export interface PipelineInput extends Pick<Exchange, "context" | "scope" | "statements"> {
-  readonly credential: Credential;
   /** An error that an earlier check found; null for none. */
   readonly refusal: ServiceError | null;
   /** Returns the client's address; null if it is unknown. */
@@ -131,20 +129,13 @@ export interface PipelineInput extends Pick<Exchange, "context" | "scope" | "sta
 export async function runPipeline(
   request: Request,
   pieces: RawRequest,
-  { context, scope, statements, client, credential, refusal }: PipelineInput,
+  { context, scope, statements, client, refusal }: PipelineInput,
 ): Promise<PipelineResult> {
   const { snapshot: { config }, inFlight } = context;
   const stopwatch = new Stopwatch(config.serverTimingEnabled, context.traceStage);
   const targetNameUses: TargetNameUse[] = [];
   const admission = startAdmission(pieces, context, client);
-  const checked: CheckedRequest = {
-    request,
-    pieces,
-    credential,
-    config,
-    admission,
-    addedHeaders: [],
-  };
+  const checked: CheckedRequest = { request, pieces, config, admission, addedHeaders: [] };
   const exchange: Exchange = {
     request,
     pieces,
@@ -230,10 +221,10 @@ function failedResult(
 }
 
 function authenticateRequest(
-  { context: { snapshot, now }, scope, checked: { credential } }: Exchange,
+  { pieces: { headers }, context: { snapshot, now }, scope }: Exchange,
 ): Identity | Promise<Identity> {
   const { config, auth } = snapshot;
-  return authenticate(credential.token, {
+  return authenticate(headers["authorization"] ?? null, {
     ...auth,
     now: Math.floor(now() / 1000),
     skewSeconds: config.jwtSkew,
@@ -457,8 +448,7 @@ function withHeaders(reply: Reply, added: Reply["headers"]): Reply {
 }
 
 function ownerOf(identity: Identity, { roles }: Snapshot): TransactionOwner {
-  const { byRole, loginSetsTimeout } = roles;
-  return { identity, defaults: byRole.get(identity.role), loginSetsTimeout };
+  return { identity, defaults: roles.get(identity.role) };
 }
 
 /** Makes the reply of a transaction's result. */

@@ -11,6 +11,7 @@ import type { AccessMode, IsolationLevel } from "../database/database.ts";
 import type { ParamValue } from "../sql/fragment.ts";
 import { fieldsToJson } from "../request/form.ts";
 import type { ApiRequest, Payload } from "../request/api_request.ts";
+import type { QueryParams } from "../request/query_types.ts";
 import type {
   Parameter,
   QualifiedName,
@@ -66,7 +67,7 @@ export function planCall(
   cache: SchemaCache,
   config: CallConfig,
 ): CallPlan {
-  const input = callInputOf(request, action);
+  const input = callInputOf(request, action, cache);
   const routine = chooseRoutine(input, cache);
   return {
     routine,
@@ -97,7 +98,7 @@ export function planCallResult(
   const cached = relation === null ? undefined : cache.relation(relation);
   return planRead(
     {
-      query,
+      query: withoutDoubleReadings(query, routine, cache),
       bounds,
       schema,
       source: {
@@ -105,6 +106,7 @@ export function planCallResult(
         alias: relation?.name ?? routine.name,
         relation: cached ?? null,
         origin: relation ?? routine,
+        ...relation === null ? { columns: routine.returns.columns } : {},
       },
       purpose: "result",
     },
@@ -126,11 +128,35 @@ interface CallInput {
   readonly moreKeys: number;
 }
 
+/**
+ * Decides what a parameter is that may be an argument or a clause, such as `having`: an argument if an
+ * overload has a parameter of that name.
+ */
+function withoutDoubleReadings(
+  query: QueryParams,
+  name: QualifiedName,
+  cache: SchemaCache,
+): QueryParams {
+  if (query.clauses.length === 0) return query;
+  const parameters = new Set(
+    cache.routines(name).flatMap((routine) => routine.parameters.map((each) => each.name)),
+  );
+  const clauses = query.clauses.filter((clause) => !parameters.has(clause.name));
+  const names = new Set(clauses.map((clause) => clause.name));
+  const callArguments = query.callArguments.filter(([name]) => !names.has(name));
+  return { ...query, clauses, callArguments };
+}
+
 /** Texts, or their UTF-8 bytes. */
 type ArgumentTexts = readonly (readonly [name: string, value: string | Uint8Array])[];
 
-function callInputOf(request: ApiRequest, { routine, method }: CallAction): CallInput {
-  const { payload, query, schema } = request;
+function callInputOf(
+  request: ApiRequest,
+  { routine, method }: CallAction,
+  cache: SchemaCache,
+): CallInput {
+  const { payload, schema } = request;
+  const query = withoutDoubleReadings(request.query, { schema, name: routine }, cache);
   const values = payload?.kind === "form"
     ? payload.fields
     : method === "POST"

@@ -3,10 +3,20 @@
  *
  * @module
  */
-import type { Filter, LogicGroup, LogicTree, SimpleOperator } from "../request/query_types.ts";
+import { errors } from "../errors/catalogue.ts";
+import type {
+  Field,
+  Filter,
+  LogicGroup,
+  LogicTree,
+  SimpleOperator,
+} from "../request/query_types.ts";
+import type { Operand, Value } from "../request/value_types.ts";
 import type { QualifiedName, Relation, SchemaCache } from "../schema_cache/schema_cache.ts";
 import { cachedColumn, type FieldScope, planField } from "./fields.ts";
-import type { Condition, FieldCondition } from "./read_node.ts";
+import { ownNames, valueOf } from "./level_names.ts";
+import type { Condition, FieldCondition, PlannedOperand } from "./read_node.ts";
+import { planValue, rowPlace, type ValuePlace, type ValueRules } from "./values.ts";
 
 /** Conditions that must all hold. */
 export type Conditions = readonly Condition[];
@@ -16,9 +26,9 @@ export function planConditions(
   filters: readonly Filter[],
   logic: readonly LogicGroup[],
   relation: Relation,
-  cache: SchemaCache,
+  { cache, values }: { readonly cache: SchemaCache; readonly values: ValueRules },
 ): Conditions {
-  const scope: FieldScope = { relation, untypedRow: null, cache };
+  const scope: FieldScope = { relation, untypedRow: null, cache, names: ownNames, values };
   return [...filters, ...logic].map((tree) => planCondition(tree, scope, noEmbeds));
 }
 
@@ -51,32 +61,73 @@ export function isNullTest({ field, operation }: Filter): boolean {
 
 const noEmbeds: EmbedPosition = () => undefined;
 
-/** Plans a filter on a column. */
-export function planFilter(filter: Filter, scope: FieldScope): FieldCondition {
+/** Plans a filter on a column or a value. Throws the errors of {@linkcode planValue}. */
+export function planFilter(
+  filter: Filter,
+  scope: FieldScope,
+  place: ValuePlace = rowPlace,
+): FieldCondition {
   const { negated, operation } = filter;
-  const field = planField(filter.field, scope);
+  const compared = comparedOf(filter, scope);
+  const field = planOperand(compared, scope, place);
   switch (operation.kind) {
     case "compare": {
-      const convert = patterns.has(operation.operator) ? null : inputFunction(filter, scope);
+      const convert = patterns.has(operation.operator) ? null : inputFunction(compared, scope);
       return { ...operation, field, negated, convert };
     }
     case "in":
-      return { ...operation, field, negated, convert: inputFunction(filter, scope) };
+      return { ...operation, field, negated, convert: inputFunction(compared, scope) };
     case "is":
     case "isdistinct":
       return { ...operation, field, negated };
+    case "column": {
+      const { kind, operator, operand } = operation;
+      const other = planOperand(valueInRow(operand), scope, place);
+      return { kind, operator, other, field, negated };
+    }
     case "fullText":
-      return { ...operation, field, negated, toTsvector: isDocument(filter, scope) };
+      return { ...operation, field, negated, toTsvector: isDocument(compared, scope) };
     default:
       return operation satisfies never;
   }
 }
 
+/**
+ * Returns the value that a filter compares. The name of a column comes before the key of a select
+ * item.
+ */
+export function comparedOf(
+  { field, operand, prefersColumn }: Filter,
+  { names }: FieldScope,
+): Value {
+  if (operand !== undefined && prefersColumn !== true) return valueInRow(operand);
+  const item = field.path.length > 0 || names.isOwn(field.name)
+    ? undefined
+    : names.item(field.name);
+  return item === undefined ? { field, steps: [] } : valueOf(item);
+}
+
+function valueInRow(operand: Operand): Value {
+  if (operand.kind === "related") throw errors.notEmbedded(operand.embed);
+  return operand.value;
+}
+
+/** Plans a value; a plain field remains one. */
+export function planOperand(value: Value, scope: FieldScope, place: ValuePlace): PlannedOperand {
+  const field = plainFieldOf(value);
+  return field === null ? planValue(value, scope, place) : planField(field, scope);
+}
+
+function plainFieldOf({ field, steps }: Value): Field | null {
+  return steps.length === 0 ? field : null;
+}
+
 /** Operators that compare with a pattern, which is not a value of the column's type. */
 const patterns: ReadonlySet<SimpleOperator> = new Set(["like", "ilike"]);
 
-function inputFunction({ field }: Filter, scope: FieldScope): QualifiedName | null {
-  if (field.path.length > 0) return null;
+function inputFunction(value: Value, scope: FieldScope): QualifiedName | null {
+  const field = plainFieldOf(value);
+  if (field === null || field.path.length > 0) return null;
   const type = cachedColumn(field.name, scope)?.declaredType;
   return (type === undefined ? undefined : scope.cache.representation("text", type)) ?? null;
 }
@@ -85,8 +136,11 @@ function inputFunction({ field }: Filter, scope: FieldScope): QualifiedName | nu
  * Returns true if the value needs a conversion to `tsvector`. Columns of unknown type are taken for
  * a `tsvector`.
  */
-function isDocument({ field }: Filter, scope: FieldScope): boolean {
-  if (field.path.length > 0) return true;
+function isDocument(value: Value, scope: FieldScope): boolean {
+  const last = value.steps.at(-1);
+  if (last !== undefined) return last.kind !== "cast" || last.type !== "tsvector";
+  const field = plainFieldOf(value);
+  if (field === null || field.path.length > 0) return true;
   const type = cachedColumn(field.name, scope)?.baseType;
   return type !== undefined && type !== "tsvector";
 }

@@ -11,11 +11,16 @@ import type { PatchDocument } from "../request/patch_document.ts";
 import type { OrderTerm, QueryParams } from "../request/query_types.ts";
 import type { QualifiedName, Relation, SchemaCache } from "../schema_cache/schema_cache.ts";
 import { type Conditions, planConditions } from "./conditions.ts";
-import { columnsTarget, type Conflict, planConflict } from "./conflict.ts";
-import { plainField } from "./fields.ts";
 import { keyedRows, type RowKey } from "./keyed_update.ts";
 import { type ColumnPatches, planColumnPatches } from "./patch_plan.ts";
-import { neededColumns, planRead, type ReadConfig, type ReadPlan } from "./read_plan.ts";
+import {
+  neededColumns,
+  planRead,
+  type ReadConfig,
+  type ReadPlan,
+  valueRules,
+} from "./read_plan.ts";
+import { plainField } from "./select_list.ts";
 
 /** Options that writing depends on. */
 export interface MutateConfig extends ReadConfig {
@@ -40,6 +45,12 @@ export interface WrittenRows {
   readonly columns: readonly WrittenColumn[];
   /** True if missing keys of a row get the column's default. */
   readonly defaults: boolean;
+}
+
+/** The `ON CONFLICT` of an insert. */
+export interface Conflict {
+  readonly target: readonly string[];
+  readonly resolution: "merge" | "ignore";
 }
 
 /** The rows that a limited update or delete changes. */
@@ -92,7 +103,7 @@ export type MutatePlan =
     }
   );
 
-/** Plans POST. Throws `204` for unknown columns, `157` for conflicts, and the errors of planning the representation. */
+/** Plans POST. Throws `204` for unknown columns, and the errors of planning the representation. */
 export function planInsert(
   request: ApiRequest,
   relation: Relation,
@@ -104,7 +115,7 @@ export function planInsert(
   return {
     kind: "insert",
     rows,
-    conflict: planConflict(request, relation, rows.columns),
+    conflict: conflictOf(request, relation, rows),
     where: null,
     ...returning,
   };
@@ -127,12 +138,8 @@ export function planPut(
   return {
     kind: "insert",
     rows,
-    conflict: {
-      target: columnsTarget(relation.primaryKey),
-      resolution: "merge",
-      columns: rows.columns.map(({ name }) => name),
-    },
-    where: planConditions(rootFilters(request), [], relation, cache),
+    conflict: { target: relation.primaryKey, resolution: "merge" },
+    where: rootConditions(request, relation, cache, config),
     ...returning,
   };
 }
@@ -154,7 +161,7 @@ export function planUpdate(
       kind: "patch",
       document: payload.text,
       patches: columnPatches(request, payload.document, relation, cache),
-      where: rootConditions(request, relation, cache),
+      where: rootConditions(request, relation, cache, config),
       limited: limitedRows(request),
       ...returning,
     };
@@ -164,7 +171,7 @@ export function planUpdate(
   return {
     kind: "update",
     ...(on === null ? { rows, key: null } : keyedRows(request, on, { rows, columnOf })),
-    where: rootConditions(request, relation, cache),
+    where: rootConditions(request, relation, cache, config),
     limited: limitedRows(request),
     ...returning,
   };
@@ -197,7 +204,7 @@ export function planDelete(
 ): MutatePlan {
   return {
     kind: "delete",
-    where: rootConditions(request, relation, cache),
+    where: rootConditions(request, relation, cache, config),
     limited: limitedRows(request),
     ...returningOf(request, relation, cache, config),
   };
@@ -290,6 +297,26 @@ function writtenColumn(name: string, relation: Relation, cache: SchemaCache): Wr
   };
 }
 
+function conflictOf(
+  { preferences, query }: ApiRequest,
+  relation: Relation,
+  rows: WrittenRows,
+): Conflict | null {
+  const target = conflictTarget(query.onConflict, relation);
+  if (preferences.resolution === null || target.length === 0) return null;
+  const merge = preferences.resolution === "merge-duplicates" && rows.columns.length > 0;
+  return { target, resolution: merge ? "merge" : "ignore" };
+}
+
+function conflictTarget(onConflict: readonly string[] | null, relation: Relation) {
+  return onConflict ?? relation.primaryKey;
+}
+
+/** Returns true if the write applies `resolution`, so that `Preference-Applied` may name it. */
+export function honoursResolution({ query }: ApiRequest, relation: Relation): boolean {
+  return conflictTarget(query.onConflict, relation).length > 0;
+}
+
 function checkPutFilters({ query }: ApiRequest, relation: Relation): void {
   const key = relation.primaryKey;
   const names = new Set(query.filterNames);
@@ -305,16 +332,27 @@ function rootFilters({ query }: ApiRequest) {
   return query.filters.filter(({ path }) => path.length === 0).map(({ value }) => value);
 }
 
-function rootConditions(request: ApiRequest, relation: Relation, cache: SchemaCache): Conditions {
-  const logic = request.query.logic.filter(({ path }) => path.length === 0);
-  return planConditions(rootFilters(request), logic.map(({ value }) => value), relation, cache);
+function rootConditions(
+  request: ApiRequest,
+  relation: Relation,
+  cache: SchemaCache,
+  config: MutateConfig,
+): Conditions {
+  const logic = request.query.logic.filter(({ path }) => path.length === 0).map(({ value }) =>
+    value
+  );
+  const values = valueRules(request.query, config);
+  return planConditions(rootFilters(request), logic, relation, { cache, values });
 }
 
 function limitedRows({ query, bounds }: ApiRequest): LimitedRows | null {
   if (query.limit === null && query.offset === null) return null;
   const order = query.order.find(({ path }) => path.length === 0)?.value;
   // A column of another relation cannot identify the rows of a write.
-  if (order === undefined || order.some(({ relation }) => relation !== null)) {
+  const isPlain = order?.every(({ relation, operand }) =>
+    relation === null && operand === undefined
+  );
+  if (order === undefined || !isPlain) {
     throw errors.limitWithoutOrder();
   }
   const limit = bounds.last === null ? null : bounds.last - bounds.first + 1n;

@@ -4,12 +4,16 @@
  *
  * @module
  */
+import { errors } from "../errors/catalogue.ts";
 import type { OrderTerm, RowBounds } from "../request/query_types.ts";
 import type { Relationship, SchemaCache } from "../schema_cache/schema_cache.ts";
 import type { Aliases } from "./aliases.ts";
 import { planCondition } from "./conditions.ts";
 import { resolveNullFilters } from "./embed_filters.ts";
-import { type FieldScope, plainField, planField, planItems } from "./fields.ts";
+import { type FieldScope, planField } from "./fields.ts";
+import { type GroupScope, namesAggregate, planGroupCondition } from "./group_conditions.ts";
+import { levelNames, ownNames, valueOf } from "./level_names.ts";
+import { type AggregateFilters, plainField, planItems } from "./select_list.ts";
 import { hasSpreadAggregate, spreadsMany } from "./tree_checks.ts";
 import { addressOf, type EmbedItem } from "./select_tree.ts";
 import { orderSourceNode } from "./order_source.ts";
@@ -27,6 +31,7 @@ import type {
 import type { ResolvedEmbed, ResolvedNode } from "./resolved_tree.ts";
 import { isToOne } from "./find_relationship.ts";
 import { embedRange, rootRange, unlimited } from "./limit_offset.ts";
+import { planValue, type ValueRules } from "./values.ts";
 
 /** The context of planning one node. */
 export interface NodeContext {
@@ -45,6 +50,9 @@ export interface NodeContext {
   readonly expandAll: boolean;
   /** Null when row ranges do not apply. */
   readonly ranges: { readonly root: RowBounds; readonly maxRows: number | null } | null;
+  readonly values: ValueRules;
+  /** Columns of the root's rows when they have no relation; null when unknown. */
+  readonly columns: ReadonlySet<string> | null;
 }
 
 /**
@@ -57,24 +65,27 @@ export function planNode(node: ResolvedNode, context: NodeContext): ReadNode {
   const { alias, aliases } = context;
   const row = rowOf(node, context);
   const scope = scopeOf(node, row, context);
+  const grouped = node.item?.kind !== "spread" && hasSpreadAggregate(node);
+  const filters = planAggregateFilters(node, scope);
+  const planned = planConditions(node, scope, filters);
   const { conditions, embeds } = resolveNullFilters(
-    planConditions(node, scope),
+    planned.conditions,
     node.children.map((child) => planEmbed(child, row, context)),
     () => aliases(node.origin.name),
   );
   const range = rangeOf(node, context);
-  const grouped = node.item?.kind !== "spread" && hasSpreadAggregate(node);
   const joined = context.depth > maxPagedDepth;
   const paged = !joined && !grouped && embeds.some(({ hasOutput }) => hasOutput) &&
     (node.order.length > 0 || range.limit !== null || range.offset !== null);
   const expandAll = context.expandAll || paged || grouped || node.item?.kind === "spread" ||
     (node.item === null && context.rows === "representation");
-  const order = node.order.map((term) => planOrder(term, node, scope));
+  const order = node.order.map((term) => planOrder(term, { node, scope, filters }));
   return {
     alias,
     relation: hasSuppliedRows(node, context) ? null : node.origin,
-    items: planItems(node.fields, scope, { expandAll }),
+    items: planItems(node.fields, scope, { expandAll, filters }),
     conditions,
+    having: planned.having,
     order,
     orderSources: orderSources(order, embeds, { grouped, node, context }),
     range,
@@ -85,10 +96,49 @@ export function planNode(node: ResolvedNode, context: NodeContext): ReadNode {
   };
 }
 
-function planConditions(node: ResolvedNode, scope: FieldScope): readonly Condition[] {
-  return [...node.filters, ...node.logic].map((tree) =>
-    planCondition(tree, scope, (name) => positionOf(node, name))
+/** Plans the conditions on the rows of aggregates, by alias. They do not test embeds. */
+function planAggregateFilters({ aggregateFilters }: ResolvedNode, scope: FieldScope) {
+  if (aggregateFilters.size === 0) return noFilters;
+  const own = { ...scope, names: ownNames };
+  return new Map(
+    Array.from(aggregateFilters, ([alias, trees]) => [
+      alias,
+      trees.map((tree) => planCondition(tree, own, () => undefined)),
+    ]),
   );
+}
+
+const noFilters: AggregateFilters = new Map();
+
+/** The conditions on rows, and those on groups. */
+interface NodeConditions {
+  readonly conditions: readonly Condition[];
+  readonly having: readonly Condition[];
+}
+
+function planConditions(
+  node: ResolvedNode,
+  scope: FieldScope,
+  filters: AggregateFilters,
+): NodeConditions {
+  const conditions: Condition[] = [];
+  const having: Condition[] = [];
+  const groups: GroupScope = {
+    scope,
+    fields: node.fields,
+    filterOf: (key) => filters.get(key) ?? [],
+    isGrouped: hasSpreadAggregate(node),
+    prefersKeys: false,
+  };
+  for (const tree of [...node.filters, ...node.logic]) {
+    if (namesAggregate(tree, scope.names)) having.push(planGroupCondition(tree, groups));
+    else conditions.push(planCondition(tree, scope, (name) => positionOf(node, name)));
+  }
+  for (const tree of node.having) {
+    if (node.item?.kind === "spread") throw errors.notGrouped(node.item.target);
+    having.push(planGroupCondition(tree, { ...groups, prefersKeys: true }));
+  }
+  return { conditions, having };
 }
 
 /** Returns true if the caller or a function supplies the rows of the node. */
@@ -96,17 +146,38 @@ function hasSuppliedRows(node: ResolvedNode, { rows }: NodeContext): boolean {
   return node.item === null ? rows !== null : node.relationship.kind === "computed";
 }
 
-function scopeOf(node: ResolvedNode, row: RowType, { rows, cache }: NodeContext): FieldScope {
+function scopeOf(node: ResolvedNode, row: RowType, context: NodeContext): FieldScope {
+  const { rows, cache, values } = context;
   const { relation } = node;
   const untyped = node.item === null && rows === "result" && relation !== null;
-  return { relation, untypedRow: untyped ? row : null, cache };
+  const columns = node.item === null ? context.columns : null;
+  const isNamed = node.item?.kind !== "spread" && rows !== "representation";
+  const names = isNamed ? levelNames({ relation, columns }, node.fields, cache) : ownNames;
+  return { relation, untypedRow: untyped ? row : null, cache, names, values };
 }
 
 /** Plans one order term. An earlier pass has checked that related terms name embeds. */
-function planOrder(term: OrderTerm, node: ResolvedNode, scope: FieldScope): PlannedOrder {
-  const { relation, field, direction, nulls } = term;
+function planOrder(
+  term: OrderTerm,
+  { node, scope, filters }: {
+    readonly node: ResolvedNode;
+    readonly scope: FieldScope;
+    readonly filters: AggregateFilters;
+  },
+): PlannedOrder {
+  const { relation, field, operand, direction, nulls } = term;
+  if (operand?.kind === "related") throw errors.notEmbedded(operand.embed);
   if (relation === null) {
-    return { kind: "field", field: planField(field, scope), direction, nulls };
+    const { names } = scope;
+    const isKey = operand === undefined && field.path.length === 0 && !names.isOwn(field.name);
+    const item = isKey ? names.item(field.name) : undefined;
+    const value = item === undefined ? operand?.value : valueOf(item);
+    const plain = value === undefined ? field : value.steps.length === 0 ? value.field : null;
+    if (value === undefined || plain !== null) {
+      return { kind: "field", field: planField(plain ?? field, scope), direction, nulls };
+    }
+    const place = { takesAggregate: true, filter: filters.get(field.name) ?? [] };
+    return { kind: "value", value: planValue(value, scope, place), direction, nulls };
   }
   const embed = positionOf(node, relation)!;
   return { kind: "related", embed, key: field.name, path: field.path, direction, nulls };
@@ -190,7 +261,7 @@ function rangeOf(node: ResolvedNode, { ranges }: NodeContext): RowRange {
 function orderSources(
   order: readonly PlannedOrder[],
   embeds: readonly Embed[],
-  { grouped, node, context: { aliases, cache } }: {
+  { grouped, node, context }: {
     readonly grouped: boolean;
     readonly node: ResolvedNode;
     readonly context: NodeContext;
@@ -207,8 +278,8 @@ function orderSources(
   }
   return Array.from(keys, ([embed, names]) => {
     const child = node.children[embed]!;
-    const alias = aliases(child.origin.name);
-    const source = sortableEmbed(embeds[embed]!, child, names, cache);
+    const alias = context.aliases(child.origin.name);
+    const source = sortableEmbed(embeds[embed]!, child, names, context);
     return { embed, alias, node: orderSourceNode(source, names) };
   });
 }
@@ -221,10 +292,10 @@ function sortableEmbed(
   embed: Embed,
   { relation }: ResolvedEmbed,
   names: ReadonlySet<string>,
-  cache: SchemaCache,
+  { cache, values }: NodeContext,
 ): Embed {
   if (embed.hasOutput) return embed;
-  const scope: FieldScope = { relation, untypedRow: null, cache };
+  const scope: FieldScope = { relation, untypedRow: null, cache, names: ownNames, values };
   const items = planItems([...names].map(plainField), scope, { expandAll: false });
   return { ...embed, node: { ...embed.node, items } };
 }

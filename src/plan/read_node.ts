@@ -31,6 +31,103 @@ export interface PlannedField {
   readonly computedOn: RowType | null;
 }
 
+/** A value of a node's row, or of a group of rows. */
+export type PlannedValue =
+  | { readonly kind: "column"; readonly field: PlannedField }
+  | { readonly kind: "cast"; readonly value: PlannedValue; readonly type: string }
+  | {
+    readonly kind: "call";
+    /** Name in `valueFunctions`. */
+    readonly function: string;
+    readonly value: PlannedValue;
+    readonly arguments: readonly PlannedArgument[];
+  }
+  | {
+    readonly kind: "aggregate";
+    /** Name in `valueFunctions`. */
+    readonly function: string;
+    /** Null to count rows. */
+    readonly argument: PlannedValue | null;
+    readonly arguments: readonly PlannedArgument[];
+    readonly distinct: boolean;
+    /** Conditions on the rows that it takes (FILTER); empty for all rows. */
+    readonly filter: readonly Condition[];
+  };
+
+/** An argument of a function in a value. */
+export type PlannedArgument =
+  | { readonly kind: "value"; readonly value: PlannedValue }
+  | {
+    readonly kind: "constant";
+    readonly text: string;
+    /** Null lets PostgreSQL choose the type. */
+    readonly type: "numeric" | "integer" | "interval" | "text" | null;
+  }
+  /** A word from a table, such as a time unit. */
+  | { readonly kind: "word"; readonly text: string }
+  /** The name of a collation. */
+  | { readonly kind: "name"; readonly text: string }
+  | { readonly kind: "distinct" };
+
+/** A compared value: a plain field, or a longer value. */
+export type PlannedOperand = PlannedField | PlannedValue;
+
+/** Returns true for a plain field. */
+export function isPlainField(operand: PlannedOperand): operand is PlannedField {
+  return !("kind" in operand);
+}
+
+/** Returns true if a value contains an aggregate. */
+export function isAggregated(value: PlannedValue): boolean {
+  switch (value.kind) {
+    case "column":
+      return false;
+    case "cast":
+    case "call":
+      return isAggregated(value.value);
+    case "aggregate":
+      return true;
+    default:
+      return value satisfies never;
+  }
+}
+
+/** Lists the fields in a value, with those in its arguments and its filter. */
+export function fieldsOf(operand: PlannedOperand): readonly PlannedField[] {
+  if (isPlainField(operand)) return [operand];
+  const inArguments = (args: readonly PlannedArgument[]) =>
+    args.flatMap((argument) => argument.kind === "value" ? fieldsOf(argument.value) : []);
+  switch (operand.kind) {
+    case "column":
+      return [operand.field];
+    case "cast":
+      return fieldsOf(operand.value);
+    case "call":
+      return [...fieldsOf(operand.value), ...inArguments(operand.arguments)];
+    case "aggregate":
+      return [
+        ...operand.argument === null ? [] : fieldsOf(operand.argument),
+        ...operand.filter.flatMap(fieldsOfCondition),
+      ];
+    default:
+      return operand satisfies never;
+  }
+}
+
+/** Lists the fields in a condition, without those of embeds. */
+export function fieldsOfCondition(condition: Condition): readonly PlannedField[] {
+  switch (condition.kind) {
+    case "group":
+      return condition.children.flatMap(fieldsOfCondition);
+    case "embedded":
+      return [];
+    case "column":
+      return [...fieldsOf(condition.field), ...fieldsOf(condition.other)];
+    default:
+      return fieldsOf(condition.field);
+  }
+}
+
 /** One entry of a node's select list, except embeds. */
 export type ReadItem =
   /** All columns of the source. */
@@ -52,11 +149,12 @@ export type ReadItem =
     readonly argument: { readonly field: PlannedField; readonly cast: string | null } | null;
     readonly cast: string | null;
     readonly key: string;
-  };
+  }
+  | { readonly kind: "value"; readonly value: PlannedValue; readonly key: string };
 
-/** A condition on a column. */
+/** A condition on a column, or on a longer value. */
 export type FieldCondition =
-  & { readonly field: PlannedField; readonly negated: boolean }
+  & { readonly field: PlannedOperand; readonly negated: boolean }
   & (
     | {
       readonly kind: "compare";
@@ -73,6 +171,11 @@ export type FieldCondition =
     }
     | { readonly kind: "is"; readonly word: IsWord }
     | { readonly kind: "isdistinct"; readonly value: string }
+    | {
+      readonly kind: "column";
+      readonly operator: SimpleOperator | "isdistinct";
+      readonly other: PlannedOperand;
+    }
     | {
       readonly kind: "fullText";
       readonly operator: FullTextOperator;
@@ -100,6 +203,7 @@ export type PlannedOrder =
   & Pick<OrderTerm, "direction" | "nulls">
   & (
     | { readonly kind: "field"; readonly field: PlannedField }
+    | { readonly kind: "value"; readonly value: PlannedValue }
     | {
       readonly kind: "related";
       /** Position among the node's embeds. */
@@ -186,6 +290,8 @@ export interface ReadNode {
   readonly relation: QualifiedName | null;
   readonly items: readonly ReadItem[];
   readonly conditions: readonly Condition[];
+  /** Conditions on the groups (HAVING). */
+  readonly having: readonly Condition[];
   readonly order: readonly PlannedOrder[];
   readonly orderSources: readonly OrderSource[];
   readonly range: RowRange;

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { errors } from "../errors/catalogue.ts";
 import type { TargetNameUse } from "../errors/target_name_warning.ts";
 import type { QueryParams, RowBounds } from "../request/query_types.ts";
 import type { QualifiedName, Relation, SchemaCache } from "../schema_cache/schema_cache.ts";
@@ -12,12 +13,22 @@ import { type AggregateConfig, checkTree } from "./tree_checks.ts";
 import { checkColumnCount } from "./column_limit.ts";
 import { buildSelectTree, type TargetNameConfig } from "./select_tree.ts";
 import { planNode } from "./plan_node.ts";
-import type { Condition, ReadItem, ReadNode } from "./read_node.ts";
+import { fieldsOf, fieldsOfCondition, type ReadItem, type ReadNode } from "./read_node.ts";
+import { checkValueCount } from "./query_limits.ts";
 import { type ResolvedRoot, resolveTree } from "./resolved_tree.ts";
+import type { ValueRules } from "./values.ts";
 
 /** Options that reading depends on. */
 export interface ReadConfig extends AggregateConfig, TargetNameConfig {
   readonly dbMaxRows: number | null;
+  /** Functions that values may call; `*` stands for all. */
+  readonly dbUrlFunctions: readonly string[];
+}
+
+/** Returns what the values of a request depend on. */
+export function valueRules({ texts }: QueryParams, config: ReadConfig): ValueRules {
+  const { dbUrlFunctions, dbAggregatesEnabled } = config;
+  return { texts, functions: dbUrlFunctions, aggregates: dbAggregatesEnabled };
 }
 
 /** The source of the root's rows. */
@@ -32,6 +43,8 @@ export type ReadSource =
     readonly relation: Relation | null;
     /** The relation or function that errors name. */
     readonly origin: QualifiedName;
+    /** Columns of rows that have no relation. Default: unknown. */
+    readonly columns?: readonly string[];
   };
 
 /**
@@ -61,12 +74,17 @@ export interface ReadPlan {
 }
 
 /**
- * Plans a read. Throws, in this order: `108` for paths that are not embedded; `200` and `201` for
+ * Plans a read. Throws, in this order: `160` for clauses of reads on a write; `108` for paths that are not embedded; `200` and `201` for
  * relationships; `108` and `118` for related orders; `119`, `120`, `123` and `127`; `DatabaseError`
  * for more columns than PostgreSQL accepts.
  */
 export function planRead(input: ReadInput, cache: SchemaCache, config: ReadConfig): ReadPlan {
   const { source, purpose, bounds } = input;
+  const [clause] = input.query.clauses;
+  if (purpose === "representation" && clause !== undefined) {
+    throw errors.onlyForReading(clause.name);
+  }
+  checkValueCount(input.query);
   const { root, targetNameUses } = buildSelectTree(input.query, config);
   const { relation } = source;
   const origin = source.kind === "relation" ? source.relation : source.origin;
@@ -83,6 +101,10 @@ export function planRead(input: ReadInput, cache: SchemaCache, config: ReadConfi
     aliases: makeAliases(alias),
     rows: source.kind === "rows" ? purpose : null,
     ranges: purpose === "representation" ? null : { root: bounds, maxRows: config.dbMaxRows },
+    values: valueRules(input.query, config),
+    columns: source.kind === "rows" && source.columns !== undefined
+      ? new Set(source.columns)
+      : null,
   });
   return { root: node, relation, targetNameUses };
 }
@@ -102,8 +124,13 @@ export function neededColumns({ root, relation }: ReadPlan): readonly string[] |
   for (const item of root.items) {
     for (const name of itemColumns(item, columns)) names.add(name);
   }
-  for (const condition of root.conditions) addConditionColumns(condition, names);
-  for (const term of root.order) if (term.kind === "field") names.add(term.field.column);
+  for (const condition of root.conditions) {
+    for (const { column } of fieldsOfCondition(condition)) names.add(column);
+  }
+  for (const term of root.order) {
+    if (term.kind === "field") names.add(term.field.column);
+    if (term.kind === "value") { for (const { column } of fieldsOf(term.value)) names.add(column); }
+  }
   for (const { join } of root.embeds) {
     if (join.kind === "function") columns.forEach((name) => names.add(name));
     else {(join.kind === "columns" ? join.pairs : join.parentPairs).forEach(([name]) =>
@@ -125,15 +152,9 @@ function itemColumns(item: ReadItem, columns: ReadonlySet<string>): Iterable<str
       return [item.field.column];
     case "aggregate":
       return item.argument === null ? [] : [item.argument.field.column];
+    case "value":
+      return fieldsOf(item.value).map(({ column }) => column);
     default:
       return item satisfies never;
-  }
-}
-
-function addConditionColumns(condition: Condition, names: Set<string>): void {
-  if (condition.kind === "group") {
-    for (const child of condition.children) addConditionColumns(child, names);
-  } else if (condition.kind !== "embedded") {
-    names.add(condition.field.column);
   }
 }

@@ -7,13 +7,15 @@ import type { FullTextOperator } from "../request/query_types.ts";
 import type { QualifiedName, SchemaCache } from "../schema_cache/schema_cache.ts";
 import type { CallPlan } from "./call_plan.ts";
 import type { BodyFormat, Representation } from "./negotiate.ts";
-import type {
-  Condition,
-  Embed,
-  PlannedField,
-  PlannedOrder,
-  ReadItem,
-  ReadNode,
+import {
+  type Condition,
+  type Embed,
+  fieldsOf,
+  fieldsOfCondition,
+  type PlannedField,
+  type PlannedOrder,
+  type ReadItem,
+  type ReadNode,
 } from "./read_node.ts";
 import type { ReadPlan } from "./read_plan.ts";
 
@@ -91,11 +93,13 @@ interface Scope {
  * null when unknown.
  */
 function isRetrySafeNode(node: ReadNode, origin: QualifiedName | null, scope: Scope): boolean {
-  const { relation, items, conditions, order, orderSources, embeds } = node;
+  const { relation, items, conditions, having, order, orderSources, embeds } = node;
   const isRetrySafe: FieldCheck = ({ column }) => isRetrySafeField(column, origin, scope);
   return (relation === null || isRetrySafeRelation(relation, scope)) &&
     items.every((item) => isRetrySafeItem(item, isRetrySafe, scope)) &&
-    conditions.every((condition) => isRetrySafeCondition(condition, isRetrySafe, scope)) &&
+    [...conditions, ...having].every((condition) =>
+      isRetrySafeCondition(condition, isRetrySafe, scope)
+    ) &&
     order.every((term) => isRetrySafeOrder(term, isRetrySafe, scope)) &&
     orderSources.every((source) => isRetrySafeNode(source.node, source.node.relation, scope)) &&
     embeds.every((embed) => isRetrySafeEmbed(embed, scope));
@@ -144,6 +148,8 @@ function isRetrySafeItem(
     case "aggregate":
       return !volatile.has(item.function) &&
         (item.argument === null || isRetrySafe(item.argument.field));
+    case "value":
+      return fieldsOf(item.value).every(isRetrySafe);
     default:
       return item satisfies never;
   }
@@ -165,13 +171,15 @@ function isRetrySafeCondition(
       return true;
     case "compare":
     case "in":
-      return isRetrySafe(condition.field) &&
+      return fieldsOfCondition(condition).every(isRetrySafe) &&
         isRetrySafeConversion(condition.convert, scope.volatile);
     case "is":
     case "isdistinct":
-      return isRetrySafe(condition.field);
+    case "column":
+      return fieldsOfCondition(condition).every(isRetrySafe);
     case "fullText":
-      return isRetrySafe(condition.field) && !scope.volatile.has("to_tsvector") &&
+      return fieldsOfCondition(condition).every(isRetrySafe) &&
+        !scope.volatile.has("to_tsvector") &&
         !scope.volatile.has(textQueryFunctions[condition.operator]);
     default:
       return condition satisfies never;
@@ -195,5 +203,14 @@ function isRetrySafeOrder(
   isRetrySafe: FieldCheck,
   { volatile }: Scope,
 ): boolean {
-  return term.kind === "related" ? !volatile.has(term.key) : isRetrySafe(term.field);
+  switch (term.kind) {
+    case "field":
+      return isRetrySafe(term.field);
+    case "value":
+      return fieldsOf(term.value).every(isRetrySafe);
+    case "related":
+      return !volatile.has(term.key);
+    default:
+      return term satisfies never;
+  }
 }

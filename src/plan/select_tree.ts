@@ -5,11 +5,14 @@
  * @module
  */
 import { errors } from "../errors/catalogue.ts";
+import type { ServiceError } from "../errors/service_error.ts";
 import type { TargetNameUse } from "../errors/target_name_warning.ts";
 import type {
   AtLevel,
+  Clause,
   Filter,
   LogicGroup,
+  LogicTree,
   OrderTerm,
   QueryParams,
   SelectAll,
@@ -18,10 +21,12 @@ import type {
   SelectItem,
   SelectRelation,
   SelectSpread,
+  SelectValue,
 } from "../request/query_types.ts";
+import { isAggregateItem } from "./level_names.ts";
 
 /** An entry of a select list that is not an embed. */
-export type FieldItem = SelectField | SelectAll | SelectCount;
+export type FieldItem = SelectField | SelectValue | SelectAll | SelectCount;
 
 /** An entry of a select list that embeds a relation. */
 export type EmbedItem = SelectRelation | SelectSpread;
@@ -34,6 +39,10 @@ export interface SelectNode {
   readonly children: readonly SelectNode[];
   readonly filters: readonly Filter[];
   readonly logic: readonly LogicGroup[];
+  /** Conditions on groups. */
+  readonly having: readonly LogicGroup[];
+  /** Conditions on the rows that an aggregate takes, by the aggregate's alias. */
+  readonly aggregateFilters: ReadonlyMap<string, readonly LogicTree[]>;
   readonly order: readonly OrderTerm[];
   readonly limit: bigint | null;
   readonly offset: bigint | null;
@@ -60,14 +69,29 @@ export interface TargetNameConfig {
  */
 export function buildSelectTree(query: QueryParams, config: TargetNameConfig): SelectTree {
   const root = draftOf(null, query.select.length === 0 ? [{ kind: "all" }] : query.select);
-  const attach = <T>(entries: readonly AtLevel<T>[], to: (draft: Draft, value: T) => void) => {
-    const drafts = new Array<Draft>(entries.length);
+  const attach = <T>(
+    entries: readonly AtLevel<T>[],
+    to: (draft: Draft, value: T) => void,
+    toAggregate?: (trees: LogicTree[], value: T) => void,
+  ) => {
+    const found = new Array<Place>(entries.length);
     for (let index = entries.length - 1; index >= 0; index--) {
-      drafts[index] = findNode(root, entries[index]!.path, config);
+      found[index] = findPlace(root, entries[index]!.path, {
+        ...config,
+        takesAggregates: toAggregate !== undefined,
+      });
     }
-    entries.forEach(({ value }, index) => to(drafts[index]!, value));
+    entries.forEach(({ value }, index) => {
+      const { draft, aggregate } = found[index]!;
+      if (aggregate === null) to(draft, value);
+      else toAggregate!(filtersOf(draft, aggregate), value);
+    });
   };
-  attach(query.filters, (draft, filter) => draft.filters.push(filter));
+  attach(
+    query.filters,
+    (draft, filter) => draft.filters.push(filter),
+    (trees, filter) => trees.push(filter),
+  );
   attach(query.order, (draft, terms) => {
     if (draft.order.length === 0) draft.order.push(...terms);
   });
@@ -75,8 +99,17 @@ export function buildSelectTree(query: QueryParams, config: TargetNameConfig): S
     draft.limit = limit ?? draft.limit;
     draft.offset = offset ?? draft.offset;
   });
-  attach(query.logic, (draft, group) => draft.logic.push(group));
+  attach(
+    query.logic,
+    (draft, group) => draft.logic.push(group),
+    (trees, group) => trees.push(group),
+  );
+  attach(query.clauses, attachClause);
   return { root, targetNameUses: targetNameUsesOf(root) };
+}
+
+function attachClause(draft: Draft, clause: Clause): void {
+  draft.having.push(clause.group);
 }
 
 /** Returns the name that addresses an embed: its alias, else its target as written. */
@@ -89,6 +122,8 @@ interface Draft extends SelectNode {
   readonly children: Draft[];
   readonly filters: Filter[];
   readonly logic: LogicGroup[];
+  readonly having: LogicGroup[];
+  readonly aggregateFilters: Map<string, LogicTree[]>;
   readonly order: OrderTerm[];
   limit: bigint | null;
   offset: bigint | null;
@@ -103,8 +138,19 @@ function draftOf(item: EmbedItem | null, select: readonly SelectItem[]): Draft {
     if (isEmbed(entry)) children.push(draftOf(entry, entry.select));
     else fields.push(entry);
   }
-  const parameters = { filters: [], logic: [], order: [], limit: null, offset: null };
-  return { item, fields, children, ...parameters, usesTargetName: false };
+  return {
+    item,
+    fields,
+    children,
+    filters: [],
+    logic: [],
+    having: [],
+    aggregateFilters: new Map(),
+    order: [],
+    limit: null,
+    offset: null,
+    usesTargetName: false,
+  };
 }
 
 function isEmbed(item: SelectItem): item is EmbedItem {
@@ -115,17 +161,43 @@ function aliasOf(item: EmbedItem): string | null {
   return item.kind === "relation" ? item.alias : null;
 }
 
-function findNode(
-  root: Draft,
-  path: readonly string[],
-  config: TargetNameConfig,
-): Draft {
+/** The target of a path: a node, or one of its aggregates. */
+interface Place {
+  readonly draft: Draft;
+  /** Alias of the aggregate; null for the node. */
+  readonly aggregate: string | null;
+}
+
+interface PathConfig extends TargetNameConfig {
+  /** True if the last segment may be the alias of an aggregate. */
+  readonly takesAggregates: boolean;
+}
+
+function findPlace(root: Draft, path: readonly string[], config: PathConfig): Place {
   let draft = root;
-  for (const name of path) {
-    draft = findChild(draft, name, config);
+  for (const [index, name] of path.entries()) {
+    const isLast = index === path.length - 1;
+    const child = childOf(draft, name, config);
+    if (child === undefined && isLast && config.takesAggregates && hasAggregate(draft, name)) {
+      return { draft, aggregate: name };
+    }
+    if (child === undefined) throw notEmbedded(draft, name);
+    draft = child;
     if (addressOf(draft.item!) !== name) draft.usesTargetName = true;
   }
-  return draft;
+  return { draft, aggregate: null };
+}
+
+function hasAggregate({ fields }: Draft, alias: string): boolean {
+  return fields.some((item) =>
+    item.kind !== "all" && item.alias === alias && isAggregateItem(item)
+  );
+}
+
+function filtersOf({ aggregateFilters }: Draft, alias: string): LogicTree[] {
+  const trees = aggregateFilters.get(alias) ?? [];
+  aggregateFilters.set(alias, trees);
+  return trees;
 }
 
 function targetNameUsesOf(root: Draft): readonly TargetNameUse[] {
@@ -139,13 +211,19 @@ function targetNameUsesOf(root: Draft): readonly TargetNameUse[] {
   return uses;
 }
 
-function findChild(draft: Draft, name: string, config: TargetNameConfig): Draft {
-  const targeted = draft.children.find(({ item }) => item!.target === name);
-  const found = draft.children.find(({ item }) =>
-    addressOf(item!) === name || (config.urlUseLegacyTargetNames && item!.target === name)
+function childOf(
+  { children }: Draft,
+  name: string,
+  { urlUseLegacyTargetNames }: TargetNameConfig,
+): Draft | undefined {
+  return children.find(({ item }) =>
+    addressOf(item!) === name || (urlUseLegacyTargetNames && item!.target === name)
   );
-  if (found !== undefined) return found;
-  throw targeted === undefined
+}
+
+function notEmbedded({ children }: Draft, name: string): ServiceError {
+  const targeted = children.find(({ item }) => item!.target === name);
+  return targeted === undefined
     ? errors.notEmbedded(name)
     : errors.embeddedUnderAlias(name, addressOf(targeted.item!));
 }

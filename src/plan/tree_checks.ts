@@ -8,6 +8,7 @@ import { errors } from "../errors/catalogue.ts";
 import type { Filter, LogicTree } from "../request/query_types.ts";
 import type { Relation, SchemaCache } from "../schema_cache/schema_cache.ts";
 import { isNullTest } from "./conditions.ts";
+import { isAggregateItem } from "./level_names.ts";
 import { addressOf } from "./select_tree.ts";
 import {
   allNodes,
@@ -57,9 +58,7 @@ export function hasSpreadAggregate(node: ResolvedNode): boolean {
 
 /** Returns true if the node's own select list has an aggregate. */
 function hasAggregate({ fields }: ResolvedNode): boolean {
-  return fields.some((field) =>
-    field.kind === "count" || (field.kind === "field" && field.aggregate !== null)
-  );
+  return fields.some((item) => item.kind !== "all" && isAggregateItem(item));
 }
 
 function checkRelatedOrders(node: ResolvedNode): void {
@@ -80,7 +79,7 @@ function checkEmbedFilters(node: ResolvedNode, cache: SchemaCache): void {
   if (node.children.length === 0) return;
   for (const filter of filtersOf(node)) {
     const { name, path } = filter.field;
-    if (path.length > 0 || isNullTest(filter)) continue;
+    if (path.length > 0 || filter.operand !== undefined || isNullTest(filter)) continue;
     const embed = findEmbed(node, name);
     if (embed !== undefined && !isColumn(name, node.relation, cache)) {
       throw errors.embedOperator(embed.item.target);

@@ -5,7 +5,13 @@
  */
 import { orderField } from "../plan/fields.ts";
 import type { Conditions } from "../plan/conditions.ts";
-import type { Condition, FieldCondition } from "../plan/read_node.ts";
+import {
+  type Condition,
+  type FieldCondition,
+  isPlainField,
+  type PlannedField,
+  type PlannedOperand,
+} from "../plan/read_node.ts";
 import type {
   FullTextOperator,
   IsWord,
@@ -16,6 +22,7 @@ import type { QualifiedName, Relation } from "../schema_cache/schema_cache.ts";
 import { and, emptySql, join, or, param, type Sql, sql } from "../sql/fragment.ts";
 import { arrayLiteral } from "./array_literal.ts";
 import { renderConversion, renderField } from "./field.ts";
+import { renderAggregate, renderValue, type ValueSource } from "./value.ts";
 
 /** Returns the EXISTS test of an embed, by its position in the node. */
 export type ExistsTest = (embed: number) => Sql;
@@ -29,7 +36,40 @@ export function renderConditions(
   qualifier: Sql,
   existsTest: ExistsTest = noEmbed,
 ): readonly Sql[] {
-  return conditions.map((condition) => renderCondition(condition, qualifier, existsTest));
+  const operand = operandsOf(qualifier);
+  return conditions.map((condition) => renderCondition(condition, operand, existsTest));
+}
+
+/** Renders a compared value. */
+export type OperandRenderer = (operand: PlannedOperand) => Sql;
+
+/** Renders conditions on groups, whose values `operand` renders. */
+export function renderGroupConditions(
+  conditions: Conditions,
+  operand: OperandRenderer,
+): readonly Sql[] {
+  return conditions.map((condition) => renderCondition(condition, operand, noEmbed));
+}
+
+function operandsOf(qualifier: Sql): OperandRenderer {
+  const field = (field: PlannedField) => renderField(field, qualifier);
+  return (operand) =>
+    isPlainField(operand) ? field(operand) : renderValue(operand, rowSource(field, qualifier));
+}
+
+/** Returns the source of values of one row. `qualifier` qualifies the columns of filters. */
+export function rowSource(field: ValueSource["field"], qualifier: Sql): ValueSource {
+  const source: ValueSource = {
+    field,
+    aggregate: (value) => {
+      const { argument, filter } = value;
+      return renderAggregate(value, {
+        argument: argument === null ? sql`true` : renderValue(argument, source),
+        filter: filter.length === 0 ? null : and(renderConditions(filter, qualifier)),
+      });
+    },
+  };
+  return source;
 }
 
 /** Renders ` where …` over conditions that must all hold; empty without conditions. */
@@ -41,12 +81,16 @@ function noEmbed(): Sql {
   return sql`true`;
 }
 
-function renderCondition(condition: Condition, qualifier: Sql, existsTest: ExistsTest): Sql {
+function renderCondition(
+  condition: Condition,
+  operand: OperandRenderer,
+  existsTest: ExistsTest,
+): Sql {
   if (condition.kind === "embedded") {
     return negate(!condition.present, existsTest(condition.embed));
   }
-  if (condition.kind !== "group") return renderFilter(condition, qualifier);
-  const children = condition.children.map((child) => renderCondition(child, qualifier, existsTest));
+  if (condition.kind !== "group") return renderComparison(condition, operand);
+  const children = condition.children.map((child) => renderCondition(child, operand, existsTest));
   return negate(condition.negated, groups[condition.operator](children));
 }
 
@@ -54,14 +98,19 @@ const groups = { and, or } as const;
 
 /** Renders one filter. */
 export function renderFilter(filter: FieldCondition, qualifier: Sql): Sql {
-  return negate(filter.negated, comparison(filter, renderField(filter.field, qualifier)));
+  return renderComparison(filter, operandsOf(qualifier));
+}
+
+function renderComparison(filter: FieldCondition, operand: OperandRenderer): Sql {
+  return negate(filter.negated, comparison(filter, operand));
 }
 
 function negate(negated: boolean, condition: Sql): Sql {
   return negated ? sql`not (${condition})` : condition;
 }
 
-function comparison(filter: FieldCondition, field: Sql): Sql {
+function comparison(filter: FieldCondition, operand: OperandRenderer): Sql {
+  const field = operand(filter.field);
   switch (filter.kind) {
     case "compare":
       return sql`${field} ${operators[filter.operator]} ${comparedValue(filter)}`;
@@ -71,6 +120,12 @@ function comparison(filter: FieldCondition, field: Sql): Sql {
       return sql`${field} is ${words[filter.word]}`;
     case "isdistinct":
       return sql`${field} is distinct from ${param(filter.value)}`;
+    case "column": {
+      const operator = filter.operator === "isdistinct"
+        ? sql`is distinct from`
+        : operators[filter.operator];
+      return sql`${field} ${operator} ${operand(filter.other)}`;
+    }
     case "fullText":
       return fullText(filter, field);
     default:

@@ -86,6 +86,8 @@ export interface ExistsOptions {
   readonly ranges: boolean;
   /** True to test the column of a joined embed, without a separate EXISTS. */
   readonly joined: boolean;
+  /** Renders the groups of an embed with conditions on its groups. */
+  readonly groups: (node: ReadNode, source: JoinSource) => Sql;
 }
 
 /** The column of a joined embed that is not NULL when the embed has rows. */
@@ -136,10 +138,15 @@ function isTestable({ hasOutput, node }: Embed): boolean {
   return hasOutput && !node.grouped;
 }
 
-function existsTest(embed: Embed, parent: ParentRow, { ranges }: ExistsOptions): Sql {
+function existsTest(embed: Embed, parent: ParentRow, options: ExistsOptions): Sql {
   const { node } = embed;
-  const rows = renderFromWhere(node, embedSource(embed, parent), { ranges, joined: false });
+  const { ranges, groups } = options;
+  const source = embedSource(embed, parent);
   const range = ranges && node.range.isRequested ? renderRange(node.range) : emptySql;
+  if (node.having.length > 0) {
+    return sql`exists (select 1 from (${groups(node, source)}) as svc_groups${range})`;
+  }
+  const rows = renderFromWhere(node, source, { ...options, joined: false });
   return sql`exists (select 1${rows}${range})`;
 }
 

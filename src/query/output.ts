@@ -3,11 +3,19 @@
  *
  * @module
  */
-import type { ReadItem, ReadNode } from "../plan/read_node.ts";
+import type { PlannedValue, ReadItem, ReadNode } from "../plan/read_node.ts";
 import type { AggregateFunction } from "../request/query_types.ts";
-import { emptySql, ident, join, ordinal, type Sql, sql } from "../sql/fragment.ts";
+import { and, emptySql, ident, join, ordinal, type Sql, sql } from "../sql/fragment.ts";
+import { renderConditions } from "./condition.ts";
 import { renderCast, renderConversion } from "./field.ts";
 import type { RowReader } from "./row_reader.ts";
+import {
+  aggregateIn,
+  type AggregateValue,
+  renderAggregate,
+  renderValue,
+  type ValueSource,
+} from "./value.ts";
 
 /** One output column. */
 export interface Output {
@@ -15,12 +23,29 @@ export interface Output {
   readonly key: string | null;
   /** The value, or the argument of the aggregate. */
   readonly value: Sql;
-  readonly aggregate: { readonly function: AggregateFunction; readonly cast: string | null } | null;
+  readonly aggregate: OutputAggregate | null;
   /** The expression that rows are grouped by; null for the column's own value. */
   readonly groupBy: Sql | null;
   /** Position of the embed that the column is spread from; null for other columns. */
   readonly embed: number | null;
 }
+
+/** The aggregate of a column, which takes the column's value. */
+export type OutputAggregate =
+  | {
+    readonly kind: "simple";
+    readonly function: AggregateFunction;
+    readonly cast: string | null;
+  }
+  | {
+    readonly kind: "value";
+    readonly value: PlannedValue;
+    /** Condition on the rows; null for all rows. */
+    readonly filter: Sql | null;
+    readonly source: ValueSource;
+    /** The whole value, rendered; null when another node supplies the rows. */
+    readonly applied: Sql | null;
+  };
 
 /** Names of a node's columns: their keys, or positions for the parent of a spread. */
 export type ColumnNaming = "keys" | "positions";
@@ -54,11 +79,36 @@ export function itemOutput(item: ReadItem, node: ReadNode, reader: RowReader): O
       const value = argument === null
         ? sql`true`
         : renderCast(reader.field(argument.field), argument.cast);
-      return { ...output(key, value), aggregate: { function: name, cast } };
+      return { ...output(key, value), aggregate: { kind: "simple", function: name, cast } };
     }
+    case "value":
+      return valueOutput(item, node, reader);
     default:
       return item satisfies never;
   }
+}
+
+function valueOutput(
+  { key, value }: Extract<ReadItem, { kind: "value" }>,
+  node: ReadNode,
+  reader: RowReader,
+): Output {
+  const aggregate = aggregateIn(value);
+  if (aggregate === null) return output(key, reader.value(value));
+  const { argument, filter: conditions } = aggregate;
+  const filter = conditions.length === 0
+    ? null
+    : and(renderConditions(conditions, ident(node.alias)));
+  return {
+    ...output(key, argument === null ? sql`true` : reader.value(argument)),
+    aggregate: {
+      kind: "value",
+      value,
+      filter,
+      source: reader.source,
+      applied: reader.value(value),
+    },
+  };
 }
 
 /** Returns an output column with a plain value. */
@@ -71,9 +121,24 @@ export function spreadColumn(position: number): string {
   return `s${position + 1}`;
 }
 
+/** Returns an aggregate that takes the rows of a spread, under an alias. */
+export function spreadAggregate(
+  aggregate: OutputAggregate | null,
+  { alias, position }: { readonly alias: Sql; readonly position: number },
+): OutputAggregate | null {
+  if (aggregate?.kind !== "value") return aggregate;
+  const filter = aggregate.filter === null ? null : sql`${alias}.${ident(filterColumn(position))}`;
+  return { ...aggregate, filter, applied: null };
+}
+
+/** Returns the name of the column with the filter of a spread aggregate, by the position. */
+function filterColumn(position: number): string {
+  return `f${position + 1}`;
+}
+
 /**
  * Renders the select list. A node named by keys applies its aggregates. A spread passes on their
- * arguments, and adds the column `present`, which is true for each row.
+ * arguments and filters, and adds the column `present`, which is true for each row.
  */
 export function selectList(outputs: readonly Output[], naming: ColumnNaming): Sql {
   if (naming === "keys") {
@@ -86,7 +151,12 @@ export function selectList(outputs: readonly Output[], naming: ColumnNaming): Sq
   const columns = outputs.map(({ value }, position) =>
     sql`${value} as ${ident(spreadColumn(position))}`
   );
-  return join([...columns, sql`true as present`]);
+  const filters = outputs.flatMap(({ aggregate }, position) =>
+    aggregate?.kind === "value" && aggregate.filter !== null
+      ? [sql`${aggregate.filter} as ${ident(filterColumn(position))}`]
+      : []
+  );
+  return join([...columns, ...filters, sql`true as present`]);
 }
 
 /**
@@ -111,6 +181,12 @@ const aggregates: Record<AggregateFunction, Sql> = {
 
 function aggregated({ value, aggregate }: Output): Sql {
   if (aggregate === null) return value;
+  if (aggregate.kind === "value") {
+    const { value: whole, filter, source, applied } = aggregate;
+    if (applied !== null) return applied;
+    const apply = (called: AggregateValue) => renderAggregate(called, { argument: value, filter });
+    return renderValue(whole, { ...source, aggregate: apply });
+  }
   return renderCast(sql`${aggregates[aggregate.function]}(${value})`, aggregate.cast);
 }
 

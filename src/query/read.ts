@@ -5,9 +5,10 @@
  * @module
  */
 import { type Embed, isSpread, type PlannedOrder, type ReadNode } from "../plan/read_node.ts";
+import { unlimited } from "../plan/limit_offset.ts";
 import type { ReadPlan } from "../plan/read_plan.ts";
 import { emptySql, ident, join, smallNumber, type Sql, sql } from "../sql/fragment.ts";
-import { orderTerm } from "./condition.ts";
+import { orderTerm, renderGroupConditions } from "./condition.ts";
 import { renderPath } from "./field.ts";
 import {
   embedSource,
@@ -28,9 +29,17 @@ import {
   type Output,
   output,
   selectList,
+  spreadAggregate,
   spreadColumn,
 } from "./output.ts";
-import { directReader, fieldKey, pageReader, type RowReader } from "./row_reader.ts";
+import {
+  directReader,
+  fieldKey,
+  pageReader,
+  readOperand,
+  type RowReader,
+  valueKey,
+} from "./row_reader.ts";
 
 /**
  * Renders the whole query: `select … from … where … order by … limit …`. The output keys name its
@@ -65,11 +74,12 @@ function renderFlat(node: ReadNode, source: JoinSource, { naming, json }: NodeUs
   const { outputs, joins } = renderOutputs(node, reader, json);
   const order = node.order.map((term) => orderTerm(orderValue(term, node, reader, outputs), term));
   const allJoins = sql`${orderJoins(node)}${joins}`;
-  const rows = renderFromWhere(node, source, { ranges: true, joined: node.joined }, allJoins);
+  const rows = renderFromWhere(node, source, { ...shown, joined: node.joined }, allJoins);
   const groups = node.grouped ? groupClause(outputs) : emptySql;
-  const query = sql`select ${selectList(outputs, naming)}${rows}${groups}${orderClause(order)}${
-    renderRange(node.range)
-  }`;
+  const having = renderGroupConditions(node.having, (operand) => readOperand(reader, operand));
+  const query = sql`select ${selectList(outputs, naming)}${rows}${groups}${havingClause(having)}${
+    orderClause(order)
+  }${renderRange(node.range)}`;
   return { query, outputs };
 }
 
@@ -86,7 +96,7 @@ function renderPaged(node: ReadNode, source: JoinSource, { naming, json }: NodeU
     const name = ident(page.column(orderKey(term), () => orderValue(term, node, own, outputs)));
     return { inner: orderTerm(name, term), outer: orderTerm(sql`${alias}.${name}`, term) };
   });
-  const rows = renderFromWhere(node, source, { ranges: true, joined: false }, orderJoins(node));
+  const rows = renderFromWhere(node, source, { ...shown, joined: false }, orderJoins(node));
   const subquery = sql`select ${page.columns()}${rows}${
     orderClause(order.map(({ inner }) => inner))
   }${renderRange(node.range)}`;
@@ -94,6 +104,19 @@ function renderPaged(node: ReadNode, source: JoinSource, { naming, json }: NodeU
     orderClause(order.map(({ outer }) => outer))
   }${repeatLimit(node)}`;
   return { query, outputs };
+}
+
+function havingClause(conditions: readonly Sql[]): Sql {
+  return conditions.length === 0 ? emptySql : sql` having ${join(conditions, sql` and `)}`;
+}
+
+/** EXISTS tests of shown rows: the row ranges of embeds apply. */
+const shown = { ranges: true, groups: renderGroups } as const;
+
+/** Renders the rows of a node whose conditions apply to groups, without order and range. */
+export function renderGroups(node: ReadNode, source: JoinSource): Sql {
+  const whole = { ...node, order: [], orderSources: [], range: unlimited };
+  return renderFlat(whole, source, shownRows).query;
 }
 
 function orderClause(terms: readonly Sql[]): Sql {
@@ -173,7 +196,8 @@ function renderSpread(
     outputs: outputs.map((column, index) => {
       const found = sql`${alias}.${ident(spreadColumn(index))}`;
       const value = arrayAggregated ? sql`coalesce(${found}, '[]')` : found;
-      return { ...column, value, groupBy: null, embed: position };
+      const aggregate = spreadAggregate(column.aggregate, { alias, position: index });
+      return { ...column, value, aggregate, groupBy: null, embed: position };
     }),
     joins: lateral(
       arrayAggregated
@@ -202,9 +226,16 @@ function orderJoins(node: ReadNode): Sql {
 }
 
 function orderKey(term: PlannedOrder): string {
-  return term.kind === "field"
-    ? fieldKey(term.field)
-    : `order ${JSON.stringify([term.embed, term.key, term.path])}`;
+  switch (term.kind) {
+    case "field":
+      return fieldKey(term.field);
+    case "value":
+      return valueKey(term.value);
+    case "related":
+      return `order ${JSON.stringify([term.embed, term.key, term.path])}`;
+    default:
+      return term satisfies never;
+  }
 }
 
 function orderValue(
@@ -214,6 +245,7 @@ function orderValue(
   outputs: readonly Output[],
 ): Sql {
   if (term.kind === "field") return reader.field(term.field);
+  if (term.kind === "value") return reader.value(term.value);
   const source = node.orderSources.find(({ embed }) => embed === term.embed);
   const value = source === undefined
     ? spreadValue(term, node, outputs)

@@ -3,21 +3,32 @@
  *
  * @module
  */
-import type { PlannedField, ReadNode } from "../plan/read_node.ts";
+import {
+  isPlainField,
+  type PlannedField,
+  type PlannedOperand,
+  type PlannedValue,
+  type ReadNode,
+} from "../plan/read_node.ts";
 import { ident, join, type Sql, sql } from "../sql/fragment.ts";
+import { rowSource } from "./condition.ts";
 import { renderField } from "./field.ts";
 import { ownRow, type ParentRow } from "./from_where.ts";
+import { renderValue, type ValueSource } from "./value.ts";
 
 /** Renders values of a node's row. */
 export interface RowReader {
   readonly field: (field: PlannedField) => Sql;
+  readonly value: (value: PlannedValue) => Sql;
+  /** The source of parts of values, for aggregates that the node around applies. */
+  readonly source: ValueSource;
   /** The row that embeds join to. */
   readonly parent: ParentRow;
 }
 
 /**
- * Returns a reader of the relation itself. Equal fields are the same fragment, so GROUP BY matches
- * them.
+ * Returns a reader of the relation itself. Equal fields and equal values are the same fragment, so
+ * GROUP BY matches them.
  */
 export function directReader(node: ReadNode): RowReader {
   const alias = ident(node.alias);
@@ -28,7 +39,19 @@ export function directReader(node: ReadNode): RowReader {
     rendered.set(key, value);
     return value;
   };
-  return { field, parent: ownRow(node) };
+  const source = rowSource(field, alias);
+  const value = (value: PlannedValue) => {
+    const key = valueKey(value);
+    const sql = rendered.get(key) ?? renderValue(value, source);
+    rendered.set(key, sql);
+    return sql;
+  };
+  return { field, value, source, parent: ownRow(node) };
+}
+
+/** Renders a field or a value. */
+export function readOperand({ field, value }: RowReader, operand: PlannedOperand): Sql {
+  return isPlainField(operand) ? field(operand) : value(operand);
 }
 
 /** Reads from a subquery, under the node's alias, that supplies the values that were read. */
@@ -55,6 +78,8 @@ export function pageReader(node: ReadNode, own: RowReader): PageReader {
   const read = (key: string, value: () => Sql) => sql`${alias}.${ident(column(key, value))}`;
   return {
     field: (field) => read(fieldKey(field), () => own.field(field)),
+    value: (value) => read(valueKey(value), () => own.value(value)),
+    source: own.source,
     parent: {
       column: (name) => read(columnKey(name), () => own.parent.column(name)),
       row: (join) => read(rowKey, () => own.parent.row(join)),
@@ -73,4 +98,9 @@ function columnKey(column: string): string {
 /** Returns a key that is equal for equal fields of one node. */
 export function fieldKey({ column, path }: PlannedField): string {
   return path.length === 0 ? columnKey(column) : JSON.stringify([column, path]);
+}
+
+/** Returns a key that is equal for equal values of one node. */
+export function valueKey(value: PlannedValue): string {
+  return `value ${JSON.stringify(value)}`;
 }

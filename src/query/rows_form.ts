@@ -9,7 +9,13 @@
  */
 import type { BodyFraming } from "../database/database.ts";
 import type { BodyFormat } from "../plan/negotiate.ts";
-import type { Condition, ReadItem, ReadNode } from "../plan/read_node.ts";
+import {
+  type Condition,
+  isAggregated,
+  isPlainField,
+  type ReadItem,
+  type ReadNode,
+} from "../plan/read_node.ts";
 import type { ReadPlan } from "../plan/read_plan.ts";
 import { emptySql, ident, ordinal, type Sql, sql } from "../sql/fragment.ts";
 import { bodyExpression, type BodyRows, bodySource, csvBody, jsonLine, rowsAlias } from "./body.ts";
@@ -37,7 +43,8 @@ export function rowFormatOf(format: BodyFormat | null, plan: ReadPlan): RowForma
 /** Whether a node returns no more rows than a single value may have. */
 function isShort({ range: { limit }, grouped, items, embeds }: ReadNode): boolean {
   if (limit !== null && BigInt(limit) <= maxValueRows) return true;
-  const isAggregate = ({ kind }: ReadItem) => kind === "aggregate";
+  const isAggregate = (item: ReadItem) =>
+    item.kind === "aggregate" || (item.kind === "value" && isAggregated(item.value));
   return grouped && items.every(isAggregate) && embeds.every(({ hasOutput }) => !hasOutput);
 }
 
@@ -51,8 +58,8 @@ function isByKey({ root, relation }: ReadPlan): boolean {
 
 function isEqual(condition: Condition, column: string): boolean {
   return condition.kind === "compare" && condition.operator === "eq" && !condition.negated &&
-    condition.quantifier === null && condition.field.column === column &&
-    condition.field.path.length === 0;
+    condition.quantifier === null && isPlainField(condition.field) &&
+    condition.field.column === column && condition.field.path.length === 0;
 }
 
 /** The parts of a result that is sent row by row. */

@@ -4,8 +4,10 @@
  * @module
  */
 import { delimiter, ident, quoted } from "./name_grammar.ts";
+import { type OperatorKind, operators } from "./operators.ts";
 import type { Filter, FullTextOperator, IsWord, Operation, SimpleOperator } from "./query_types.ts";
 import type { Production, Scanner } from "./scanner.ts";
+import { operand as operandOf } from "./value_grammar.ts";
 
 const operatorLabel = ["operator (eq, gt, ...)"] as const;
 const notOrOperator = ['"not"', ...operatorLabel] as const;
@@ -14,30 +16,6 @@ const elementEnd = ['","', '")"'] as const;
 const isLabel = ["isVal: (null, not_null, true, false, unknown)"] as const;
 const quantifiers = ["any", "all"] as const;
 const isWords: readonly IsWord[] = ["null", "not_null", "true", "false", "unknown"];
-
-/** Syntax behind an operator's word. */
-type OperatorKind =
-  | { readonly kind: "simple" | "quantified"; readonly operator: SimpleOperator }
-  | { readonly kind: "fullText"; readonly operator: FullTextOperator }
-  | { readonly kind: "in" | "is" | "isdistinct" };
-
-const operators: ReadonlyMap<string, OperatorKind> = new Map<string, OperatorKind>([
-  ...(["eq", "gt", "gte", "lt", "lte", "like", "ilike", "match", "imatch"] as const).map(
-    (operator) => [operator, { kind: "quantified", operator }] as const,
-  ),
-  ...(["neq", "cs", "cd", "ov", "sl", "sr", "nxr", "nxl", "adj"] as const).map(
-    (operator) => [operator, { kind: "simple", operator }] as const,
-  ),
-  ...(["fts", "plfts", "phfts", "wfts"] as const).map(
-    (operator) => [operator, { kind: "fullText", operator }] as const,
-  ),
-  ["in", { kind: "in" }],
-  ["is", { kind: "is" }],
-  ["isdistinct", { kind: "isdistinct" }],
-]);
-
-/** All operators. */
-export const operatorWords: readonly string[] = [...operators.keys()];
 
 const longestOperator = Math.max(...[...operators.keys()].map((word) => word.length));
 
@@ -76,6 +54,7 @@ export function restOfText(scanner: Scanner): string {
  *           / fts [ "(" lang ")" ] "." value
  *           / simple "." value
  *           / quant [ "(any)" / "(all)" ] "." value
+ *           / ( simple / quant / "isdistinct" ) "(col)." operand
  * ```
  */
 function operation(
@@ -85,6 +64,10 @@ function operation(
 ): Operation | undefined {
   const found = operatorWord(scanner, labels);
   if (found === undefined) return undefined;
+  if (scanner.sees(columnMark)) {
+    const operator = columnOperator(found);
+    if (operator !== null) return columnComparison(scanner, operator);
+  }
   switch (found.kind) {
     case "simple":
       return comparison(scanner, { operator: found.operator, quantifier: null }, value);
@@ -103,6 +86,21 @@ function operation(
     default:
       return found satisfies never;
   }
+}
+
+const columnMark = "(col).";
+
+type ColumnOperator = Extract<Operation, { readonly kind: "column" }>["operator"];
+
+function columnOperator(found: OperatorKind): ColumnOperator | null {
+  if (found.kind === "isdistinct") return found.kind;
+  return found.kind === "simple" || found.kind === "quantified" ? found.operator : null;
+}
+
+function columnComparison(scanner: Scanner, operator: ColumnOperator): Operation | undefined {
+  scanner.position += columnMark.length;
+  const read = operandOf(scanner);
+  return read === undefined ? undefined : { kind: "column", operator, operand: read };
 }
 
 /** Reads lower-case letters; they must be an operator to the last. */

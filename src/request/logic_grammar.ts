@@ -4,9 +4,11 @@
  * @module
  */
 import { bare, operatorExpression, quotedWhole } from "./filter_grammar.ts";
-import { delimiter, field, seesName } from "./name_grammar.ts";
-import type { Filter, LogicGroup, LogicTree } from "./query_types.ts";
+import { delimiter, fieldFrom, name, seesName } from "./name_grammar.ts";
+import type { Field, Filter, LogicGroup, LogicTree } from "./query_types.ts";
 import type { Scanner } from "./scanner.ts";
+import { relatedFrom, seesStep, steps } from "./value_grammar.ts";
+import type { Operand } from "./value_types.ts";
 
 const operators = ["and", "or"] as const;
 const operatorLabel = ["logic operator (and, or)"] as const;
@@ -79,12 +81,35 @@ function groupTree(scanner: Scanner): LogicGroup | undefined {
   return { kind: "group", negated, operator, children };
 }
 
-/** `filter = field "." op-expr` */
+/** `filter = operand "." op-expr` */
 function filter(scanner: Scanner): Filter | undefined {
-  const compared = field(scanner);
+  const compared = comparedOperand(scanner);
   if (compared === undefined || !scanner.take(".", delimiter)) return undefined;
   const read = operatorExpression(scanner, value);
-  return read === undefined ? undefined : { kind: "filter", field: compared, ...read };
+  return read === undefined ? undefined : { kind: "filter", ...compared, ...read };
+}
+
+type Compared = Pick<Filter, "field" | "operand">;
+
+function comparedOperand(scanner: Scanner): Compared | undefined {
+  const first = name(scanner);
+  if (first === undefined) return undefined;
+  if (scanner.sees("(")) {
+    const read = first === "count" && scanner.skip("()")
+      ? stepped(scanner, null)
+      : scanner.attempt((inner) => relatedFrom(inner, first));
+    if (read !== undefined) return { field: { name: first, path: [] }, operand: read };
+  }
+  const field = fieldFrom(scanner, first);
+  if (field === undefined || !seesStep(scanner)) return field && { field };
+  const read = stepped(scanner, field);
+  return read && { field, operand: read };
+}
+
+/** Reads the casts and calls behind a field; null stands for `count()`. */
+function stepped(scanner: Scanner, field: Field | null): Operand | undefined {
+  const read = steps(scanner);
+  return read && { kind: "value", value: { field, steps: read } };
 }
 
 /** `lvalue = quoted-whole / "{" *( any but braces ) "}" / *( any character but "," and ")" )` */

@@ -3,9 +3,11 @@
  *
  * @module
  */
-import { delimiter, field, fieldFrom, name } from "./name_grammar.ts";
+import { delimiter, fieldFrom, name } from "./name_grammar.ts";
 import type { OrderTerm } from "./query_types.ts";
 import type { Scanner } from "./scanner.ts";
+import { relatedFrom, seesStep, steps } from "./value_grammar.ts";
+import type { Operand } from "./value_types.ts";
 
 const comma = ['","'] as const;
 const directions = ["asc", "desc"] as const;
@@ -27,22 +29,46 @@ export function order(scanner: Scanner): readonly OrderTerm[] | undefined {
   return terms;
 }
 
-/** `term = ( name "(" field ")" / field ) modifiers`, before `,` or the end. */
+/** `term = ( name "(" operand ")" / value ) modifiers`, before `,` or the end. */
 function term(scanner: Scanner): OrderTerm | undefined {
   const first = name(scanner);
   if (first === undefined) return undefined;
-  const related = scanner.sees("(") ? scanner.attempt(relatedField) : undefined;
-  const ordered = related ?? fieldFrom(scanner, first);
+  if (first === "count" && scanner.skip("()")) return countTerm(scanner);
+  const related = scanner.sees("(") ? relatedTerm(scanner, first) : undefined;
+  const ordered = related ?? ownTerm(scanner, first);
   if (ordered === undefined) return undefined;
   const placed = placement(scanner);
-  if (placed === undefined) return undefined;
-  return { relation: related === undefined ? null : first, field: ordered, ...placed };
+  return placed === undefined ? undefined : { ...ordered, ...placed };
 }
 
-function relatedField(scanner: Scanner) {
-  scanner.position++;
-  const read = field(scanner);
-  return scanner.skip(")") ? read : undefined;
+type Ordered = Pick<OrderTerm, "relation" | "field" | "operand">;
+
+/** `count()`, or a call on it. */
+function countTerm(scanner: Scanner): OrderTerm | undefined {
+  const read = steps(scanner);
+  const placed = read === undefined ? undefined : placement(scanner);
+  if (read === undefined || placed === undefined) return undefined;
+  const operand: Operand = { kind: "value", value: { field: null, steps: read } };
+  return { relation: null, field: { name: "count", path: [] }, operand, ...placed };
+}
+
+/** A column of an embed, or a longer operand within one. */
+function relatedTerm(scanner: Scanner, relation: string): Ordered | undefined {
+  const operand = scanner.attempt((inner) => relatedFrom(inner, relation));
+  if (operand?.kind !== "related") return undefined;
+  const inner = operand.operand;
+  if (inner.kind === "value" && inner.value.steps.length === 0 && inner.value.field !== null) {
+    return { relation, field: inner.value.field };
+  }
+  return { relation, field: { name: relation, path: [] }, operand };
+}
+
+function ownTerm(scanner: Scanner, first: string): Ordered | undefined {
+  const field = fieldFrom(scanner, first);
+  if (field === undefined || !seesStep(scanner)) return field && { relation: null, field };
+  const read = steps(scanner);
+  if (read === undefined) return undefined;
+  return { relation: null, field, operand: { kind: "value", value: { field, steps: read } } };
 }
 
 type Placement = Pick<OrderTerm, "direction" | "nulls">;

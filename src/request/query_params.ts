@@ -4,18 +4,21 @@
  * @module
  */
 import { errors } from "../errors/catalogue.ts";
+import { ServiceError } from "../errors/service_error.ts";
+import { readClause, readTexts, textName } from "./clause_params.ts";
 import { columns } from "./columns_grammar.ts";
 import { isCommitted, operatorExpression, restOfText } from "./filter_grammar.ts";
 import { levelKey, levelOf } from "./level_path.ts";
 import { readLimits } from "./limits.ts";
 import { group } from "./logic_grammar.ts";
-import { treePath, wholeNames } from "./name_grammar.ts";
+import { type TreePath, treePath, wholeNames } from "./name_grammar.ts";
 import { order } from "./order_grammar.ts";
 import { canonicalQuery, type QueryParam, splitQuery, type ValuedParam } from "./query_string.ts";
 import type {
   AtLevel,
   Filter,
   LogicGroup,
+  NamedClause,
   OrderTerm,
   QueryParams,
   SelectItem,
@@ -23,12 +26,14 @@ import type {
 import { parseError, readFrom, readText } from "./read_text.ts";
 import { Scanner } from "./scanner.ts";
 import { select } from "./select_grammar.ts";
+import { relatedFrom } from "./value_grammar.ts";
+import type { Operand } from "./value_types.ts";
 
 /**
  * Reads the parameters that are not reserved. They are filters; on GET and HEAD of a function, those that
  * do not parse as filters are arguments.
  */
-export type QueryMode = "relation" | "insert" | "update" | "call-get" | "call-post";
+export type QueryMode = "relation" | "update" | "call-get" | "call-post";
 
 /** Names that are reserved as a whole; of each the first parameter counts, even without a value. */
 type WholeName = "select" | "columns" | "on_conflict";
@@ -37,11 +42,10 @@ type WholeName = "select" | "columns" | "on_conflict";
 interface Sorted extends Record<WholeName, string | null | undefined> {
   /** The columns that rows of the body are matched by. */
   on: string | undefined;
-  conflictIndex: string | undefined;
-  conflictColumns: string | undefined;
   readonly order: ValuedParam[];
   readonly logic: ValuedParam[];
   readonly limits: ValuedParam[];
+  readonly texts: ValuedParam[];
   readonly filters: ValuedParam[];
 }
 
@@ -57,7 +61,7 @@ const lastSegments: ReadonlyMap<string, "order" | "logic" | "limits"> = new Map(
 /**
  * Reads a raw query string, without its question mark. Raises `100` for the first parameter that
  * cannot be read: of `order`, then of `and` and `or`, then `columns`, `select`, the filters,
- * `on_conflict` and its parts, `on`, and the paths of `limit` and `offset`.
+ * `on_conflict`, `on`, and the paths of `limit` and `offset`.
  */
 export function parseQuery(raw: string, mode: QueryMode): QueryParams {
   if (raw === "") return emptyQuery;
@@ -69,11 +73,8 @@ export function parseQuery(raw: string, mode: QueryMode): QueryParams {
   const written = readNames("columns parameter", sorted.columns);
   const items = readSelect(sorted.select);
   const isAbsent = sorted.select === undefined || sorted.select === null;
-  const { filters, filterNames, callArguments } = readFilters(sorted.filters, mode);
+  const { filters, filterNames, clauses, callArguments } = readFilters(sorted.filters, mode);
   const onConflict = readNames("on_conflict parameter", sorted.on_conflict);
-  const [conflictIndex = null] = readNames("on_conflict.index parameter", sorted.conflictIndex) ??
-    nothing;
-  const conflictColumns = readNames("on_conflict.columns parameter", sorted.conflictColumns);
   const on = readNames("on parameter", sorted.on);
   const { limits, limit, offset, hasLimits } = readLimits(sorted.limits);
   return {
@@ -89,15 +90,16 @@ export function parseQuery(raw: string, mode: QueryMode): QueryParams {
     hasLimits,
     columns: written && [...new Set(written)].sort(),
     onConflict,
-    conflictIndex,
-    conflictColumns: conflictColumns && [...new Set(conflictColumns)],
     on: on && [...new Set(on)],
+    clauses,
+    texts: sorted.texts.length === 0 ? noTexts : readTexts(sorted.texts),
     callArguments,
     canonical: canonicalQuery(params),
   };
 }
 
 const nothing: readonly never[] = [];
+const noTexts: ReadonlyMap<string, string> = new Map();
 
 const emptyQuery: QueryParams = {
   select: [],
@@ -112,9 +114,9 @@ const emptyQuery: QueryParams = {
   hasLimits: false,
   columns: null,
   onConflict: null,
-  conflictIndex: null,
-  conflictColumns: null,
   on: null,
+  clauses: [],
+  texts: noTexts,
   callArguments: [],
   canonical: "",
 };
@@ -141,11 +143,10 @@ function sortParams(params: readonly QueryParam[], mode: QueryMode): Sorted {
     columns: undefined,
     on_conflict: undefined,
     on: undefined,
-    conflictIndex: undefined,
-    conflictColumns: undefined,
     order: [],
     logic: [],
     limits: [],
+    texts: [],
     filters: [],
   };
   for (const { name, value } of params) {
@@ -155,8 +156,8 @@ function sortParams(params: readonly QueryParam[], mode: QueryMode): Sorted {
       continue;
     } else if (mode === "update" && name === "on" && isNameList(value)) {
       sorted.on ??= value;
-    } else if (mode === "insert" && conflictParameters.has(name) && !isFilter(value)) {
-      sorted[conflictParameters.get(name)!] ??= value;
+    } else if (name.startsWith("@") && textName(name) !== null) {
+      sorted.texts.push({ name, value });
     } else {
       sorted[lastSegments.get(lastSegment(name)) ?? "filters"].push({ name, value });
     }
@@ -166,18 +167,6 @@ function sortParams(params: readonly QueryParam[], mode: QueryMode): Sorted {
 
 function isWholeName(name: string): name is WholeName {
   return name === "select" || name === "columns" || name === "on_conflict";
-}
-
-/** Parameters of an insert that would otherwise filter an embed of the name `on_conflict`. */
-const conflictParameters = new Map(
-  [
-    ["on_conflict.index", "conflictIndex"],
-    ["on_conflict.columns", "conflictColumns"],
-  ] as const,
-) as ReadonlyMap<string, "conflictIndex" | "conflictColumns">;
-
-function isFilter(value: string): boolean {
-  return operatorExpression(new Scanner(value), restOfText) !== undefined;
 }
 
 /** Whether the value of `on` is a list of columns: a filter has a dot outside of quotes. */
@@ -221,24 +210,69 @@ function readLogic({ name, value }: ValuedParam): AtLevel<LogicGroup> {
   return { path, value: { kind: "group", negated, operator, children } };
 }
 
-type Filtered = Pick<QueryParams, "filters" | "filterNames" | "callArguments">;
+type Filtered = Pick<QueryParams, "filters" | "filterNames" | "clauses" | "callArguments">;
 
 function readFilters(params: readonly ValuedParam[], mode: QueryMode): Filtered {
   const filters: AtLevel<Filter>[] = [];
   const filterNames: string[] = [];
+  const clauses: NamedClause[] = [];
   const callArguments: (readonly [string, string])[] = [];
-  for (const { name, value } of params) {
-    const { path, field } = readText({ what: "tree path", raw: name }, treePath);
+  for (const param of params) {
+    const { name, value } = param;
+    const { path, field, operand } = readText({ what: "tree path", raw: name }, filterName);
     const scanner = new Scanner(value);
     const read = operatorExpression(scanner, restOfText);
     if (read !== undefined) {
-      filters.push({ path, value: { kind: "filter", field, ...read } });
+      if (read.operation.kind === "column") checkEnd(scanner);
+      const compared: Compared = operand === undefined
+        ? { field }
+        : { field, operand, prefersColumn: true };
+      filters.push({ path, value: { kind: "filter", ...compared, ...read } });
       filterNames.push(name);
-    } else if (mode === "call-get" && !isCommitted(value)) {
-      callArguments.push([field.name, value]);
-    } else {
-      throw parseError(scanner, { what: "filter", raw: value });
+      continue;
     }
+    const isArgument = mode === "call-get" && !isCommitted(value);
+    const clause = isArgument ? clauseOrNone(param, path) : readClause(param, path);
+    if (clause !== undefined) clauses.push(clause);
+    if (isArgument) callArguments.push([field.name, value]);
+    else if (clause === undefined) throw parseError(scanner, { what: "filter", raw: value });
   }
-  return { filters, filterNames, callArguments };
+  return { filters, filterNames, clauses, callArguments };
+}
+
+type Compared = Pick<Filter, "field" | "operand" | "prefersColumn">;
+
+/** Throws `100` if text follows a comparison with a column. */
+function checkEnd(scanner: Scanner): void {
+  if (scanner.atEnd) return;
+  scanner.expectEnd(nothing);
+  throw parseError(scanner, { what: "filter", raw: scanner.text });
+}
+
+/** Returns no clause if the value is only an argument. */
+function clauseOrNone(param: ValuedParam, path: readonly string[]): NamedClause | undefined {
+  try {
+    return readClause(param, path);
+  } catch (error) {
+    if (error instanceof ServiceError) return undefined;
+    throw error;
+  }
+}
+
+/** `filter-name = name-path [ "(" operand ")" ]`; other text after the path is ignored. */
+function filterName(scanner: Scanner): TreePath & Pick<Filter, "operand"> | undefined {
+  const read = treePath(scanner);
+  if (read === undefined || read.field.path.length > 0 || !scanner.sees("(")) return read;
+  const operand = related(scanner, read.field.name);
+  return operand === undefined ? read : { ...read, operand };
+}
+
+function related(scanner: Scanner, embed: string): Operand | undefined {
+  try {
+    return scanner.attempt((inner) => relatedFrom(inner, embed));
+  } catch (error) {
+    // Any text may stand there.
+    if (error instanceof ServiceError) return undefined;
+    throw error;
+  }
 }

@@ -4,6 +4,8 @@
  * @module
  */
 
+import type { Operand, Value } from "./value_types.ts";
+
 /** One step of a JSON path. `->` keeps JSON, `->>` gives text. */
 export interface PathStep {
   readonly arrow: "->" | "->>";
@@ -30,6 +32,13 @@ export interface SelectField {
   readonly cast: string | null;
   readonly aggregate: AggregateFunction | null;
   readonly aggregateCast: string | null;
+}
+
+/** `alias:column.call(…)`, with a call that a {@linkcode SelectField} does not hold. */
+export interface SelectValue {
+  readonly kind: "value";
+  readonly value: Value;
+  readonly alias: string | null;
 }
 
 /** `*` */
@@ -63,7 +72,13 @@ export interface SelectSpread {
   readonly select: readonly SelectItem[];
 }
 
-export type SelectItem = SelectField | SelectAll | SelectCount | SelectRelation | SelectSpread;
+export type SelectItem =
+  | SelectField
+  | SelectValue
+  | SelectAll
+  | SelectCount
+  | SelectRelation
+  | SelectSpread;
 
 /** Operators that compare with one literal. */
 export type SimpleOperator =
@@ -100,6 +115,12 @@ export type Operation =
   | { readonly kind: "in"; readonly values: readonly string[] }
   | { readonly kind: "is"; readonly word: IsWord }
   | { readonly kind: "isdistinct"; readonly value: string }
+  /** A comparison with another value of the row: `gt(col).other`. */
+  | {
+    readonly kind: "column";
+    readonly operator: SimpleOperator | "isdistinct";
+    readonly operand: Operand;
+  }
   | {
     readonly kind: "fullText";
     readonly operator: FullTextOperator;
@@ -111,6 +132,10 @@ export type Operation =
 export interface Filter {
   readonly kind: "filter";
   readonly field: Field;
+  /** The compared value if it is more than the field; the field is then its first name. */
+  readonly operand?: Operand;
+  /** True if a column of the field's name is compared before the operand: it is a parameter's name. */
+  readonly prefersColumn?: true;
   readonly negated: boolean;
   readonly operation: Operation;
 }
@@ -130,6 +155,8 @@ export interface OrderTerm {
   /** Name or alias of a to-one embed of the same level, for `order=rel(col)`. */
   readonly relation: string | null;
   readonly field: Field;
+  /** The value that sorts if it is more than the field. */
+  readonly operand?: Operand;
   readonly direction: "asc" | "desc" | null;
   readonly nulls: "first" | "last" | null;
 }
@@ -138,6 +165,16 @@ export interface OrderTerm {
 export interface AtLevel<T> {
   readonly path: readonly string[];
   readonly value: T;
+}
+
+/** A parameter that only reads have. */
+export type Clause = /** Conditions on groups. */
+  { readonly kind: "having"; readonly group: LogicGroup };
+
+/** A clause, and the parameter that contains it. */
+export interface NamedClause extends AtLevel<Clause> {
+  /** Last segment of the parameter's name. */
+  readonly name: string;
 }
 
 /** Positions of the first and the last row, from 0. The last row is included; null means no limit. */
@@ -174,12 +211,12 @@ export interface QueryParams {
   /** Sorted, without duplicates; null when absent. */
   readonly columns: readonly string[] | null;
   readonly onConflict: readonly string[] | null;
-  /** POST: the unique index that duplicates are found by; null when absent. */
-  readonly conflictIndex: string | null;
-  /** POST: the columns to update in rows that exist; null when absent. */
-  readonly conflictColumns: readonly string[] | null;
   /** PATCH: the columns by which rows of the body match rows of the relation; null when absent. */
   readonly on: readonly string[] | null;
+  /** `having` and the like. On GET and HEAD of a function, an argument may have the name of one. */
+  readonly clauses: readonly NamedClause[];
+  /** Texts of `@name` parameters. */
+  readonly texts: ReadonlyMap<string, string>;
   /** GET/HEAD on functions: arguments in query order. */
   readonly callArguments: readonly (readonly [name: string, value: string])[];
   /** Canonical form for `Content-Location`, without the question mark; empty when no parameters. */

@@ -12,8 +12,11 @@ import type {
   SelectItem,
   SelectRelation,
   SelectSpread,
+  SelectValue,
 } from "./query_types.ts";
 import type { Scanner } from "./scanner.ts";
+import { seesCall, steps } from "./value_grammar.ts";
+import type { ValueStep } from "./value_types.ts";
 
 const itemStart = [
   '"..."',
@@ -146,9 +149,12 @@ function seesAlias(scanner: Scanner): boolean {
   return scanner.sees(":") && !scanner.sees("::");
 }
 
-/** `count-item = "count()" [ "::" cast ]` */
+/** `count-item = "count()" [ "::" cast ] steps` */
 function countItem(scanner: Scanner, alias: string | null): SelectItem | undefined {
   const read = optionalCast(scanner);
+  if (read !== undefined && seesCall(scanner)) {
+    return valueItem(scanner, { field: null, cast: read, alias });
+  }
   if (read === undefined || !endsItem(scanner)) return undefined;
   return { kind: "count", alias, cast: read };
 }
@@ -157,7 +163,7 @@ function relationOrField(
   scanner: Scanner,
   target: string,
   alias: string | null,
-): SelectRelation | SelectField | undefined {
+): SelectRelation | SelectField | SelectValue | undefined {
   const head = target !== "count" && (scanner.sees("(") || scanner.sees("!"))
     ? scanner.attempt(relationHead)
     : undefined;
@@ -170,18 +176,50 @@ function relationOrField(
   return { kind: "relation", target, alias, ...head, select: inside };
 }
 
-/** `field-item = field [ "::" cast ] [ "." agg "()" ] [ "::" cast ]`, whose field has been read. */
+/** `field-item = field [ "::" cast ] [ "." agg "()" ] [ "::" cast ] steps`, after the field. */
 function fieldItem(
   scanner: Scanner,
   field: Field,
   alias: string | null,
-): SelectField | undefined {
+): SelectField | SelectValue | undefined {
   const inner = optionalCast(scanner);
+  if (inner !== undefined && seesCall(scanner)) {
+    return valueItem(scanner, { field, cast: inner, alias });
+  }
   const aggregate = inner === undefined ? undefined : optionalAggregate(scanner);
   const outer = aggregate === undefined ? undefined : optionalCast(scanner);
   if (inner === undefined || aggregate === undefined || outer === undefined) return undefined;
   if (!endsItem(scanner)) return undefined;
   return { kind: "field", field, alias, cast: inner, aggregate, aggregateCast: outer };
+}
+
+/** The part of an item before its first call. */
+interface CalledField {
+  readonly field: Field | null;
+  readonly cast: string | null;
+  readonly alias: string | null;
+}
+
+/** Reads the calls of an item. One of the five simple aggregates is a {@linkcode SelectField}. */
+function valueItem(
+  scanner: Scanner,
+  { field, cast, alias }: CalledField,
+): SelectField | SelectValue | undefined {
+  const read = steps(scanner);
+  if (read === undefined || !endsItem(scanner)) return undefined;
+  const [first, second, ...more] = read;
+  const aggregate = field === null ? undefined : simpleAggregate(first);
+  const outer = second?.kind === "cast" ? second.type : null;
+  if (field !== null && aggregate !== undefined && more.length === 0 && second?.kind !== "call") {
+    return { kind: "field", field, alias, cast, aggregate, aggregateCast: outer };
+  }
+  const before: readonly ValueStep[] = cast === null ? [] : [{ kind: "cast", type: cast }];
+  return { kind: "value", value: { field, steps: [...before, ...read] }, alias };
+}
+
+function simpleAggregate(step: ValueStep | undefined): AggregateFunction | undefined {
+  if (step?.kind !== "call" || step.arguments.length > 0) return undefined;
+  return aggregates.find((name) => name === step.name);
 }
 
 /** `[ "::" cast ]`: null if absent. */

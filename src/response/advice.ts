@@ -10,7 +10,7 @@ import type { Config } from "../config/options.ts";
 import { isEmbedded } from "../database/open.ts";
 import type { ErrorFields } from "../errors/service_error.ts";
 import { quotable } from "../errors/quoting.ts";
-import { operatorWords } from "../request/filter_grammar.ts";
+import { operatorWords } from "../request/operators.ts";
 import { splitQuery } from "../request/query_string.ts";
 import type { RawRequest } from "../request/raw_request.ts";
 import { privilegeAdvice } from "./privilege_advice.ts";

@@ -10,12 +10,14 @@ import type { ResponseCoding } from "../http/accept_encoding.ts";
 import { type BuiltinModule, builtinModule } from "../lib/builtin_modules.ts";
 import { type Schedule, schedule as defaultSchedule } from "../lib/timers.ts";
 
+type Zlib = BuiltinModule<"node:zlib">;
+
 /** Encodes bodies by one coding. */
 export interface BodyEncoder {
   /** The shortest body that is worth its cost, in bytes. */
   readonly minBytes: number;
-  /** Encodes a short body at once;BuiltinModule<"node:zlib"> | null where only streams are encoded. */
-  readonly encode: ((bytes: Uint8Array) => Uint8Array) | BuiltinModule<"node:zlib"> | null;
+  /** Encodes a short body at once; null where only streams are encoded. */
+  readonly encode: ((bytes: Uint8Array) => Uint8Array) | null;
   /** Encodes a stream. Bytes wait for further bytes of the source for 50 ms at most. */
   readonly encodeStream: (source: ReadableStream<Uint8Array>) => ReadableStream<Uint8Array>;
 }
@@ -33,7 +35,7 @@ const minStreamedBytes = 8 * 1024;
 /** Dependencies of {@linkcode bodyEncoders}. */
 export interface EncoderOptions {
   /** Null for a runtime without it. Default: that of the runtime. */
-  readonly zlib?: BuiltinModule<"node:zlib"> | null | null;
+  readonly zlib?: Zlib | null;
   /** Default: the runtime's timers. */
   readonly schedule?: Schedule;
 }
@@ -42,13 +44,11 @@ export interface EncoderOptions {
 export function bodyEncoders(
   { zlib = builtinModule("node:zlib"), schedule = defaultSchedule }: EncoderOptions = {},
 ): BodyEncoders {
-  return zlib === BuiltinModule<"node:zlib"> | null
-    ? standardEncoders()
-    : zlibEncoders(zlib, schedule);
+  return zlib === null ? standardEncoders() : zlibEncoders(zlib, schedule);
 }
 
 /** Older versions of `node:zlib` lack some codings. */
-function zlibEncoders(zlib: BuiltinModule<"node:zlib">, schedule: Schedule): BodyEncoders {
+function zlibEncoders(zlib: Zlib, schedule: Schedule): BodyEncoders {
   const { constants } = zlib;
   const options = {
     gzip: { level: 1, chunkSize: chunkBytes },
@@ -155,9 +155,7 @@ async function feed(
   };
   while (!isClosed) {
     const next = reader.read();
-    const cancelTimer = isFlushed
-      ? BuiltinModule<"node:zlib"> | null
-      : schedule(flush, flushDelayMs);
+    const cancelTimer = isFlushed ? null : schedule(flush, flushDelayMs);
     const { value, done } = await next.finally(() => cancelTimer?.());
     if (isClosed) return;
     if (done) return transform.end();
@@ -181,10 +179,6 @@ function standardEncoders(): BodyEncoders {
     }
     const encodeStream: BodyEncoder["encodeStream"] = (source) =>
       source.pipeThrough(open() as ReadableWritablePair<Uint8Array, Uint8Array>);
-    return [[coding, {
-      minBytes: minStreamedBytes,
-      encode: BuiltinModule<"node:zlib"> | null,
-      encodeStream,
-    }]];
+    return [[coding, { minBytes: minStreamedBytes, encode: null, encodeStream }]];
   }));
 }

@@ -4,7 +4,6 @@
  * @module
  */
 import type { Statement } from "../database/database.ts";
-import { groupBy } from "../lib/group_by.ts";
 import { quoteIdent } from "../sql/fragment.ts";
 import { keysQuery, type KeysResult } from "./queries/keys.ts";
 import { type MediaHandlerRow, mediaHandlersQuery } from "./queries/media_handlers.ts";
@@ -17,6 +16,7 @@ import {
   type RoutineRow,
   routinesQuery,
 } from "./queries/routines.ts";
+import { type RowFunctionRow, rowFunctionsQuery } from "./queries/row_functions.ts";
 import { typeCatalogueQuery } from "./queries/type_catalogue.ts";
 import { viewRulesQuery } from "./queries/view_rules.ts";
 import { volatileRelationsQuery, type VolatileResult } from "./queries/volatile_relations.ts";
@@ -34,6 +34,7 @@ import type {
   ComputedRelationship,
   DataRepresentation,
   MediaHandler,
+  RowFunctionName,
   SchemaCacheData,
 } from "./schema_cache.ts";
 import { type KeyColumns, trackViewColumns } from "./view_columns.ts";
@@ -65,6 +66,7 @@ export type QueryName =
   | "keys"
   | "routines"
   | "computed relationships"
+  | "row functions"
   | "representations"
   | "media handlers";
 
@@ -84,6 +86,7 @@ export function schemaCacheQueries(config: SchemaCacheConfig): readonly SchemaCa
     { name: "keys", text: keysQuery, params: [] },
     { name: "routines", text: routinesText(config), params: [exposed] },
     { name: "computed relationships", text: computedRelationshipsQuery, params: [exposed] },
+    { name: "row functions", text: rowFunctionsQuery, params: [all] },
     { name: "representations", text: representationsQuery, params: [] },
     { name: "media handlers", text: mediaHandlersQuery, params: [exposed] },
   ];
@@ -134,6 +137,7 @@ export function buildSchemaCache(
   const routines: readonly RoutineRow[] = parse("routines");
   const representations: readonly RepresentationRow[] = parse("representations");
   const handlers: readonly MediaHandlerRow[] = parse("media handlers");
+  const rowFunctions: readonly RowFunctionRow[] = parse("row functions");
   const viewColumns = trackViewColumns({
     views: relations.relations.filter(([, , , , isView]) => isView)
       .map((row) => ({ oid: row[0], columnNames: columnNames(row) })),
@@ -152,12 +156,12 @@ export function buildSchemaCache(
     relations: buildRelations(relations, ends, {
       volatile: new Set(volatile.relations),
       hiddenJunctions: hiddenJunctions(facts, primaryKeys),
-      uniqueIndexes: groupBy(keys.uniqueIndexes, ([table]) => table),
     }),
     relationships: deriveRelationships(facts),
     routines: buildRoutines(routines, config.dbHoistedTxSettings),
     representations: representations.map(buildRepresentation),
     mediaHandlers: handlers.map(buildHandler),
+    rowFunctions: rowFunctions.map(buildRowFunction),
     volatileFunctions: volatile.functions,
   };
 }
@@ -222,6 +226,11 @@ function buildRepresentation(
   [source, target, schema, name]: RepresentationRow,
 ): DataRepresentation {
   return { source, target, function: { schema, name } };
+}
+
+function buildRowFunction([name, schema, relation]: RowFunctionRow): RowFunctionName {
+  const isOfOne = schema !== null && relation !== null;
+  return { name, relation: isOfOne ? { schema, name: relation } : null };
 }
 
 function buildHandler(row: MediaHandlerRow): MediaHandler {

@@ -21,7 +21,7 @@ export function buildRoutines(
 
 function buildRoutine(row: RoutineRow, applied: ReadonlySet<string>): Routine {
   const [schema, name, comment, parameterRows, set, composite, returnsVoid, ...rest] = row;
-  const [typeSchema, typeName, returnsRelation, volatility, ownSettings, domain] = rest;
+  const [typeSchema, typeName, returnsRelation, volatility, ownSettings, domain, columns] = rest;
   const parameters = parameterRows.map(buildParameter);
   const settings = (ownSettings ?? []).map(splitSetting);
   const isolation = settings.find(([setting]) => setting === isolationSetting)?.[1] ?? null;
@@ -38,6 +38,7 @@ function buildRoutine(row: RoutineRow, applied: ReadonlySet<string>): Routine {
       void: returnsVoid,
       domain,
       relation: returnsRelation ? { schema: typeSchema, name: typeName } : null,
+      ...columns === null || columns === undefined ? {} : { columns },
     },
     volatility: volatilities[volatility] ?? "volatile",
     hasVariadic: parameters.some((parameter) => parameter.variadic),

@@ -39,17 +39,6 @@ export interface Column {
   readonly enumLabels: readonly string[];
 }
 
-/** A unique index of a table, which `ON CONFLICT` can use. */
-export interface UniqueIndex {
-  readonly name: string;
-  /** Columns in the order of the index; null if a key is another expression. */
-  readonly columns: readonly string[] | null;
-  /** SQL text of each key. */
-  readonly expressions: readonly string[];
-  /** SQL text of the condition of a partial index; null for others. */
-  readonly predicate: string | null;
-}
-
 /** A table, view, materialized view, foreign or partitioned table. */
 export interface Relation extends QualifiedName {
   readonly comment: string | null;
@@ -69,8 +58,6 @@ export interface Relation extends QualifiedName {
   readonly hasDivisibleInserts?: true;
   /** Primary key columns: alphabetical for tables, in key order for views. */
   readonly primaryKey: readonly string[];
-  /** Unique indexes of a table, sorted by name. Default: none. */
-  readonly uniqueIndexes?: readonly UniqueIndex[];
   /** Columns in attribute order. */
   readonly columns: readonly Column[];
   /**
@@ -156,6 +143,11 @@ export interface Routine extends QualifiedName {
     readonly domain: string | null;
     /** The relation whose row type is returned, directly or through domains; null otherwise. */
     readonly relation: QualifiedName | null;
+    /**
+     * Names of the columns of OUT, INOUT and TABLE parameters, or of a composite type; absent for
+     * other results, and for rows of a relation.
+     */
+    readonly columns?: readonly string[];
   };
   readonly volatility: Volatility;
   readonly hasVariadic: boolean;
@@ -188,6 +180,13 @@ export interface MediaHandler {
   readonly binary: boolean;
 }
 
+/** A function whose only required argument is a row, so that `row.name` calls it. */
+export interface RowFunctionName {
+  readonly name: string;
+  /** The relation whose rows it takes; null for rows of several relations. */
+  readonly relation: QualifiedName | null;
+}
+
 /** The whole schema cache as JSON-serialisable data. */
 export interface SchemaCacheData {
   readonly relations: readonly Relation[];
@@ -195,6 +194,11 @@ export interface SchemaCacheData {
   readonly routines: readonly Routine[];
   readonly representations: readonly DataRepresentation[];
   readonly mediaHandlers: readonly MediaHandler[];
+  /**
+   * Functions of rows in the exposed schemas, in `db-extra-search-path` and in `pg_catalog`. Aggregates
+   * of `pg_catalog` are left out. Default: none.
+   */
+  readonly rowFunctions?: readonly RowFunctionName[];
   /**
    * Names of functions that run a function declared `VOLATILE`: themselves, in defaults of their
    * arguments, or as support functions of an aggregate.

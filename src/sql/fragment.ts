@@ -90,6 +90,11 @@ export function catalogueSql(text: string): Sql {
   return makeSql([text]);
 }
 
+/** Turns SQL text from a table of the program into a fragment. Never for text of a client. */
+export function tableSql(text: string): Sql {
+  return makeSql([text]);
+}
+
 /**
  * Returns a type name that a client sent. Words stay unquoted: `int`, `double precision`, `_int4`.
  * Each word begins with a letter or underscore. Any other text is quoted, so that it can only be the

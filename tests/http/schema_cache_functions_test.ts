@@ -187,3 +187,48 @@ Deno.test("schema cache sorts overloads", async () => {
     ["abc => date", "arg => integer", "arg => xml", "aaa => text", "arg => text, num => integer"],
   );
 });
+
+Deno.test("schema cache lists the functions that PostgreSQL finds for a name of a row", async () => {
+  const cache = await loaded(
+    `
+    create schema api;
+    create schema extra;
+    create schema other;
+    create table api.t (a int);
+    create table api.parent (a int);
+    create table api.child () inherits (api.parent);
+    create function api.one(api.t) returns int language sql as 'select 1';
+    create function extra.two(api.t, b int default 1) returns int language sql as 'select 2';
+    create function api.three(api.parent) returns int language sql as 'select 3';
+    create function other.four(api.t) returns int language sql as 'select 4';
+    create function api.five(api.t, b int) returns int language sql as 'select 5';
+  `,
+    { extra: ["extra"] },
+  );
+  const own = cache.data.rowFunctions!.filter(({ name, relation }) =>
+    relation !== null || name === "three"
+  );
+  const t = { schema: "api", name: "t" };
+  deepStrictEqual(own, [
+    { name: "one", relation: t },
+    { name: "three", relation: null },
+    { name: "two", relation: t },
+  ]);
+  const names = cache.data.rowFunctions!.map(({ name }) => name);
+  deepStrictEqual(["row_to_json", "count"].map((name) => names.includes(name)), [true, false]);
+});
+
+Deno.test("schema cache lists the columns of results that have no relation", async () => {
+  const cache = await loaded(`
+    create schema api;
+    create type api.pair as (x int, y int);
+    create table api.t (a int);
+    create function api.f1() returns table (a int, b text) language sql as 'select 1, null::text';
+    create function api.f2(out a int, inout b int) language sql as 'select 1, 2';
+    create function api.f3() returns setof api.pair language sql as 'select 1, 2';
+    create function api.f4() returns setof api.t language sql as 'select 1';
+    create function api.f5() returns int language sql as 'select 1';
+  `);
+  const columns = cache.data.routines.map(({ returns }) => returns.columns);
+  deepStrictEqual(columns, [["a", "b"], ["a", "b"], ["x", "y"], undefined, undefined]);
+});

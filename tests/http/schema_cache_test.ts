@@ -191,7 +191,10 @@ Deno.test("schema cache loads schemas with odd names, and several of them", asyn
 
 Deno.test("schema cache of an empty schema is empty", async () => {
   const cache = await loaded("create schema api");
-  deepStrictEqual(cache.data, {
+  const { rowFunctions = [], ...data } = cache.data;
+  // Functions of pg_catalog take rows of all relations.
+  deepStrictEqual(rowFunctions.filter(({ relation }) => relation !== null), []);
+  deepStrictEqual(data, {
     relations: [],
     relationships: [],
     routines: [],

@@ -85,6 +85,7 @@ const wrong: Readonly<Record<OptionKey, readonly [value: string, problem: string
     "Invalid transaction termination. Check your configuration.",
     '"commit", "commit-allow-override", "rollback", "rollback-allow-override"',
   ),
+  "db-url-functions": list("names of functions in quotes, separated by commas"),
   "db-uri": [
     '"tmp_db"',
     'expected a connection string such as "postgres://user:password@host:5432/database", ' +
@@ -98,11 +99,6 @@ const wrong: Readonly<Record<OptionKey, readonly [value: string, problem: string
   ],
   "jwt-cache-max-entries": ['"many"', 'expected a whole number, got "many"'],
   "jwt-claim-settings": bool,
-  "jwt-cookie-name": ['"a b"', 'expected a cookie\'s name in quotes, got "a b"'],
-  "jwt-cookie-origins": [
-    '"null"',
-    'expected origins in quotes, separated by commas, such as "https://example.com", got "null"',
-  ],
   "jwt-issuer": ["5", "expected the issuer of tokens in quotes, got 5"],
   "jwt-issuers": [
     '\'[{"issuer":"a"}]\'',
@@ -153,8 +149,6 @@ const wrong: Readonly<Record<OptionKey, readonly [value: string, problem: string
     '"*"',
     'expected origins in quotes, separated by commas, such as "https://example.com", got "*"',
   ],
-  "db-anon-statement-timeout": time,
-  "db-max-cost": ['"much"', 'expected a whole number of at least 0, got "much"'],
   "rate-limits": [
     '"a: 5/1w by ip"',
     'character 6: expected a time such as "10s", "1m", "1h" or "1d" (expected policies in quotes, ' +

@@ -53,9 +53,9 @@ export function query(parts: Partial<QueryParams> = {}): QueryParams {
     hasLimits: false,
     columns: null,
     onConflict: null,
-    conflictIndex: null,
-    conflictColumns: null,
     on: null,
+    clauses: [],
+    texts: new Map(),
     callArguments: [],
     canonical: "",
     ...parts,
@@ -309,6 +309,7 @@ export const cache: SchemaCache = indexSchemaCache(data);
 /** Defaults of the options. */
 export const config: ReadConfig = {
   dbMaxRows: null,
+  dbUrlFunctions: ["*"],
   dbAggregatesEnabled: true,
   dialect: svcDialect,
   urlUseLegacyTargetNames: true,

@@ -28,15 +28,6 @@ export const databaseOptions = {
     example: '"web_anon"',
     isUncommented: true,
   }),
-  "db-anon-statement-timeout": option({
-    codec: time(),
-    default: null,
-    reloadable: true,
-    inDatabase: true,
-    doc: "`db-statement-timeout` of requests with `db-anon-role`; 0 sets none.",
-    example: '"2s"',
-    extension: true,
-  }),
   "db-channel": option({
     codec: name("a channel's name"),
     default: ofDialect,
@@ -93,17 +84,6 @@ export const databaseOptions = {
     inDatabase: true,
     doc: "Settings of a function that apply to the whole transaction that calls it.",
     example: '"statement_timeout, default_transaction_isolation"',
-  }),
-  "db-max-cost": option({
-    codec: integer({ min: 0 }),
-    default: null,
-    reloadable: true,
-    inDatabase: true,
-    doc:
-      "Highest planner's cost of reads and writes, unless the role sets `svc.db_max_cost`; a higher " +
-      "one fails with SVC137, and 0 sets no limit.",
-    example: "10000",
-    extension: true,
   }),
   "db-max-rows": option({
     aliases: ["max-rows"],
@@ -255,5 +235,16 @@ export const databaseOptions = {
       "process; its user is the authenticator role.",
     example: '"postgres://authenticator:secret@localhost:5432/shop"',
     isUncommented: true,
+  }),
+  "db-url-functions": option({
+    codec: list({ expected: "names of functions in quotes, separated by commas", empty: "value" }),
+    default: ["*"],
+    reloadable: true,
+    inDatabase: true,
+    doc:
+      "Functions that values in URLs may call, such as `lower`; `*` allows all of the table, an " +
+      "empty text none.",
+    example: '"lower,date_trunc"',
+    extension: true,
   }),
 } as const;

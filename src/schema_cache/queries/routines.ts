@@ -36,6 +36,8 @@ export type RoutineRow = readonly [
   settings: readonly string[] | null,
   /** Name of the result type if it is a domain; null otherwise. */
   domain: string | null,
+  /** Names of the result's columns; null for rows of a relation and for other results. */
+  columns: readonly string[] | null,
 ];
 
 /**
@@ -48,7 +50,19 @@ select coalesce(json_agg(json_build_array(
   n.nspname, p.proname, d.description, coalesce(inputs.list, '[]'::json), p.proretset,
   base.typtype = 'c' or coalesce(p.proargmodes && '{t,b,o}', false), p.prorettype = 'void'::regtype,
   bn.nspname, base.typname, row_of.oid is not null, p.provolatile, to_json(p.proconfig),
-  (select t.typname from pg_type t where t.oid = domain.oid)
+  (select t.typname from pg_type t where t.oid = domain.oid),
+  case
+    when p.proargmodes && '{t,b,o}' then (
+      select json_agg(coalesce(u.name, '') order by u.place)
+      from unnest(p.proargnames, p.proargmodes) with ordinality u (name, mode, place)
+      where u.mode in ('t', 'b', 'o')
+    )
+    when base.typtype = 'c' and row_of.oid is null then (
+      select json_agg(a.attname order by a.attnum)
+      from pg_attribute a
+      where a.attrelid = base.typrelid and a.attnum > 0 and not a.attisdropped
+    )
+  end
 ) order by n.nspname, p.proname), '[]')::text
 from pg_proc p
   join pg_namespace n on n.oid = p.pronamespace

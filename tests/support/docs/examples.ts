@@ -87,6 +87,7 @@ class OpenExamples implements AsyncDisposable {
       dbUri: database.uri,
       dbSchemas: ["api"],
       dbAnonRole: "web_anon",
+      dbAggregatesEnabled: name === "weather",
       jwtSecret: testSecret,
     });
     this.#resources.defer(() => handler.close());

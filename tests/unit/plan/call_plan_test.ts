@@ -74,6 +74,7 @@ const cache = indexSchemaCache({
 
 const config = {
   dbMaxRows: null,
+  dbUrlFunctions: ["*"],
   dbAggregatesEnabled: false,
   dialect: svcDialect,
   urlUseLegacyTargetNames: true,
@@ -116,9 +117,9 @@ function call({ name, method = "GET", values = [], payload }: Call) {
       hasLimits: false,
       columns: null,
       onConflict: null,
-      conflictIndex: null,
-      conflictColumns: null,
       on: null,
+      clauses: [],
+      texts: new Map(),
       callArguments: values,
       canonical: "",
     },

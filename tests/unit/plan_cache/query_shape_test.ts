@@ -28,6 +28,7 @@ const sameShape: [string, string, readonly string[], readonly string[]][] = [
   ["/t?n=eq.a%2Cb", "/t?n=eq.%C3%A9+x", ["a,b"], ["é x"]],
   ["/t?r.n=lt.1", "/t?r.n=lt.2", ["1"], ["2"]],
   ["/t?offset=10", "/t?offset=999999999", ["10"], ["999999999"]],
+  ["/t?@q=a.b(c&order=n.add(@q)", "/t?@q=eq.5&order=n.add(@q)", ["a.b(c"], ["eq.5"]],
   ["/rpc/f?a=1&b=x", "/rpc/f?a=-2.5&b=y%20z", ["1", "x"], ["-2.5", "y z"]],
   ["/rpc/f?a=1&id=eq.1", "/rpc/f?a=2&id=eq.2", ["1", "1"], ["2", "2"]],
 ];
@@ -56,6 +57,9 @@ const otherShape: [string, string][] = [
   ["/t?r.order=eq.a", "/t?r.order=eq.b"],
   ["/t?or=eq.a", "/t?or=eq.b"],
   ["/t?not.and=(a.eq.1)", "/t?not.and=(a.eq.2)"],
+  ["/t?n=gt(col).a", "/t?n=gt(col).b"],
+  ["/t?having=(n.gt.1)", "/t?having=(n.gt.2)"],
+  ["/t?@a=1", "/t?@b=1"],
   ["/t?limit=1", "/t?limit=2"],
   ["/t?offset=0", "/t?offset=1"],
   ["/t?offset=01", "/t?offset=1"],

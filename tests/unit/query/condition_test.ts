@@ -10,11 +10,13 @@ const things = relation("things", "id:integer doc:tsvector search:api.doc spec:j
 const tools = cache.relation(api("tools"))!;
 const paints = cache.relation(api("paints"))!;
 
+const values = { texts: new Map(), functions: ["*"], aggregates: true };
+
 function where(trees: readonly LogicTree[], of = tools) {
   const filters = trees.filter((tree): tree is Filter => tree.kind === "filter");
   const groups = trees.filter((tree) => tree.kind === "group");
   const scopedCache = { ...cache, column: (_: unknown, name: string) => columnOf(of, name) };
-  const conditions = planConditions(filters, groups, of, scopedCache);
+  const conditions = planConditions(filters, groups, of, { cache: scopedCache, values });
   const { text, params } = compile(whereClause(renderConditions(conditions, ident("t"))));
   return [text, ...params];
 }
@@ -170,7 +172,7 @@ Deno.test("renderConditions() leaves paths into a domain's column unconverted", 
 });
 
 Deno.test("renderConditions() qualifies columns with the qualifier", () => {
-  const conditions = planConditions([isNull("id")], [], tools, cache);
+  const conditions = planConditions([isNull("id")], [], tools, { cache, values });
   deepStrictEqual(
     renderConditions(conditions, ident("api", "tools")).map((sql) => compile(sql).text),
     [`"api"."tools"."id" is null`],

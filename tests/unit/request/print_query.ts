@@ -13,6 +13,7 @@ import type {
   SelectField,
   SelectItem,
 } from "../../../src/request/query_types.ts";
+import type { Operand, Value, ValueArgument, ValueStep } from "../../../src/request/value_types.ts";
 
 function quote(text: string): string {
   return `"${text.replace(/["\\]/g, "\\$&")}"`;
@@ -44,6 +45,8 @@ function printItem(item: SelectItem): string {
       return `${printAlias(item.alias)}count()${printCast(item.cast)}`;
     case "field":
       return printSelectField(item);
+    case "value":
+      return printAlias(item.alias) + printValue(item.value);
     case "relation":
       return printAlias(item.alias) + printEmbed(item);
     case "spread":
@@ -80,6 +83,37 @@ function printEmbed(
   return `${printName(target)}${parameters}(${printSelect(select)})`;
 }
 
+export function printValue({ field, steps }: Value): string {
+  return (field === null ? "count()" : printField(field)) + steps.map(printStep).join("");
+}
+
+function printStep(step: ValueStep): string {
+  return step.kind === "cast"
+    ? `::${step.type}`
+    : `.${step.name}(${step.arguments.map(printArgument).join(",")})`;
+}
+
+function printArgument(argument: ValueArgument): string {
+  switch (argument.kind) {
+    case "number":
+      return argument.text;
+    case "text":
+      return `'${argument.text.replaceAll("'", "''")}'`;
+    case "parameter":
+      return `@${argument.name}`;
+    case "value":
+      return printValue(argument.value);
+    default:
+      return argument satisfies never;
+  }
+}
+
+export function printOperand(operand: Operand): string {
+  return operand.kind === "value"
+    ? printValue(operand.value)
+    : `${printName(operand.embed)}(${printOperand(operand.operand)})`;
+}
+
 /** Prints an operation whose literals are written by `literal`. */
 export function printOperation(
   { negated, operation }: Pick<Filter, "negated" | "operation">,
@@ -100,6 +134,8 @@ function printPositive(operation: Operation, literal: (text: string) => string):
       return `is.${operation.word}`;
     case "isdistinct":
       return `isdistinct.${literal(operation.value)}`;
+    case "column":
+      return `${operation.operator}(col).${printOperand(operation.operand)}`;
     case "fullText": {
       const language = operation.language === null ? "" : `(${operation.language})`;
       return `${operation.operator}${language}.${literal(operation.value)}`;
@@ -112,8 +148,12 @@ function printPositive(operation: Operation, literal: (text: string) => string):
 /** Prints a condition as a member of a group. */
 export function printTree(tree: LogicTree): string {
   return tree.kind === "filter"
-    ? `${printField(tree.field)}.${printOperation(tree, quote)}`
+    ? `${printCompared(tree)}.${printOperation(tree, quote)}`
     : `${tree.negated ? "not." : ""}${tree.operator}${printGroup(tree.children)}`;
+}
+
+function printCompared({ field, operand }: Filter): string {
+  return operand === undefined ? printField(field) : printOperand(operand);
 }
 
 export function printGroup(children: readonly LogicTree[]): string {
@@ -121,9 +161,10 @@ export function printGroup(children: readonly LogicTree[]): string {
 }
 
 export function printOrder(terms: readonly OrderTerm[]): string {
-  return terms.map(({ relation, field, direction, nulls }) => {
-    const place = printField(field);
-    return (relation === null ? place : `${printName(relation)}(${place})`) +
+  return terms.map(({ relation, field, operand, direction, nulls }) => {
+    const place = operand === undefined ? printField(field) : printOperand(operand);
+    const isColumn = relation === null || operand !== undefined;
+    return (isColumn ? place : `${printName(relation)}(${place})`) +
       (direction === null ? "" : `.${direction}`) + (nulls === null ? "" : `.nulls${nulls}`);
   }).join(",");
 }

@@ -11,6 +11,7 @@ import type {
   SelectField,
   SelectItem,
 } from "../../../src/request/query_types.ts";
+import type { Operand } from "../../../src/request/value_types.ts";
 import { refusalOf } from "../../support/refusal.ts";
 
 function parse(query: string, mode: QueryMode = "relation"): QueryParams {
@@ -67,9 +68,9 @@ Deno.test("parseQuery reads no query string as all rows and columns", () => {
     hasLimits: false,
     columns: null,
     onConflict: null,
-    conflictIndex: null,
-    conflictColumns: null,
     on: null,
+    clauses: [],
+    texts: new Map(),
     callArguments: [],
     canonical: "",
   };
@@ -298,7 +299,6 @@ Deno.test("parseQuery reads which column of which level is filtered", () => {
     ["spec->w->>kg", [], place("spec", key("->", "w"), key("->>", "kg"))],
     ["tags->>0", [], place("tags", index("->>", "0"))],
     ["a::int", [], place("a")],
-    ["a(b)", [], place("a")],
     ["a,b", [], place("a")],
     ['"order"', [], place("order")],
     ["Ünïcode", [], place("Ünïcode")],
@@ -311,6 +311,35 @@ Deno.test("parseQuery reads which column of which level is filtered", () => {
       { path, value: { kind: "filter", field, negated: false, operation: compare("eq", "1") } },
     ], name);
     deepStrictEqual(filterNames, [name]);
+  }
+});
+
+Deno.test("parseQuery reads an operand in a parameter's name beside the column", () => {
+  const operand: Operand = {
+    kind: "related",
+    embed: "a",
+    operand: {
+      kind: "value",
+      value: { field: place("b"), steps: [{ kind: "call", name: "sum", arguments: [] }] },
+    },
+  };
+  const filter = { kind: "filter", negated: false, operation: compare("eq", "1") } as const;
+  const deep = `${"a(".repeat(20)}b`;
+  const rows: [name: string, path: string[], field: Field, operand?: Operand][] = [
+    ["a(b.sum())", [], place("a"), operand],
+    ["x.a(b.sum())", ["x"], place("a"), operand],
+    ["a(b", [], place("a")],
+    ["a()", [], place("a")],
+    [deep, [], place("a")],
+    ["a->b(c)", [], place("a", key("->", "b"))],
+  ];
+  for (const [name, path, field, operand] of rows) {
+    const compared = operand === undefined
+      ? { field }
+      : { field, operand, prefersColumn: true } as const;
+    deepStrictEqual(parse(`${name}=eq.1`).filters, [
+      { path, value: { ...filter, ...compared } },
+    ], name);
   }
 });
 

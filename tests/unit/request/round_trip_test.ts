@@ -2,6 +2,7 @@ import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import fc from "fast-check";
 import { parseQuery } from "../../../src/request/query_params.ts";
 import { canonicalQuery, splitQuery } from "../../../src/request/query_string.ts";
+import { operatorWords } from "../../../src/request/operators.ts";
 import type {
   Field,
   Filter,
@@ -13,6 +14,7 @@ import type {
   PathStep,
   SelectItem,
 } from "../../../src/request/query_types.ts";
+import type { Operand, Value, ValueArgument, ValueStep } from "../../../src/request/value_types.ts";
 import {
   printField,
   printGroup,
@@ -40,7 +42,58 @@ const step: fc.Arbitrary<PathStep> = fc.record({
 });
 const field: fc.Arbitrary<Field> = fc.record({ name, path: fc.array(step, { maxLength: 3 }) });
 
+const argument: fc.Arbitrary<ValueArgument> = fc.oneof(
+  fc.record({
+    kind: fc.constant("number" as const),
+    text: fc.oneof(fc.integer().map(String), fc.stringMatching(/^-?[0-9]{1,5}\.[0-9]{1,5}$/)),
+  }),
+  fc.record({ kind: fc.constant("text" as const), text }),
+  fc.record({ kind: fc.constant("parameter" as const), name: word }),
+  fc.record({
+    kind: fc.constant("value" as const),
+    value: fc.record({ field: fc.record({ name, path: fc.constant([]) }), steps: fc.constant([]) }),
+  }),
+);
+const call = fc.record({
+  kind: fc.constant("call" as const),
+  name: fc.stringMatching(/^[a-z_][a-z0-9_]{0,8}$/).filter((each) =>
+    !operatorWords.includes(each) && !/^(?:any|all|none)$/.test(each)
+  ),
+  arguments: fc.array(argument, { maxLength: 3 }),
+});
+const cast = fc.option(fc.record({ kind: fc.constant("cast" as const), type: word }), {
+  nil: null,
+});
+const steps: fc.Arbitrary<ValueStep[]> = fc.tuple(
+  cast,
+  fc.array(fc.tuple(call, cast), { maxLength: 3 }),
+).map((parts) => parts.flat(2).filter((step) => step !== null));
+/** A value with at least one call, which no shorter form of a select item has. */
+const value: fc.Arbitrary<Value> = fc.record({ field: orNull(field), steps, call }).map((
+  { field, steps, call },
+) => ({ field, steps: [...steps, call] }));
+const related: fc.Arbitrary<Operand> = fc.record({
+  kind: fc.constant("related" as const),
+  embed: name,
+  operand: fc.record({ kind: fc.constant("value" as const), value }),
+});
+const operand: fc.Arbitrary<Operand> = fc.oneof(
+  fc.record({ kind: fc.constant("value" as const), value }),
+  related,
+);
+
+/** Returns the field that stands beside an operand. */
+function fieldBeside(operand: Operand): Field {
+  if (operand.kind === "related") return { name: operand.embed, path: [] };
+  return operand.value.field ?? { name: "count", path: [] };
+}
+
 const operation: fc.Arbitrary<Operation> = fc.oneof(
+  fc.record({
+    kind: fc.constant("column" as const),
+    operator: fc.constantFrom("eq", "neq", "gt", "like", "cs", "isdistinct"),
+    operand,
+  }),
   fc.record({
     kind: fc.constant("compare" as const),
     operator: fc.constantFrom("neq", "cs", "cd", "ov", "sl", "sr", "nxr", "nxl", "adj"),
@@ -76,8 +129,15 @@ const filter: fc.Arbitrary<Filter> = fc.record({
   operation,
 });
 
+const comparison: fc.Arbitrary<Filter> = fc.record({
+  kind: fc.constant("filter" as const),
+  operand,
+  negated: fc.boolean(),
+  operation,
+}).map((each) => ({ ...each, field: fieldBeside(each.operand) }));
+
 const { group } = fc.letrec<{ tree: LogicTree; group: LogicGroup }>((tie) => ({
-  tree: fc.oneof({ maxDepth: 4 }, filter, tie("group")),
+  tree: fc.oneof({ maxDepth: 4 }, filter, comparison, tie("group")),
   group: fc.record({
     kind: fc.constant("group"),
     negated: fc.boolean(),
@@ -105,6 +165,8 @@ const { items } = fc.letrec<{ items: SelectItem[]; item: SelectItem }>((tie) => 
       aggregate: orNull(fc.constantFrom("sum", "avg", "count", "max", "min")),
       aggregateCast: fc.constant(null),
     }),
+    fc.record({ kind: fc.constant("value" as const), value, alias: orNull(name) })
+      .filter(({ value }) => !isSimpleAggregate(value)),
     fc.record({
       kind: fc.constant("relation" as const),
       alias: orNull(name),
@@ -117,12 +179,25 @@ const { items } = fc.letrec<{ items: SelectItem[]; item: SelectItem }>((tie) => 
   ),
 }));
 
-const term: fc.Arbitrary<OrderTerm> = fc.record({
-  relation: orNull(name),
-  field,
-  direction: fc.constantFrom(null, "asc", "desc"),
-  nulls: fc.constantFrom(null, "first", "last"),
-});
+const placement = {
+  direction: fc.constantFrom(null, "asc" as const, "desc" as const),
+  nulls: fc.constantFrom(null, "first" as const, "last" as const),
+};
+const term: fc.Arbitrary<OrderTerm> = fc.oneof(
+  fc.record({ relation: orNull(name), field, ...placement }),
+  fc.record({ operand, ...placement }).map((each) => ({
+    ...each,
+    relation: each.operand.kind === "related" ? each.operand.embed : null,
+    field: fieldBeside(each.operand),
+  })),
+);
+
+/** Returns true if a value is `field.sum()` or the like, which is a select item of another kind. */
+function isSimpleAggregate({ steps }: Value): boolean {
+  return steps.some((step) =>
+    step.kind === "call" && /^(?:sum|avg|count|max|min)$/.test(step.name)
+  );
+}
 
 function parse(parameter: string, value: string) {
   const plus = (each: string) => encodeURIComponent(each).replaceAll("%20", "+");

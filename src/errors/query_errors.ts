@@ -1,0 +1,58 @@
+/**
+ * Errors of values, groups and conditions in the query string.
+ *
+ * @module
+ */
+import { defineError } from "./definition.ts";
+import { quotable } from "./quoting.ts";
+
+export const queryErrors = {
+  onlyForReading: defineError(
+    "160",
+    400,
+    "a write has a clause that only reads take, such as `having`",
+    (clause: string) => ({ message: `'${quotable(clause)}' can only be used to read` }),
+  ),
+  notGrouped: defineError(
+    "162",
+    400,
+    "a condition on groups names neither an aggregate nor a group's column",
+    (name: string) => ({
+      message: `'${quotable(name)}' is neither grouped nor aggregated`,
+      hint: "Add it to 'select'",
+    }),
+  ),
+  unknownFunction: defineError(
+    "164",
+    400,
+    "a value calls a function that `db-url-functions` does not allow",
+    (name: string, similar: string | null) => ({
+      message: `Function '${quotable(name)}' is not available in URLs`,
+      hint: similar === null ? null : `Perhaps you meant '${similar}'`,
+    }),
+  ),
+  invalidArguments: defineError(
+    "165",
+    400,
+    "a function in a value has other arguments, or is an aggregate in WHERE",
+    (name: string, expected: string) => ({
+      message: `Invalid arguments of '${name}'`,
+      details: `Expected ${expected}`,
+    }),
+  ),
+  missingText: defineError(
+    "166",
+    400,
+    "a value names an `@` parameter that the request does not have",
+    (name: string) => ({ message: `Parameter '@${quotable(name)}' is missing` }),
+  ),
+  queryTooComplex: defineError(
+    "177",
+    400,
+    "the query string exceeds a limit of values or conditions",
+    (allowed: number, things: string) => ({
+      message: "The query is too complex",
+      details: `More than ${allowed} ${things}`,
+    }),
+  ),
+} as const;

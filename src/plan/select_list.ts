@@ -1,0 +1,118 @@
+/**
+ * The select list of a node, with the conversions that the types of columns need.
+ *
+ * @module
+ */
+import type { SelectCount, SelectField } from "../request/query_types.ts";
+import type { QualifiedName, Relation, SchemaCache } from "../schema_cache/schema_cache.ts";
+import { cachedColumn, type FieldScope, keyOf, planField } from "./fields.ts";
+import { type KeyedItem, keyOfItem, valueOf } from "./level_names.ts";
+import type { Condition, ReadItem } from "./read_node.ts";
+import type { FieldItem } from "./select_tree.ts";
+import { planValue } from "./values.ts";
+
+/** Options of planning a select list. */
+export interface SelectListOptions {
+  /** True to plan `*` as a list of columns. */
+  readonly expandAll: boolean;
+  /** Conditions on the rows of aggregates, by alias. */
+  readonly filters?: AggregateFilters;
+}
+
+/** Conditions on the rows that aggregates take, by the aggregate's alias. */
+export type AggregateFilters = ReadonlyMap<string, readonly Condition[]>;
+
+const noFilters: AggregateFilters = new Map();
+
+/** Plans the select list of a node. */
+export function planItems(
+  fields: readonly FieldItem[],
+  scope: FieldScope,
+  { expandAll, filters = noFilters }: SelectListOptions,
+): readonly ReadItem[] {
+  return fields.flatMap((item) => {
+    switch (item.kind) {
+      case "all":
+        return planAll(scope, expandAll);
+      case "count":
+        return [filters.has(item.alias ?? "") ? valueItem(item, scope, filters) : countItem(item)];
+      case "field":
+        return [fieldItem(item, scope, filters)];
+      case "value":
+        return [valueItem(item, scope, filters)];
+      default:
+        return item satisfies never;
+    }
+  });
+}
+
+function planAll(scope: FieldScope, expandAll: boolean): readonly ReadItem[] {
+  const { relation, cache } = scope;
+  if (relation === null || !(expandAll || hasRepresentation(relation, cache))) {
+    return [{ kind: "all" }];
+  }
+  return relation.columns.map(({ name }) => columnItem(plainField(name), scope));
+}
+
+/** Returns the select item of a column without alias, cast and aggregate. */
+export function plainField(name: string): SelectField {
+  return {
+    kind: "field",
+    field: { name, path: [] },
+    alias: null,
+    cast: null,
+    aggregate: null,
+    aggregateCast: null,
+  };
+}
+
+function hasRepresentation({ columns }: Relation, cache: SchemaCache): boolean {
+  if (cache.data.representations.length === 0) return false;
+  return columns.some(({ declaredType }) => cache.representation(declaredType, "json"));
+}
+
+function fieldItem(item: SelectField, scope: FieldScope, filters: AggregateFilters): ReadItem {
+  if (item.aggregate === null) return columnItem(item, scope);
+  return filters.has(item.alias ?? "")
+    ? valueItem(item, scope, filters)
+    : aggregateItem(item, scope);
+}
+
+function valueItem(item: KeyedItem, scope: FieldScope, filters: AggregateFilters): ReadItem {
+  const place = {
+    takesAggregate: true,
+    filter: item.alias === null ? [] : filters.get(item.alias) ?? [],
+  };
+  return { kind: "value", value: planValue(valueOf(item), scope, place), key: keyOfItem(item) };
+}
+
+function columnItem(item: SelectField, scope: FieldScope): ReadItem {
+  const field = planField(item.field, scope);
+  return {
+    kind: "column",
+    field,
+    convert: field.path.length > 0 ? null : outputFunction(field.column, scope),
+    cast: item.cast,
+    key: item.alias ?? keyOf(item.field),
+    groupedByColumn: item.alias === null && field.path.length === 0,
+  };
+}
+
+function outputFunction(column: string, scope: FieldScope): QualifiedName | null {
+  const type = cachedColumn(column, scope)?.declaredType;
+  return (type === undefined ? undefined : scope.cache.representation(type, "json")) ?? null;
+}
+
+function aggregateItem(item: SelectField, scope: FieldScope): ReadItem {
+  return {
+    kind: "aggregate",
+    function: item.aggregate!,
+    argument: { field: planField(item.field, scope), cast: item.cast },
+    cast: item.aggregateCast,
+    key: item.alias ?? item.aggregate!,
+  };
+}
+
+function countItem({ alias, cast }: SelectCount): ReadItem {
+  return { kind: "aggregate", function: "count", argument: null, cast, key: alias ?? "count" };
+}

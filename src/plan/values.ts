@@ -1,0 +1,261 @@
+/**
+ * Plans values: columns with casts and calls of functions.
+ *
+ * @module
+ */
+import { errors } from "../errors/catalogue.ts";
+import type { Value, ValueArgument, ValueCall } from "../request/value_types.ts";
+import { cachedColumn, type FieldScope, planField } from "./fields.ts";
+import type { Condition, PlannedArgument, PlannedValue } from "./read_node.ts";
+import { suggest } from "./suggest.ts";
+import {
+  type ArgumentKind,
+  isAggregateName,
+  timeParts,
+  timeUnits,
+  type ValueFunction,
+  valueFunctions,
+} from "./value_functions.ts";
+
+/** The parts of a request and of the configuration that values depend on. */
+export interface ValueRules {
+  /** Texts of `@name` parameters. */
+  readonly texts: ReadonlyMap<string, string>;
+  /** Functions that values may call; `*` stands for all. */
+  readonly functions: readonly string[];
+  /** True if aggregates are enabled. */
+  readonly aggregates: boolean;
+}
+
+/** The place of a value. */
+export interface ValuePlace {
+  /** True if the value may contain an aggregate. */
+  readonly takesAggregate: boolean;
+  /** Conditions on the rows that the aggregate takes. */
+  readonly filter: readonly Condition[];
+}
+
+/** A place without aggregates, such as WHERE. */
+export const rowPlace: ValuePlace = { takesAggregate: false, filter: [] };
+
+/** Returns true if a value contains an aggregate. */
+export function hasAggregateCall({ field, steps }: Value): boolean {
+  return field === null || steps.some((step) => step.kind === "call" && isAggregateName(step.name));
+}
+
+/** Plans a value. Throws `123`, `164`, `165` and `166`. */
+export function planValue(value: Value, scope: FieldScope, place: ValuePlace): PlannedValue {
+  let planned: PlannedValue;
+  let aggregates = 0;
+  const countAggregate = (name: string, signature: string) => {
+    if (!scope.values.aggregates) throw errors.aggregatesDisabled();
+    if (!place.takesAggregate) throw errors.invalidArguments(name, "a condition of 'having'");
+    if (++aggregates > 1) throw errors.invalidArguments(name, `${signature} of a plain value`);
+  };
+  if (value.field === null) {
+    countAggregate("count", "count()");
+    const called = valueFunctions.get("count")!;
+    planned = aggregateOf(called, { argument: null, args: [], filter: place.filter });
+  } else planned = { kind: "column", field: planField(value.field, scope) };
+  for (const step of value.steps) {
+    if (step.kind === "cast") {
+      planned = { kind: "cast", value: planned, type: step.type };
+      continue;
+    }
+    const called = findFunction(step.name, scope.values);
+    if (called.isAggregate) countAggregate(called.name, called.signature);
+    const args = planArguments(step, called, { before: planned, scope });
+    planned = called.isAggregate
+      ? aggregateOf(called, { argument: planned, args, filter: place.filter })
+      : { kind: "call", function: called.name, value: planned, arguments: args };
+  }
+  return planned;
+}
+
+function aggregateOf(
+  { name }: ValueFunction,
+  { argument, args, filter }: {
+    readonly argument: PlannedValue | null;
+    readonly args: readonly PlannedArgument[];
+    readonly filter: readonly Condition[];
+  },
+): PlannedValue {
+  return {
+    kind: "aggregate",
+    function: name,
+    argument,
+    arguments: args.filter(({ kind }) => kind !== "distinct"),
+    distinct: args.some(({ kind }) => kind === "distinct"),
+    filter,
+  };
+}
+
+function findFunction(name: string, { functions }: ValueRules): ValueFunction {
+  const isAllowed = (name: string) =>
+    isAggregateName(name) || functions.includes("*") || functions.includes(name);
+  const found = valueFunctions.get(name);
+  if (found !== undefined && isAllowed(name)) return found;
+  const others = [...valueFunctions.keys()].filter((other) => other !== name && isAllowed(other));
+  throw errors.unknownFunction(name, suggest(name, others, minSimilarity));
+}
+
+const minSimilarity = 0.6;
+
+interface CallPlace {
+  /** The value before the call. */
+  readonly before: PlannedValue;
+  readonly scope: FieldScope;
+}
+
+function planArguments(
+  call: ValueCall,
+  called: ValueFunction,
+  place: CallPlace,
+): readonly PlannedArgument[] {
+  const { kinds, required, repeats, signature, name } = called;
+  const count = call.arguments.length;
+  const isCounted = count >= required && (repeats || count <= kinds.length);
+  const refuse = () => errors.invalidArguments(name, signature);
+  if (!isCounted) throw refuse();
+  return call.arguments.map((argument, index) => {
+    const kind = kinds[Math.min(index, kinds.length - 1)]!;
+    const planned = planArgument(argument, kind, { ...place, function: name });
+    // `sum(distinct)` has one optional argument; `string_agg(',', distinct)` has it last.
+    if (planned === null) throw refuse();
+    return planned;
+  });
+}
+
+/** Returns null if the argument is not of the kind. Throws `166`. */
+function planArgument(
+  argument: ValueArgument,
+  kind: ArgumentKind,
+  place: CallPlace & { readonly function: string },
+): PlannedArgument | null {
+  switch (kind) {
+    case "n":
+      return constantOf(argument, ["number"], place, null);
+    case "f":
+      return isFraction(argument) ? constantOf(argument, ["number"], place, null) : null;
+    case "text":
+      return constantOf(argument, ["text"], place, null);
+    case "v":
+      return constantOf(argument, ["number", "text"], place, typeOf(argument, place)) ??
+        valueOf(argument, place);
+    case "s":
+      return constantOf(argument, ["number", "text"], place, "text") ?? valueOf(argument, place);
+    case "unit":
+      return wordOf(argument, timeUnits);
+    case "part":
+      return wordOf(argument, timeParts);
+    case "zone": {
+      const word = plainWord(argument);
+      if (word !== null) return { kind: "constant", text: word, type: null };
+      return constantOf(argument, ["text"], place, null);
+    }
+    case "name": {
+      const text = argument.kind === "text" ? argument.text : plainWord(argument);
+      return text === null || text === "" ? null : { kind: "name", text };
+    }
+    case "distinct":
+      return plainWord(argument) === "distinct" ? { kind: "distinct" } : null;
+    default:
+      return kind satisfies never;
+  }
+}
+
+function isFraction(argument: ValueArgument): boolean {
+  return argument.kind !== "number" || (Number(argument.text) >= 0 && Number(argument.text) <= 1);
+}
+
+type ConstantType = Extract<PlannedArgument, { kind: "constant" }>["type"];
+
+function constantOf(
+  argument: ValueArgument,
+  kinds: readonly ("number" | "text")[],
+  { scope }: CallPlace,
+  type: ConstantType,
+): PlannedArgument | null {
+  switch (argument.kind) {
+    case "number":
+    case "text":
+      return kinds.includes(argument.kind) ? { kind: "constant", text: argument.text, type } : null;
+    case "parameter": {
+      const text = scope.values.texts.get(argument.name);
+      if (text === undefined) throw errors.missingText(argument.name);
+      return { kind: "constant", text, type };
+    }
+    default:
+      return null;
+  }
+}
+
+/** A value within a call contains no aggregate. */
+function valueOf(argument: ValueArgument, { scope }: CallPlace): PlannedArgument | null {
+  if (argument.kind !== "value" || hasAggregateCall(argument.value)) return null;
+  return { kind: "value", value: planValue(argument.value, scope, rowPlace) };
+}
+
+function wordOf(argument: ValueArgument, words: ReadonlySet<string>): PlannedArgument | null {
+  const word = plainWord(argument);
+  return word !== null && words.has(word) ? { kind: "word", text: word } : null;
+}
+
+function plainWord(argument: ValueArgument): string | null {
+  if (argument.kind !== "value" || argument.value.steps.length > 0) return null;
+  const { field } = argument.value;
+  return field === null || field.path.length > 0 ? null : field.name;
+}
+
+/**
+ * Returns the type of a constant where PostgreSQL would choose another one: it takes the constant for
+ * a value of the type before it. Null lets PostgreSQL choose.
+ */
+function typeOf(
+  { kind, ...argument }: ValueArgument,
+  { before, scope, function: name }: CallPlace & { readonly function: string },
+): ConstantType {
+  const isSum = name === "add" || name === "sub";
+  const type = isSum ? timeType(before, scope) : null;
+  if (kind === "number" && type === "date") return "integer";
+  if (kind === "number") {
+    return "text" in argument && argument.text.includes(".") ? "numeric" : null;
+  }
+  return isSum && (kind === "text" || type !== null) ? "interval" : null;
+}
+
+/** Returns `date`, or `time` for other types of times; null for other and unknown types. */
+function timeType(value: PlannedValue, scope: FieldScope): "date" | "time" | null {
+  switch (value.kind) {
+    case "column":
+      if (value.field.path.length > 0) return null;
+      return timeTypeOf(cachedColumn(value.field.column, scope)?.baseType ?? "");
+    case "cast":
+      return timeTypeOf(value.type.toLowerCase());
+    case "call":
+      if (timeFunctions.has(value.function)) return "time";
+      return sameTypeFunctions.has(value.function) ? timeType(value.value, scope) : null;
+    case "aggregate":
+      return sameTypeFunctions.has(value.function) && value.argument !== null
+        ? timeType(value.argument, scope)
+        : null;
+    default:
+      return null;
+  }
+}
+
+function timeTypeOf(type: string): "date" | "time" | null {
+  if (type === "date") return "date";
+  return /^(?:time|interval)/.test(type) ? "time" : null;
+}
+
+const timeFunctions: ReadonlySet<string> = new Set(["date_trunc", "date_bin", "at_time_zone"]);
+const sameTypeFunctions: ReadonlySet<string> = new Set([
+  "coalesce",
+  "nullif",
+  "greatest",
+  "least",
+  "max",
+  "min",
+  "mode",
+]);

@@ -1,0 +1,149 @@
+/**
+ * Renders values: columns with casts and calls.
+ *
+ * @module
+ */
+import type { PlannedArgument, PlannedField, PlannedValue } from "../plan/read_node.ts";
+import { valueFunctions } from "../plan/value_functions.ts";
+import { emptySql, ident, join, literal, param, type Sql, sql, tableSql } from "../sql/fragment.ts";
+import { renderCast } from "./field.ts";
+
+/** Renders the parts of a value that depend on the row it belongs to. */
+export interface ValueSource {
+  readonly field: (field: PlannedField) => Sql;
+  readonly aggregate: (value: AggregateValue) => Sql;
+}
+
+/** A call of an aggregate. */
+export type AggregateValue = Extract<PlannedValue, { kind: "aggregate" }>;
+
+/** Renders a value. */
+export function renderValue(value: PlannedValue, source: ValueSource): Sql {
+  switch (value.kind) {
+    case "column":
+      return source.field(value.field);
+    case "cast":
+      return renderCast(renderValue(value.value, source), value.type);
+    case "call":
+      return renderCall(value.function, {
+        subject: renderValue(value.value, source),
+        arguments: value.arguments.map((argument) => renderArgument(argument, source)),
+        distinct: false,
+      });
+    case "aggregate":
+      return source.aggregate(value);
+    default:
+      return value satisfies never;
+  }
+}
+
+/** The rows that an aggregate takes. */
+export interface AggregateInput {
+  /** The value of each row; `true` to count rows. */
+  readonly argument: Sql;
+  /** Condition on the rows; null for all rows. */
+  readonly filter: Sql | null;
+}
+
+/** Renders the call of an aggregate. */
+export function renderAggregate(
+  { function: name, arguments: args, distinct }: AggregateValue,
+  { argument, filter }: AggregateInput,
+): Sql {
+  const called = renderCall(name, {
+    subject: argument,
+    arguments: args.map((each) => renderArgument(each, noRow)),
+    distinct,
+  });
+  return filter === null ? called : sql`${called} filter (where ${filter})`;
+}
+
+/** The arguments of aggregates are constants. */
+const noRow: ValueSource = { field: noValue, aggregate: noValue };
+
+function noValue(): never {
+  throw new TypeError("cannot render an argument of an aggregate: it is not a constant");
+}
+
+/** The operands of a call. */
+interface CallOperands {
+  readonly subject: Sql;
+  readonly arguments: readonly Sql[];
+  readonly distinct: boolean;
+}
+
+/** `$0`, `$*`, `$d`, or `[…|…]`. */
+const placeholder = /\$([0-9*d])|\[([^|\]]*)\|([^\]]*)\]/g;
+
+function renderCall(name: string, operands: CallOperands): Sql {
+  return renderTemplate(valueFunctions.get(name)!.sql, operands);
+}
+
+/** Renders the SQL of a row in the table of functions. */
+function renderTemplate(text: string, operands: CallOperands): Sql {
+  const parts: Sql[] = [];
+  let from = 0;
+  for (const match of text.matchAll(placeholder)) {
+    const [whole, place, present = "", absent = ""] = match;
+    parts.push(tableSql(text.slice(from, match.index)));
+    parts.push(
+      place === undefined
+        ? renderTemplate(hasOperands(present, operands) ? present : absent, operands)
+        : renderPlace(place, operands),
+    );
+    from = match.index + whole.length;
+  }
+  return join([...parts, tableSql(text.slice(from))], emptySql);
+}
+
+function hasOperands(text: string, { arguments: args }: CallOperands): boolean {
+  return [...text.matchAll(/\$([1-9])/g)].every(([, position]) => Number(position) <= args.length);
+}
+
+function renderPlace(place: string, { subject, arguments: args, distinct }: CallOperands): Sql {
+  if (place === "0") return subject;
+  if (place === "*") return join(args);
+  if (place === "d") return distinct ? sql`distinct ` : emptySql;
+  return args[Number(place) - 1]!;
+}
+
+function renderArgument(argument: PlannedArgument, source: ValueSource): Sql {
+  switch (argument.kind) {
+    case "value":
+      return renderValue(argument.value, source);
+    case "constant": {
+      const { text, type } = argument;
+      return type === null ? param(text) : sql`cast(${param(text)} as ${constantTypes[type]})`;
+    }
+    case "word":
+      return literal(argument.text);
+    case "name":
+      return ident(argument.text);
+    case "distinct":
+      return emptySql;
+    default:
+      return argument satisfies never;
+  }
+}
+
+const constantTypes = {
+  numeric: sql`pg_catalog.numeric`,
+  integer: sql`integer`,
+  interval: sql`interval`,
+  text: sql`pg_catalog.text`,
+} as const;
+
+/** Returns the aggregate in a value; null without an aggregate. */
+export function aggregateIn(value: PlannedValue): AggregateValue | null {
+  switch (value.kind) {
+    case "column":
+      return null;
+    case "cast":
+    case "call":
+      return aggregateIn(value.value);
+    case "aggregate":
+      return value;
+    default:
+      return value satisfies never;
+  }
+}

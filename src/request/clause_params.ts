@@ -1,0 +1,60 @@
+/**
+ * Parameters that only reads have: `having` and `@name`.
+ *
+ * @module
+ */
+import { errors } from "../errors/catalogue.ts";
+import { group } from "./logic_grammar.ts";
+import type { ValuedParam } from "./query_string.ts";
+import type { Clause, NamedClause } from "./query_types.ts";
+import { parseError, type Source } from "./read_text.ts";
+import { type Production, Scanner } from "./scanner.ts";
+
+/** The most `@name` parameters of a request. */
+const maxTexts = 32;
+
+/** Reads the value of a clause. Throws `100`. */
+type ClauseReader = (value: string) => Clause;
+
+const readers: ReadonlyMap<string, ClauseReader> = new Map<string, ClauseReader>([
+  ["having", (raw) => ({
+    kind: "having",
+    group: {
+      kind: "group",
+      negated: false,
+      operator: "and",
+      children: readWhole({ what: "logic tree", raw }, group),
+    },
+  })],
+]);
+
+function readWhole<T>(source: Source, production: Production<T>): T {
+  const scanner = new Scanner(source.raw);
+  const read = production(scanner);
+  if (read === undefined) throw parseError(scanner, source);
+  return read;
+}
+
+/**
+ * Returns the clause of a parameter whose value is not a filter; undefined if its name is not the name of
+ * a clause. `path` has the segments before the last one. Throws `100`.
+ */
+export function readClause(
+  { name, value }: ValuedParam,
+  path: readonly string[],
+): NamedClause | undefined {
+  const last = name.slice(name.lastIndexOf(".") + 1);
+  const reader = readers.get(last);
+  return reader && { name: last, path, value: reader(value) };
+}
+
+/** Returns the name behind `@`; null for other parameters. */
+export function textName(name: string): string | null {
+  return /^@ *([\p{L}0-9_$]+(?: +[\p{L}0-9_$]+)*) *$/u.exec(name)?.[1] ?? null;
+}
+
+/** Returns the texts of `@name` parameters; of one name the last counts. Throws `177`. */
+export function readTexts(params: readonly ValuedParam[]): ReadonlyMap<string, string> {
+  if (params.length > maxTexts) throw errors.queryTooComplex(maxTexts, "'@' parameters");
+  return new Map(params.map(({ name, value }) => [textName(name)!, value]));
+}
