@@ -185,18 +185,6 @@ failing.test("a reader that stands still keeps no connection, and gets the whole
   }
 });
 
-const unspooled = apiSuite("rows_form", { ...config, dbPool: 1, serverSpoolSize: 0 }, {
-  title: "no files for slow readers",
-  engines: ["pg"],
-});
-
-unspooled.test("a slow reader without files gets the whole body", async (api) => {
-  const response = await api.handler(new Request("http://x/heavy"));
-  let bytes = 0;
-  for await (const chunk of response.body!) bytes += chunk.length;
-  ok(bytes > 30_000_000);
-});
-
 failing.test("a client that leaves many rows keeps no connection", async (api) => {
   for (let time = 0; time < 3; time++) {
     const response = await api.handler(new Request("http://x/numbers"));

@@ -187,6 +187,12 @@ export const cases: readonly Case[] = [
   // large bodies: 100,000 rows out, 2 MB in
   { line: "GET /numbers?order=n", status: 200, answerLength: 4_488_893 },
   {
+    line: "GET /numbers?order=n",
+    headers: { "Accept": "application/x-ndjson" },
+    status: 200,
+    answerLength: 4_188_895,
+  },
+  {
     line: "POST /rpc/size",
     headers: json,
     body: `{"content":"${"ü".repeat(1_000_000)}"}`,
@@ -204,8 +210,9 @@ export async function runSuite(send: Send, { base, cancels }: SuiteOptions): Pro
   };
   for (const row of cases) await check(row.line, () => problemOf(send, base, row));
   await check(concurrency, () => concurrencyProblem(send, base));
+  await check(departure, () => departureProblem(send, base));
   if (cancels) await check(cancellation, () => cancellationProblem(send, base));
-  const total = cases.length + 1 + (cancels ? 1 : 0);
+  const total = cases.length + 2 + (cancels ? 1 : 0);
   return { passed: total - failed.length, failed, skipped: cancels ? [] : [cancellation] };
 }
 
@@ -258,6 +265,22 @@ async function concurrencyProblem(send: Send, base: string): Promise<string | nu
     return await response.json();
   }));
   return difference(numbers.map((n) => n + 1), answers);
+}
+
+const departure = "clients that leave long answers keep no connection";
+
+/** More clients than a pool has connections. */
+async function departureProblem(send: Send, base: string): Promise<string | null> {
+  const leave = async () => {
+    const response = await send(new Request(`${base}/numbers?order=n`));
+    const reader = response.body!.getReader();
+    await reader.read();
+    await reader.cancel();
+    return response.status;
+  };
+  const clients = Array.from({ length: 20 }, leave);
+  const statuses = await Promise.all(clients);
+  return difference(statuses.map(() => 200), statuses) ?? await concurrencyProblem(send, base);
 }
 
 const cancellation = "a client that leaves ends its query";
