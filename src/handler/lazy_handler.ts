@@ -5,6 +5,7 @@
  */
 import type { KeyStore } from "../auth/document_cache.ts";
 import type { Fetch } from "../auth/fetch_document.ts";
+import { limitKeys } from "../config/connection_limits.ts";
 import { noValues } from "../config/load.ts";
 import type { ConfigSource } from "../config/source.ts";
 import { openDatabase } from "../database/open.ts";
@@ -135,6 +136,10 @@ async function createService(
 ): Promise<StartedService> {
   const { embeddedInit, connections, schemaCache, schemaCacheMaxAge, ...others } = dependencies;
   const config = source().configure(noValues);
+  const withoutEffect = limitKeys(config);
+  if (withoutEffect.length > 0) {
+    others.observe({ kind: "limits-unavailable", keys: withoutEffect });
+  }
   const applicationName = config.dialect.displayName;
   const database = await openDatabase(config, {
     embeddedInit: embeddedInit === null ? null : { text: embeddedInit, name: "embeddedInit" },

@@ -91,6 +91,9 @@ const texts: {
   "config-reload-failed": ({ message }) =>
     `Failed reloading config: Error in config ${redact(message)}`,
   "restart-needed": ({ key }) => `${key} has changed: takes effect after a restart`,
+  "limits-unavailable": ({ keys }) =>
+    `WARNING: ${keys.join(", ")} ${keys.length === 1 ? "has" : "have"} no effect: the server of ` +
+    "this runtime has no such limits",
   "database-config-failed": ({ what, error }) =>
     what === "roles"
       ? `Failed to query the role settings. ${toJson(error)}`

@@ -65,7 +65,22 @@ export interface QueriedRequest {
 /** An event that only metrics count. */
 export type CountedEvent =
   /** A limit refused a request under overload. */
-  { readonly kind: "request-shed"; readonly reason: ShedReason };
+  | { readonly kind: "request-shed"; readonly reason: ShedReason }
+  /** A client has connected. Reported only where limits of connections are set. */
+  | { readonly kind: "connection-opened" }
+  | { readonly kind: "connection-closed"; readonly reason: ConnectionEnd };
+
+/**
+ * Why a connection of a client ended: the client or a shutdown ended it, a header or a body did not arrive,
+ * no request came, or `server-max-connections` needed its place.
+ */
+export type ConnectionEnd = "client" | "header" | "body" | "idle" | "limit";
+
+const countedKinds: Readonly<Record<CountedEvent["kind"], true>> = {
+  "request-shed": true,
+  "connection-opened": true,
+  "connection-closed": true,
+};
 
 /** An event. No event contains a token, a secret or a connection string. */
 export type Observation =
@@ -166,6 +181,8 @@ export type Observation =
   | { readonly kind: "config-reload-failed"; readonly message: string }
   /** The value of an option that is not reloadable differs from the value at the start. */
   | { readonly kind: "restart-needed"; readonly key: string }
+  /** Options whose limits the runtime's server does not offer. */
+  | { readonly kind: "limits-unavailable"; readonly keys: readonly string[] }
   /** The service cannot read the configuration or the role settings in the database. */
   | {
     readonly kind: "database-config-failed";
@@ -225,6 +242,11 @@ export type ObservationKind = Observation["kind"];
 /** Events of the diagnostic log. Finished requests go to the access log, and some only to metrics. */
 export type Diagnostic = Exclude<Observation, FinishedRequest | QueriedRequest | CountedEvent>;
 
+/** Returns whether only metrics count an event. */
+export function isCounted(event: Observation): event is CountedEvent {
+  return Object.hasOwn(countedKinds, event.kind);
+}
+
 /** The least verbose log level that includes each event. */
 export const severities: Readonly<Record<Diagnostic["kind"], LogLevel>> = {
   "starting": "crit",
@@ -266,6 +288,7 @@ export const severities: Readonly<Record<Diagnostic["kind"], LogLevel>> = {
   "config-reloaded": "crit",
   "config-reload-failed": "crit",
   "restart-needed": "crit",
+  "limits-unavailable": "crit",
   "database-config-failed": "crit",
   "legacy-role-path": "crit",
   "embedded-starting": "crit",

@@ -8,7 +8,13 @@ import { accessLine, isRequestLogged } from "./access_log.ts";
 import type { CallWords } from "./call_words.ts";
 import type { LineSink } from "./line_sink.ts";
 import { diagnosticLine } from "./logger.ts";
-import type { Diagnostic, LogLevel, Observation, QueriedRequest } from "./observation.ts";
+import {
+  type Diagnostic,
+  isCounted,
+  type LogLevel,
+  type Observation,
+  type QueriedRequest,
+} from "./observation.ts";
 import { type Schedule, schedule } from "../lib/timers.ts";
 import { oneLine } from "./redact.ts";
 import { timestampFormatter } from "./timestamp.ts";
@@ -58,7 +64,7 @@ export function createReporter(options: ReporterOptions): Report {
       if (line !== null) access.add(line);
       return;
     }
-    if (event.kind === "request-shed") return;
+    if (isCounted(event)) return;
     if (event.kind === "request-queried") logQueries(event);
     else if (event.kind === "pool-timeout") timedOut(event);
     else if (event.kind === "error-advised" && !isNew(event.advice)) return;

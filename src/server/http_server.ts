@@ -4,12 +4,17 @@
  * @module
  */
 
+import type { Observation } from "../observe/observation.ts";
+import type { ConnectionLimits } from "./connection_table.ts";
+
 /** The client that sent a request. */
 export interface ClientInfo {
   /** Address without port; null for a Unix socket. */
   readonly client: string | null;
   /** The server sets `Content-Length` if the whole body is in memory. */
   readonly setsContentLength: true;
+  /** Closes the connection soon after its responses were sent; absent where the runtime does. */
+  readonly close?: () => void;
 }
 
 /** Responds to a request of a client. */
@@ -29,6 +34,9 @@ export interface HttpServerOptions {
   readonly handler: RequestHandler;
   /** Returns the response to a request whose handler rejects. */
   readonly onError: (error: unknown) => Response;
+  /** Null if no limit is set. */
+  readonly limits: ConnectionLimits | null;
+  readonly observe: (event: Observation) => void;
 }
 
 /** A server that accepts connections. */

@@ -9,13 +9,20 @@ import { chmodSync, lstatSync, renameSync, type Stats } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Observation } from "../observe/observation.ts";
 import { addressesOf, addressText, type ListenAddress } from "./listen_address.ts";
+import type { ConnectionLimits } from "./connection_table.ts";
 import { discardBody, mayHaveUnreadBody } from "./discard_body.ts";
 import { Drain } from "./drain.ts";
 import { errorCode } from "../cli/error_code.ts";
 import { findNextPort, isFreePort } from "../cli/quick/free_ports.ts";
 import { errorMessage } from "../cli/output.ts";
 import { wait } from "../lib/deadline.ts";
-import type { HttpServer, HttpServerOptions, RequestHandler, StartServer } from "./http_server.ts";
+import type {
+  ClientInfo,
+  HttpServer,
+  HttpServerOptions,
+  RequestHandler,
+  StartServer,
+} from "./http_server.ts";
 
 /** Options of {@linkcode listen} apart from the address. */
 export interface ListenOptions {
@@ -23,6 +30,8 @@ export interface ListenOptions {
   /** Value of the `Server` header of responses that `serve` does not make. */
   readonly server: string;
   readonly serve: RequestHandler;
+  /** Default: no limits. */
+  readonly limits?: ConnectionLimits | null;
   readonly observe: (event: Observation) => void;
 }
 
@@ -44,6 +53,8 @@ export async function listen(
   const serveOptions = {
     handler: drainingHandler(drain, options),
     onError: errorResponder(options),
+    limits: options.limits ?? null,
+    observe,
   };
   const bound = listenAddress.kind === "unix"
     ? await bindUnix(listenAddress, serveOptions)
@@ -116,10 +127,24 @@ function drainingHandler(drain: Drain, { serve }: ListenOptions): RequestHandler
   return async function handle(request, client) {
     drain.countRequest();
     const response = withLength(await serve(request, client));
-    if (mayHaveUnreadBody(request, response)) void discardBody(request);
+    if (mayHaveUnreadBody(request, response)) void endBody(request, response, client);
     return drain.isDraining ? await drain.pass(response) : response;
   };
 }
+
+/** Discards the rest of a body, and closes the connection if the response says so. */
+async function endBody(
+  request: Request,
+  { status, headers }: Response,
+  { close }: ClientInfo,
+): Promise<void> {
+  // A client that stalled would let the server wait again.
+  if (status !== requestTimeout) await discardBody(request);
+  // Deno leaves such a connection open if the body never ends.
+  if (headers.get("connection") === "close") close?.();
+}
+
+const requestTimeout = 408;
 
 /** Returns the response, or a 204 in place of a 205, which Deno sends without its length. */
 function withLength(response: Response): Response {

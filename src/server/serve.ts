@@ -17,6 +17,7 @@ import type { Observation } from "../observe/observation.ts";
 import { assetReader } from "../admin/page_assets.ts";
 import { Service } from "../service/service.ts";
 import { version } from "../version.ts";
+import { connectionLimits } from "./connection_limits.ts";
 import { adminListenAddress, apiListenAddress } from "./listen_address.ts";
 import {
   type ConfigReader,
@@ -184,6 +185,7 @@ function serveApi(
     what: "api",
     server: `${service.dialect.productToken}/${version}`,
     observe: service.observe,
+    limits: connectionLimits(config),
     serve: quick === null
       ? handle
       : guardSite(handle, { config: () => service.snapshot.config, dialect }),

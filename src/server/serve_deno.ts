@@ -4,10 +4,27 @@
  * @module
  */
 import { hasBody } from "../errors/http_text.ts";
+import { systemClock } from "../lib/clock.ts";
 import type { ClientInfo, HttpServer, HttpServerOptions } from "./http_server.ts";
+import {
+  denoServeConnection,
+  type ServeConnection,
+  serveConnections,
+} from "./serve_connections.ts";
 
 /** Starts a server. Rejects with Deno's error if it cannot bind the address. */
-export function start({ address, handler, onError }: HttpServerOptions): Promise<HttpServer> {
+export function start(options: HttpServerOptions): Promise<HttpServer> {
+  const serveConnection = options.limits === null ? null : denoServeConnection();
+  return Promise.resolve(
+    serveConnection === null ? serveAll(options) : serveEach(options, serveConnection),
+  );
+}
+
+/** Leaves connections to `Deno.serve`, which has no limits for them. */
+function serveAll({ address, handler, onError, limits, observe }: HttpServerOptions): HttpServer {
+  if (limits !== null && limits.keys.length > 0) {
+    observe({ kind: "limits-unavailable", keys: limits.keys });
+  }
   const options = {
     onListen() {},
     onError,
@@ -17,12 +34,43 @@ export function start({ address, handler, onError }: HttpServerOptions): Promise
     },
   };
   if (address.kind === "unix") {
-    const { finished, shutdown } = bound(Deno.serve({ ...options, path: address.path }));
-    return Promise.resolve({ port: null, finished, shutdown });
+    return { port: null, ...bound(Deno.serve({ ...options, path: address.path })) };
   }
   const { hostname, port, reusePort } = address;
   const server = Deno.serve({ ...options, hostname, port, reusePort });
-  return Promise.resolve({ port: server.addr.port, ...bound(server) });
+  return { port: server.addr.port, ...bound(server) };
+}
+
+/** Accepts connections and serves them within limits. */
+function serveEach(
+  { address, handler, onError, limits, observe }: HttpServerOptions,
+  serveConnection: ServeConnection,
+): HttpServer {
+  const listener = address.kind === "unix"
+    ? Deno.listen({ transport: "unix", path: address.path })
+    : Deno.listen({
+      hostname: address.hostname,
+      port: address.port,
+      reusePort: address.reusePort,
+    });
+  const { addr } = listener;
+  const server = serveConnections({
+    listener,
+    serveConnection,
+    limits: limits!,
+    observe,
+    clock: systemClock,
+    onError,
+    handlerOf: ({ remoteAddr }, close) => {
+      const client = addressOf(remoteAddr);
+      const info = { client, setsContentLength: true, close } as const;
+      return (request) => {
+        const response = handler(request, info);
+        return request.method === "HEAD" ? response.then(headResponse) : response;
+      };
+    },
+  });
+  return { port: "port" in addr ? addr.port : null, ...server };
 }
 
 function bound(server: Pick<Deno.HttpServer, "finished" | "shutdown">) {
@@ -39,9 +87,12 @@ class ConnectedClient implements ClientInfo {
   }
 
   get client(): string | null {
-    const { remoteAddr } = this.#info;
-    return "hostname" in remoteAddr ? remoteAddr.hostname : null;
+    return addressOf(this.#info.remoteAddr);
   }
+}
+
+function addressOf(address: Deno.Addr): string | null {
+  return "hostname" in address ? address.hostname : null;
 }
 
 /**

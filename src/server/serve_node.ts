@@ -4,7 +4,13 @@
  *
  * @module
  */
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import {
+  createServer,
+  type IncomingMessage,
+  type Server,
+  type ServerOptions,
+  type ServerResponse,
+} from "node:http";
 import { sendNodeResponse } from "srvx/node";
 import { deferred } from "../lib/deferred.ts";
 import { mayHaveUnreadBody } from "./discard_body.ts";
@@ -15,7 +21,8 @@ import { NodeServerRequest, NodeServerResponse } from "./node_messages.ts";
 export async function start(options: HttpServerOptions): Promise<HttpServer> {
   // The handler creates responses of this class, since Node's own is slow.
   globalThis.Response = NodeServerResponse as unknown as typeof Response;
-  const server = createServer(serverSettings, listener(options));
+  const server = createServer(settingsOf(options), listener(options));
+  applyLimits(server, options);
   await bind(server, options.address);
   // Node continues to accept connections after a failure, for instance without a free descriptor.
   server.on("error", (error) => void options.onError(error));
@@ -41,6 +48,33 @@ const serverSettings = {
   // Filters may be long. Deno's server takes as many bytes.
   maxHeaderSize: 400 * 1024,
 };
+
+/** Period of Node's check for headers that are late, in milliseconds. */
+const connectionsCheckingInterval = 1000;
+
+function settingsOf({ limits }: Pick<HttpServerOptions, "limits">): ServerOptions {
+  if (limits === null) return serverSettings;
+  const { headerTimeoutMs: headersTimeout, idleTimeoutMs: keepAliveTimeout } = limits;
+  const ofHeader = headersTimeout === 0 ? {} : { headersTimeout, connectionsCheckingInterval };
+  return { ...serverSettings, ...ofHeader, keepAliveTimeout };
+}
+
+/** Counts connections. Node closes those above the limit at once. */
+function applyLimits(
+  server: Server,
+  { limits, observe }: Pick<HttpServerOptions, "limits" | "observe">,
+): void {
+  if (limits === null) return;
+  if (limits.maxConnections > 0) server.maxConnections = limits.maxConnections;
+  server.on("connection", (socket) => {
+    observe({ kind: "connection-opened" });
+    socket.once("close", () => observe({ kind: "connection-closed", reason: "client" }));
+  });
+  server.on("drop", () => {
+    observe({ kind: "connection-opened" });
+    observe({ kind: "connection-closed", reason: "limit" });
+  });
+}
 
 /** Longest request target. Deno's server refuses longer ones in the same way. */
 const maxTargetLength = 65_534;
@@ -94,7 +128,11 @@ async function respond(
   const client = incoming.socket.remoteAddress ?? null;
   const request = new NodeServerRequest({ req: incoming, res: outgoing });
   const response = await handler(request, { client, setsContentLength: true });
-  if (!incoming.complete && mayHaveUnreadBody(request, response)) endAfterBody(outgoing, incoming);
+  if (!incoming.complete && mayHaveUnreadBody(request, response)) {
+    // The body of a client that stalled does not end.
+    if (response.status === 408) outgoing.once("finish", () => incoming.socket.destroySoon());
+    else endAfterBody(outgoing, incoming);
+  }
   await sendNodeResponse(outgoing, response);
 }
 

@@ -137,6 +137,23 @@ Deno.test("server-max-requests frees the place of a request that fails", async (
   }
 });
 
+Deno.test("a handler reports limits of connections, which it does not have, once", async () => {
+  const events: Observation[] = [];
+  await using handler = disposable(createHandler({
+    ...base,
+    ...{ serverIdleTimeout: 30, serverMaxConnections: 5 },
+    dbUri: "postgres://nobody@127.0.0.1:1/none",
+    observe: (event) => void events.push(event),
+  }));
+  for (let turn = 0; turn < 2; turn++) {
+    const response = await handler(await buildRequest({ line: "GET /a", origin: "http://h" }));
+    await response.body?.cancel();
+  }
+  deepStrictEqual(events.filter(({ kind }) => kind === "limits-unavailable"), [
+    { kind: "limits-unavailable", keys: ["server-idle-timeout", "server-max-connections"] },
+  ]);
+});
+
 function disposable<Value extends { close(): Promise<void> }>(value: Value) {
   return Object.assign(value, { [Symbol.asyncDispose]: () => value.close() });
 }

@@ -112,7 +112,11 @@ Deno.test("the unit starts, reloads and limits the service as it should", () => 
     "Service.RestartSec": ["5"],
     "Service.LimitNOFILE": ["10000"],
     "Service.LoadCredential": ["db-uri:/etc/svc/db-uri", "jwt-secret:/etc/svc/jwt-secret"],
-    "Service.Environment": ["SVC_DB_URI=@%d/db-uri", "SVC_JWT_SECRET=@%d/jwt-secret"],
+    "Service.Environment": [
+      "SVC_DB_URI=@%d/db-uri",
+      "SVC_JWT_SECRET=@%d/jwt-secret",
+      "SVC_SERVER_HEADER_TIMEOUT=30s SVC_SERVER_IDLE_TIMEOUT=30s SVC_SERVER_BODY_TIMEOUT=60s",
+    ],
     "Service.SocketBindDeny": [`tcp:${debuggerPort}`],
     "Install.WantedBy": ["multi-user.target"],
   };

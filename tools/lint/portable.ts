@@ -21,6 +21,7 @@ const adapters: ReadonlySet<string> = new Set([
   "src/server/listen.ts",
   "src/server/main_thread.ts",
   "src/server/serve.ts",
+  "src/server/serve_connections.ts",
   "src/server/serve_deno.ts",
   "src/server/serve_node.ts",
   "src/server/node_messages.ts",

@@ -21,7 +21,10 @@ export function fixedDefaults(dialect: Dialect): Partial<Config> {
     dbStatementTimeout: 10,
     logLevel: "warn",
     openapiVersion: "3.1",
+    serverBodyTimeout: 60,
+    serverHeaderTimeout: 30,
     serverHost: "127.0.0.1",
+    serverIdleTimeout: 30,
     serverMaxBodySize: 10_485_760,
   };
 }

@@ -19,6 +19,27 @@ export const limitOptions = {
     example: '"60s"',
     extension: true,
   }),
+  "server-header-timeout": option({
+    codec: time(),
+    default: 0,
+    reloadable: false,
+    inDatabase: false,
+    doc:
+      "Time in which a client that has connected must send the header of its first request; then the " +
+      "connection is closed. 0 sets no limit.",
+    example: '"30s"',
+    extension: true,
+  }),
+  "server-idle-timeout": option({
+    codec: time(),
+    default: 0,
+    reloadable: false,
+    inDatabase: false,
+    doc:
+      "Time in which the next request must arrive on a connection; then it is closed. 0 sets no limit.",
+    example: '"30s"',
+    extension: true,
+  }),
   "server-max-body-size": option({
     codec: size(),
     default: 0,
@@ -26,6 +47,17 @@ export const limitOptions = {
     inDatabase: true,
     doc: "Largest request body in bytes; a longer one fails with SVC130. 0 sets no limit.",
     example: '"10m"',
+    extension: true,
+  }),
+  "server-max-connections": option({
+    codec: integer({ min: 0 }),
+    default: 0,
+    reloadable: false,
+    inDatabase: false,
+    doc:
+      "Most connections of clients; for a further one the longest idle one is closed, or it waits. 0 " +
+      "sets no limit.",
+    example: "1000",
     extension: true,
   }),
   "server-max-header-size": option({

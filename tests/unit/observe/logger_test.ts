@@ -238,6 +238,12 @@ const events: {
     "crit",
     "server-port has changed: takes effect after a restart",
   ],
+  "limits-unavailable": [
+    { kind: "limits-unavailable", keys: ["server-header-timeout", "server-idle-timeout"] },
+    "crit",
+    "WARNING: server-header-timeout, server-idle-timeout have no effect: the server of this " +
+    "runtime has no such limits",
+  ],
   "database-config-failed": [
     {
       kind: "database-config-failed",

@@ -1,0 +1,175 @@
+/**
+ * Accepts connections and serves each one by itself, so that it can be closed. `Deno.serve` has neither
+ * timeouts nor a limit of connections (denoland/deno#3515).
+ *
+ * Deno serves one connection by an internal function, the one behind `Deno.serve`. Only this file uses it;
+ * see docs/decisions/accepting-connections.md.
+ *
+ * @module
+ */
+import type { Clock } from "../lib/clock.ts";
+import { deferred } from "../lib/deferred.ts";
+import {
+  ConnectionTable,
+  type ConnectionTableOptions,
+  type OpenConnection,
+} from "./connection_table.ts";
+
+/** Responds to a request. `completed` settles when the response was sent, or cannot be sent. */
+export type ConnectionHandler = (
+  request: Request,
+  info: { readonly completed: Promise<void> },
+) => Promise<Response>;
+
+/** Serves the requests of one connection. */
+interface ServedConnection {
+  /** Settles when the connection has ended. */
+  readonly finished: Promise<void>;
+  /** Ends the connection after its open requests. */
+  shutdown(): Promise<void>;
+}
+
+/** Deno's internal function. The connection belongs to it from then on. */
+export type ServeConnection = (
+  connection: Deno.Conn,
+  signal: AbortSignal,
+  handler: ConnectionHandler,
+  onError: (error: unknown) => Response,
+  onListen: () => void,
+) => ServedConnection;
+
+/** Returns Deno's function that serves one connection; null if this version of Deno has none. */
+export function denoServeConnection(
+  runtime: { readonly internal?: unknown } = Deno as { readonly internal?: unknown },
+): ServeConnection | null {
+  const { internal: key } = runtime;
+  if (typeof key !== "symbol") return null;
+  const functions = Reflect.get(runtime, key) as Record<string, unknown> | undefined;
+  const found = functions?.["serveHttpOnConnection"];
+  return typeof found === "function" ? found as ServeConnection : null;
+}
+
+/** How connections are accepted and served. */
+export interface ConnectionServerOptions extends ConnectionTableOptions {
+  readonly listener: Pick<Deno.Listener, "accept" | "close">;
+  readonly serveConnection: ServeConnection;
+  /** Returns the handler of the requests of a connection. `close` ends it after its responses. */
+  readonly handlerOf: (connection: Deno.Conn, close: () => void) => ConnectionHandler;
+  readonly onError: (error: unknown) => Response;
+  readonly clock: Clock;
+}
+
+/** A server over a listener. */
+export interface ConnectionServer {
+  /** Resolves when the server has ended, and rejects if the listener fails. */
+  readonly finished: Promise<void>;
+  /** Accepts no more connections. Resolves when all requests have a response. */
+  shutdown(): Promise<void>;
+}
+
+/** Milliseconds before the next attempt, if the process has no descriptor for a connection. */
+const retryDelayMs = 100;
+
+/** Serves the connections of a listener. */
+export function serveConnections(options: ConnectionServerOptions): ConnectionServer {
+  const table = new ConnectionTable(options);
+  const served = new Set<ServedConnection>();
+  let isStopping = false;
+  const accepting = acceptAll(options, table, {
+    isStopping: () => isStopping,
+    serve: (connection) => serveOne(connection, options, { table, served }),
+  });
+  const finished = accepting.then(() => ended(served));
+  finished.catch(() => {});
+  return {
+    finished,
+    shutdown: async () => {
+      isStopping = true;
+      options.listener.close();
+      for (const connection of served) void connection.shutdown().catch(() => {});
+      await finished;
+    },
+  };
+}
+
+async function ended(served: ReadonlySet<ServedConnection>): Promise<void> {
+  await Promise.allSettled(Array.from(served, ({ finished }) => finished));
+}
+
+/** Accepts connections until the listener is closed. Rejects if the listener fails. */
+async function acceptAll(
+  { listener, clock }: ConnectionServerOptions,
+  table: ConnectionTable,
+  { isStopping, serve }: {
+    readonly isStopping: () => boolean;
+    readonly serve: (connection: Deno.Conn) => void;
+  },
+): Promise<void> {
+  for (;;) {
+    let connection: Deno.Conn;
+    try {
+      connection = await listener.accept();
+    } catch (error) {
+      if (isStopping()) return;
+      if (error instanceof Deno.errors.BadResource) throw error;
+      // The client may have reset the connection while it waited to be accepted.
+      if (!isReset(error)) await delay(clock);
+      continue;
+    }
+    await table.makeRoom();
+    if (isStopping()) return connection.close();
+    serve(connection);
+  }
+}
+
+function isReset(error: unknown): boolean {
+  const { NotConnected, ConnectionReset, ConnectionAborted } = Deno.errors;
+  return [NotConnected, ConnectionReset, ConnectionAborted].some((kind) => error instanceof kind);
+}
+
+function delay({ scheduleAwaited }: Pick<Clock, "scheduleAwaited">): Promise<void> {
+  const passed = deferred<void>();
+  scheduleAwaited(passed.resolve, retryDelayMs);
+  return passed.promise;
+}
+
+function serveOne(
+  connection: Deno.Conn,
+  { serveConnection, handlerOf, onError }: ConnectionServerOptions,
+  { table, served }: { readonly table: ConnectionTable; readonly served: Set<ServedConnection> },
+): void {
+  const abortion = new AbortController();
+  const open = table.add(() => abortion.abort());
+  const handler = tracked(handlerOf(connection, () => table.closeSoon(open)), open, table);
+  let server: ServedConnection;
+  try {
+    server = serveConnection(connection, abortion.signal, handler, onError, () => {});
+  } catch {
+    return table.remove(open);
+  }
+  served.add(server);
+  const remove = () => {
+    served.delete(server);
+    table.remove(open);
+  };
+  // It rejects for a connection that was reset, and for bytes that are not HTTP.
+  server.finished.then(remove, remove);
+}
+
+/** Returns the handler, which tells the table when requests begin and end. */
+function tracked(
+  handler: ConnectionHandler,
+  connection: OpenConnection,
+  table: ConnectionTable,
+): ConnectionHandler {
+  const ended = () => table.requestEnded(connection);
+  return async function track(request, info) {
+    table.requestBegan(connection);
+    info.completed.then(ended, ended);
+    try {
+      return await handler(request, info);
+    } finally {
+      table.responded(connection);
+    }
+  };
+}
