@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { chunkReader } from "./chunk_reader.ts";
 
 /** Reads a stream, which it locks until it is released. */
 export interface PieceReader {
@@ -14,10 +15,16 @@ export interface PieceReader {
   readonly cancel: () => Promise<void>;
 }
 
-/** Opens a stream. Reads a byte stream through one buffer of this length; other streams bring their own. */
+/** How a byte stream is read. Other streams bring their own pieces. */
+export type PieceLength =
+  | { readonly kind: "buffer"; readonly bytes: number }
+  /** The stream returns one chunk per read. They are joined. */
+  | { readonly kind: "joined"; readonly pause: () => Promise<void> };
+
+/** Opens a stream. */
 export function pieceReader(
   stream: ReadableStream<Uint8Array>,
-  bufferBytes: number,
+  length: PieceLength,
 ): PieceReader {
   const byob = byobReader(stream);
   if (byob === null) {
@@ -28,7 +35,8 @@ export function pieceReader(
       cancel: () => reader.cancel(),
     };
   }
-  let buffer = new ArrayBuffer(bufferBytes);
+  if (length.kind === "joined") return chunkReader(byob, length);
+  let buffer = new ArrayBuffer(length.bytes);
   return {
     next: async () => {
       const result = await byob.read(new Uint8Array(buffer));

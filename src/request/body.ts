@@ -5,6 +5,7 @@
  */
 import { errors } from "../errors/catalogue.ts";
 import { ServiceError } from "../errors/service_error.ts";
+import { ShortChunksError } from "../lib/chunk_reader.ts";
 import { type PieceReader, pieceReader } from "../lib/piece_reader.ts";
 import { schedule, turn } from "../lib/timers.ts";
 import type { Payload } from "./api_request.ts";
@@ -28,11 +29,6 @@ import {
 const maxShortBytes = 64 * 1024;
 /** Bytes of the buffer that a body of known length is read through. */
 const bufferBytes = 256 * 1024;
-/**
- * Bytes of the buffer that chunks are read through. Deno may hold back as many bytes for each piece
- * that it returns, since a piece ends where a chunk ends.
- */
-const chunkBufferBytes = 64 * 1024;
 /** Factor by which the buffer exceeds the bytes received. Unused pages of it cost no memory. */
 const growthFactor = 1024;
 /** Bytes that are copied between two pauses. Copying them takes some milliseconds. */
@@ -97,7 +93,11 @@ export async function receiveBody(
     guard.count(bytes.length)?.catch(() => {});
     return await decodeAtOnce(decoder, bytes, pause);
   }
-  const reader = pieceReader(request.body, expected < Infinity ? bufferBytes : chunkBufferBytes);
+  const isChunked = request.headers.has("transfer-encoding");
+  const reader = pieceReader(
+    request.body,
+    isChunked ? { kind: "joined", pause } : { kind: "buffer", bytes: bufferBytes },
+  );
   const received = receivedPieces(reader, timeout);
   const watched = mayDivide ? division.minRate.watch(received) : received;
   const isLimited = maxBytes > 0;
@@ -176,7 +176,9 @@ async function unbroken<Result>(receive: () => Promise<Result>): Promise<Result>
   try {
     return await receive();
   } catch (error) {
-    throw error instanceof ServiceError ? error : errors.invalidBody("The body ended early");
+    if (error instanceof ServiceError) throw error;
+    if (error instanceof ShortChunksError) throw errors.invalidBody("The chunks are too short");
+    throw errors.invalidBody("The body ended early");
   }
 }
 

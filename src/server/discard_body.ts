@@ -18,11 +18,6 @@ const maxPeriods = 6;
 const maxDiscardedBytes = 1024 * 1024 * 1024;
 /** Bytes of the buffer that a body is read through. */
 const bufferBytes = 64 * 1024;
-/**
- * The server stops after this many pieces of a chunked body that do not fill the buffer. Deno may hold
- * back `bufferBytes` for each of them, since a piece ends where a chunk ends: 64 MiB in all.
- */
-const maxShortPieces = 1024;
 
 /** Dependencies of {@linkcode discardBody}. */
 export interface DiscardOptions {
@@ -34,7 +29,7 @@ export interface DiscardOptions {
 
 /**
  * Reads the rest of a body and forgets it. Resolves at the end of the body, after 5 seconds without a
- * byte, after 30 seconds, after 1 GiB, or after 1,024 short pieces of a chunked body. Never rejects.
+ * byte, after 30 seconds, or after 1 GiB. Never rejects.
  */
 export async function discardBody(
   { body, headers }: Pick<Request, "body" | "headers">,
@@ -42,21 +37,24 @@ export async function discardBody(
 ): Promise<void> {
   // Another reader of the body reads it to its end.
   if (body === null || body.locked) return;
-  const { next, cancel } = pieceReader(body, bufferBytes);
-  const isChunked = headers.has("transfer-encoding");
+  const { next, cancel } = pieceReader(
+    body,
+    headers.has("transfer-encoding")
+      ? { kind: "joined", pause }
+      : { kind: "buffer", bytes: bufferBytes },
+  );
   let bytes = 0;
-  let shortPieces = 0;
   const stop = () => void cancel().catch(() => {});
   const cancelTimer = eachPeriod(schedule, () => bytes, stop);
   try {
     for (let piece = await next(); !piece.done; piece = await next()) {
       bytes += piece.value.length;
-      if (isChunked && piece.value.length < bufferBytes) shortPieces++;
-      if (bytes > maxDiscardedBytes || shortPieces > maxShortPieces) return stop();
+      if (bytes > maxDiscardedBytes) return stop();
       await pause();
     }
   } catch {
-    // The client has closed its connection.
+    // The client has closed its connection, or its chunks are too short.
+    stop();
   } finally {
     cancelTimer();
   }

@@ -102,14 +102,11 @@ Deno.test("discardBody() cancels a body of more than 1 GiB", async () => {
   deepStrictEqual(counts, { pulls: 1025, cancels: 1 });
 });
 
-Deno.test("discardBody() cancels a chunked body of more than 1,024 short pieces", async () => {
-  const options = { schedule: fakeClock().schedule, pause: () => Promise.resolve() };
-  const short = countedBody(2000);
-  await discardBody(received(short.body, { chunked: true }), options);
-  deepStrictEqual(short.counts, { pulls: 1025, cancels: 1 });
-  const full = countedBody(2000, { length: 64 * 1024 });
-  await discardBody(received(full.body, { chunked: true }), options);
-  deepStrictEqual(full.counts, { pulls: 2001, cancels: 0 });
+Deno.test("discardBody() reads a chunked body to its end, however short its chunks", async () => {
+  const { body, counts } = countedBody(2000, { type: "bytes" });
+  const options = { schedule: fakeClock().schedule, pause: settled };
+  await discardBody(received(body, { chunked: true }), options);
+  deepStrictEqual(counts, { pulls: 2001, cancels: 0 });
 });
 
 Deno.test("discardBody() leaves a request without a body, or with a locked one", async () => {
