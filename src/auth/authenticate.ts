@@ -1,5 +1,5 @@
 /**
- * Turns the `Authorization` header into a database role and claims.
+ * Turns the token of a request into a database role and claims.
  *
  * @module
  */
@@ -13,7 +13,7 @@ import type { FetchScope } from "./remote_key_set.ts";
 import type { RolePath } from "./role_claim.ts";
 import { chooseIssuer, type Issuers, verifyToken } from "./verify_token.ts";
 
-/** Inputs of {@linkcode authenticate} besides the header. */
+/** Inputs of {@linkcode authenticate} besides the token. */
 export interface AuthContext {
   /** Null if no option names keys. */
   readonly issuers: Issuers | null;
@@ -30,8 +30,7 @@ export interface AuthContext {
 }
 
 /**
- * Returns the identity of a request. Only the Bearer scheme (RFC 6750) is read; a request without a
- * token is anonymous.
+ * Returns the identity of a request. `token` is null for an anonymous request.
  *
  * Anonymous requests and cached tokens return synchronously, unless keys have to be fetched. Throws, or
  * rejects with:
@@ -41,10 +40,9 @@ export interface AuthContext {
  * - `SVC310` if the keys of the token's issuer cannot be fetched.
  */
 export function authenticate(
-  authorization: string | null,
+  token: string | null,
   context: AuthContext,
 ): Identity | Promise<Identity> {
-  const token = authorization === null ? null : bearerToken(authorization);
   if (token === null) return anonymousIdentity(context);
   if (context.issuers === null) throw errors.noSecret();
   checkLength(token);
@@ -52,19 +50,6 @@ export function authenticate(
   return cached === undefined
     ? verifyAndIdentify(token, context.issuers, context)
     : identifyByCurrentKeys(token, cached, context);
-}
-
-/**
- * Returns the token of a header value, or null if the scheme is not Bearer. The scheme ends at the
- * first white space. The first of several `Authorization` headers counts; the Fetch standard joins
- * them with a comma and a space.
- */
-export function bearerToken(authorization: string): string | null {
-  const next = authorization.indexOf(", ");
-  const first = next === -1 ? authorization : authorization.slice(0, next);
-  if (first.slice(0, 6).toLowerCase() !== "bearer") return null;
-  const rest = first.slice(6);
-  return rest === "" || rest[0] === " " || rest[0] === "\t" ? rest.trimStart() : null;
 }
 
 function anonymousIdentity({ dbAnonRole }: AuthContext): Identity {

@@ -17,6 +17,8 @@ export interface HandlerConfig {
   readonly dbAggregatesEnabled?: boolean;
   /** Role of requests without a token; if it is not set, they fail with SVC302. Default: none. */
   readonly dbAnonRole?: string | null;
+  /** `db-statement-timeout` of requests with `db-anon-role`; 0 sets none. Default: none. */
+  readonly dbAnonStatementTimeout?: number | null;
   /** Notification channel for reload requests. Default: `"svc"`. */
   readonly dbChannel?: string;
   /**
@@ -36,6 +38,11 @@ export interface HandlerConfig {
    * `"statement_timeout"`.
    */
   readonly dbHoistedTxSettings?: readonly string[];
+  /**
+   * Highest planner's cost of reads and writes, unless the role sets `svc.db_max_cost`; a higher
+   * one fails with SVC137, and 0 sets no limit. Default: none.
+   */
+  readonly dbMaxCost?: number | null;
   /**
    * Maximum number of rows that a request reads from a table, a view or a function. Default: none.
    */
@@ -113,6 +120,13 @@ export interface HandlerConfig {
    * did. Default: `false`.
    */
   readonly jwtClaimSettings?: boolean;
+  /**
+   * Cookie that has the token of requests without a Bearer token; writes from pages of other
+   * origins fail with SVC313 then. Default: none.
+   */
+  readonly jwtCookieName?: string | null;
+  /** Other origins whose pages may write with the cookie of `jwt-cookie-name`. Default: none. */
+  readonly jwtCookieOrigins?: readonly string[] | null;
   /**
    * Issuer that the `iss` claim of tokens must name; without other keys, its keys are found by OIDC
    * Discovery. Default: none.

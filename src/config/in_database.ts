@@ -4,6 +4,7 @@
  * @module
  */
 import { groupBy } from "../lib/group_by.ts";
+import type { Dialect } from "../dialect.ts";
 import type { IsolationLevel, Statement } from "../database/database.ts";
 import { compile, ident, param, sql } from "../sql/fragment.ts";
 import type { DatabaseValues } from "./load.ts";
@@ -68,25 +69,53 @@ export interface RoleDefaults {
   /** In the order of `pg_roles.rolconfig`. */
   readonly settings: readonly (readonly [name: string, value: string])[];
   readonly isolation: IsolationLevel | null;
+  /** The role's own `db-max-cost`; 0 for no limit, null for the option's value. */
+  readonly maxCost: number | null;
 }
 
-/** By role name. Roles without settings are absent. */
-export type RoleDefaultsByRole = ReadonlyMap<string, RoleDefaults>;
+/** The settings of roles. */
+export interface RoleSettings {
+  /** By role name. Roles without settings are absent. */
+  readonly byRole: ReadonlyMap<string, RoleDefaults>;
+  /** Whether the login role sets `statement_timeout`, to 0 or another value. */
+  readonly loginSetsTimeout: boolean;
+}
+
+/** The settings of no role. */
+export const noRoleSettings: RoleSettings = { byRole: new Map(), loginSetsTimeout: false };
 
 /** The first major version of PostgreSQL with `GRANT SET ON PARAMETER`. */
 const firstVersionWithGrants = 15;
 
+/** Name of the setting of a role, after the dialect's prefix, that overrides `db-max-cost`. */
+const maxCostName = "db_max_cost";
+
 /**
  * Returns the statement that reads the settings of all roles that the authenticator role is a direct
- * member of, except settings that it may not set. `version` is the result of `version()`.
+ * member of, except settings that it may not set, and whether that role sets its own timeout. `version` is
+ * the result of `version()`.
  */
-export function roleStatement(version: string): Statement {
+export function roleStatement(
+  version: string,
+  { settingPrefix }: Pick<Dialect, "settingPrefix">,
+): Statement {
+  const maxCost = param(`${settingPrefix}.${maxCostName}`);
   const major = Number(/^PostgreSQL (\d+)/.exec(version)?.[1] ?? firstVersionWithGrants);
   const granted = major < firstVersionWithGrants
     ? sql`false`
     : sql`has_parameter_privilege(current_user, available.name, 'set')`;
   const query = sql`
-select coalesce(json_agg(json_build_array(own.role, own.setting, own.value)), '[]')::text
+select json_build_object(
+  'settings', coalesce(json_agg(json_build_array(own.role, own.setting, own.value)), '[]'),
+  'loginSetsTimeout', exists (
+    select from pg_catalog.pg_db_role_setting s, unnest(s.setconfig) setting
+    where s.setrole = (select oid from pg_catalog.pg_roles where rolname = current_user)
+      and s.setdatabase in (
+        0, (select oid from pg_catalog.pg_database where datname = current_database())
+      )
+      and lower(split_part(setting, '=', 1)) = 'statement_timeout'
+  )
+)::text
 from (
   select r.rolname as role, split_part(s, '=', 1) as setting, substr(s, strpos(s, '=') + 1) as value
   from pg_catalog.pg_roles r, unnest(r.rolconfig) s
@@ -95,28 +124,42 @@ from (
     where member = (select oid from pg_catalog.pg_roles where rolname = current_user)
   )
 ) own
-join pg_catalog.pg_settings available on lower(available.name) = lower(own.setting)
-where available.context = 'user' or (available.context = 'superuser' and ${granted})`;
+left join pg_catalog.pg_settings available on lower(available.name) = lower(own.setting)
+where available.context = 'user' or (available.context = 'superuser' and ${granted})
+  or lower(own.setting) = ${maxCost}`;
   return { ...compile(query), use: "rows" };
 }
 
 const isolationSetting = "default_transaction_isolation";
 
-/** Parses the result of {@linkcode roleStatement}, and separates the isolation level. */
-export function readRoles(answer: string): RoleDefaultsByRole {
-  const found = JSON.parse(answer) as readonly (readonly [string, string, string])[];
-  const byRole = groupBy(found, ([role]) => role);
-  return new Map(Array.from(byRole, ([role, settings]) => [role, roleDefaults(settings)]));
+type RoleSetting = readonly [role: string, name: string, value: string];
+
+/** Parses the result of {@linkcode roleStatement}, and separates the isolation level and the cost. */
+export function readRoles(answer: string): RoleSettings {
+  const { settings, loginSetsTimeout } = JSON.parse(answer) as {
+    readonly settings: readonly RoleSetting[];
+    readonly loginSetsTimeout: boolean;
+  };
+  const byRole = groupBy(settings, ([role]) => role);
+  return {
+    byRole: new Map(Array.from(byRole, ([role, found]) => [role, roleDefaults(found)])),
+    loginSetsTimeout,
+  };
 }
 
-function roleDefaults(found: readonly (readonly [string, string, string])[]): RoleDefaults {
+function roleDefaults(found: readonly RoleSetting[]): RoleDefaults {
+  const isMaxCost = (name: string) => name.toLowerCase().endsWith(`.${maxCostName}`);
   const isIsolation = (name: string) => name.toLowerCase() === isolationSetting;
   const isolation = found.find(([, name]) => isIsolation(name))?.[2];
+  const maxCost = found.find(([, name]) => isMaxCost(name))?.[2];
   return {
-    settings: found.filter(([, name]) => !isIsolation(name)).map((
-      [, name, value],
-    ) => [name, value]),
+    settings: found
+      .filter(([, name]) => !isIsolation(name) && !isMaxCost(name))
+      .map(([, name, value]) => [name, value]),
     isolation: isolation === undefined ? null : isolationLevel(isolation),
+    maxCost: maxCost !== undefined && /^[0-9]+(?:\.[0-9]+)?$/.test(maxCost)
+      ? Number(maxCost)
+      : null,
   };
 }
 

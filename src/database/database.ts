@@ -92,6 +92,16 @@ export interface BlockTransaction {
 /** How a transaction is delimited. */
 export type TransactionForm = (ImplicitTransaction | BlockTransaction)["form"];
 
+/**
+ * A bound on the planner's cost. If an EXPLAIN shows a higher one, the transaction rolls back before the
+ * statements behind it, and its promise rejects with `137`. The transaction is a block.
+ */
+export interface CostLimit {
+  /** Position of the EXPLAIN among the statements of the batch, with its result as JSON. */
+  readonly statement: number;
+  readonly maxCost: number;
+}
+
 /** Fields of all batches. */
 interface BatchCommon {
   /** A connection without prepared statements may lead to a pooler and always uses a block. */
@@ -111,6 +121,8 @@ interface BatchCommon {
    * Null where that is unknown: such a batch is never pipelined.
    */
   readonly kind: object | null;
+  /** Default: no limit. Excludes a stream. */
+  readonly costLimit?: CostLimit;
 }
 
 /** A transaction that cannot write. */

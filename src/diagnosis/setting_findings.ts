@@ -21,6 +21,7 @@ export function settingFindings(catalogue: CatalogueFacts, config: Config): read
     adminFinding(config),
     anonymousFinding(config),
     tokenFinding(config),
+    cookieOriginsFinding(config),
     triggerFinding(catalogue, config),
     standbyFinding(catalogue),
     rolesFinding(catalogue),
@@ -59,6 +60,18 @@ function tokenFinding({ dialect, ...config }: Config): Finding | null {
   return note("no-jwt-secret", "info", {
     subject: "jwt-secret",
     message: `requests with a token fail with ${dialect.errorPrefix}300: set jwt-secret`,
+  });
+}
+
+/** Browsers send a cookie to another origin, and show the answer, only if CORS allows the origin. */
+function cookieOriginsFinding(config: Config): Finding | null {
+  const { jwtCookieOrigins, serverCorsAllowedOrigins } = config;
+  const missing = jwtCookieOrigins?.find((one) => !serverCorsAllowedOrigins?.includes(one));
+  if (missing === undefined) return null;
+  return note("cookie-origins", "warn", {
+    subject: missing,
+    message: "pages of this origin of jwt-cookie-origins cannot send the cookie: add it to " +
+      "server-cors-allowed-origins",
   });
 }
 

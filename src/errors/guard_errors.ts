@@ -91,6 +91,16 @@ export const guardErrors = {
       headers: [["Retry-After", String(retryAfterSeconds)]],
     }),
   ),
+  queryTooExpensive: defineError(
+    "137",
+    413,
+    "the planner's cost of the query exceeds `db-max-cost`",
+    (cost: number, allowed: number) => ({
+      message: "The query is too expensive",
+      details: `Estimated cost ${Math.ceil(cost)}, allowed ${allowed}`,
+      hint: "Filter by an indexed column or set a limit",
+    }),
+  ),
   unsupportedContentCoding: defineError(
     "138",
     415,

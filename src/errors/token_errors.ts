@@ -70,6 +70,15 @@ export const tokenErrors = {
       headers: [["Retry-After", String(retryAfter)]],
     }),
   ),
+  crossOriginWrite: defineError(
+    "313",
+    403,
+    "with `jwt-cookie-name`, a page of another origin writes",
+    () => ({
+      message: "Cross-origin request refused",
+      hint: "Send the token in the Authorization header",
+    }),
+  ),
   roleNotAllowed: defineError(
     "315",
     403,

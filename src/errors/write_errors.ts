@@ -37,6 +37,16 @@ export const writeErrors = {
     "a patch document does not apply to a row",
     (details: string) => ({ message: "Patch does not apply", details: quotable(details) }),
   ),
+  invalidConflict: defineError(
+    "157",
+    400,
+    "`on_conflict.index` or `on_conflict.columns` cannot be applied",
+    (details: string, hint: string | null = null) => ({
+      message: "Invalid conflict handling",
+      details: quotable(details),
+      hint,
+    }),
+  ),
   unfilteredWrite: defineError(
     "158",
     400,

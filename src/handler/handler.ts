@@ -6,8 +6,11 @@
 import { SpoolSpace } from "../lib/spool_file.ts";
 import type { HeaderList } from "../lib/header_list.ts";
 import { clientAddress } from "../http/client_address.ts";
+import { maskCookie } from "../http/cookie.ts";
+import { withVary } from "../http/vary.ts";
 import { actualHeaders, preflightHeaders } from "../http/cors.ts";
 import { badHostResponse, isHostHeader } from "../http/host.ts";
+import { type Credential, readCredential } from "../auth/credential.ts";
 import { noScope } from "../auth/remote_key_set.ts";
 import type { Statement } from "../database/database.ts";
 import type { Dialect } from "../dialect.ts";
@@ -23,6 +26,7 @@ import { type RawRequest, readRawRequest } from "../request/raw_request.ts";
 import type { FinishedRequest } from "../observe/observation.ts";
 import { type BodyEncoders, bodyEncoders } from "../response/encoders.ts";
 import type { Header } from "../response/overrides.ts";
+import type { Reply } from "../response/reply.ts";
 import { compressedResult, withUncodedTags } from "./compression.ts";
 import type { Service, ServiceOptions } from "../service/service.ts";
 import { EarlyPrivilegeCheck } from "./early_privilege.ts";
@@ -62,14 +66,17 @@ export function serviceHandler(
   return async function handle(request, info = {}) {
     const time = service.now();
     const { snapshot } = service;
-    const { serverTraceHeader, serverCorsAllowedOrigins } = snapshot.config;
+    const { serverTraceHeader, serverCorsAllowedOrigins, jwtCookieName } = snapshot.config;
     const trace = serverTraceHeader === null
       ? null
       : request.headers.get(serverTraceHeader) ?? missingTrace;
-    const own = serverTraceHeader === null || trace === null
-      ? untraced
-      : [...untraced, [serverTraceHeader, trace] as const];
-    const pieces = withUncodedTags(readRawRequest(request), snapshot.config);
+    const own = ownHeaders(snapshot.config, untraced, trace);
+    const received = readRawRequest(request);
+    const credential = readCredential({
+      authorization: received.headers["authorization"] ?? null,
+      cookie: () => request.headers.get("cookie"),
+    }, jwtCookieName);
+    const pieces = withUncodedTags(withMaskedCookie(received, jwtCookieName), snapshot.config);
     const refusal = lengthError(request, pieces, snapshot.config);
     const preflight = refusal === null ? preflightHeaders(request, serverCorsAllowedOrigins) : null;
     if (preflight !== null) {
@@ -81,7 +88,7 @@ export function serviceHandler(
     const client = lazyClient(info, pieces, snapshot);
     const context = contextOf(snapshot);
     const scope = info.waitUntil === undefined ? noScope : { waitUntil: info.waitUntil };
-    const input = { context, scope, statements, client, refusal };
+    const input = { context, scope, statements, client, credential, refusal };
     const result = compressedResult(await runPipeline(request, pieces, input), pieces, {
       request,
       config: snapshot.config,
@@ -98,10 +105,42 @@ export function serviceHandler(
     if (reload !== null && info.waitUntil !== undefined) info.waitUntil(reload);
     else if (reload !== null && loading === "unshared") await reload;
     return toResponse(request, result, {
-      headers: sentHeaders(own, result.reply.headers, cors),
+      headers: sentHeaders(own, withCookieHeaders(result.reply, jwtCookieName, credential), cors),
       setsContentLength: info.setsContentLength ?? false,
     });
   };
+}
+
+/** Returns the headers of every response. */
+function ownHeaders(
+  { serverTraceHeader, jwtCookieName }: Snapshot["config"],
+  untraced: HeaderList,
+  trace: string | null,
+): HeaderList {
+  if ((serverTraceHeader === null || trace === null) && jwtCookieName === null) return untraced;
+  return [
+    ...untraced,
+    ...(serverTraceHeader === null || trace === null ? [] : [[serverTraceHeader, trace] as const]),
+    ...(jwtCookieName === null ? [] : [["Vary", "Cookie"] as const]),
+  ];
+}
+
+/** Hides the token in the cookie from database code, which may show all cookies of a request. */
+function withMaskedCookie(pieces: RawRequest, cookieName: string | null): RawRequest {
+  if (cookieName === null) return pieces;
+  return { ...pieces, cookies: maskCookie(pieces.cookies, cookieName) };
+}
+
+/** Keeps shared caches from serving the response to a request with another cookie. */
+function withCookieHeaders(
+  { headers }: Reply,
+  cookieName: string | null,
+  { source }: Credential,
+): HeaderList {
+  if (cookieName === null) return headers;
+  const varied = withVary(headers, "Cookie");
+  if (source !== "cookie" || hasHeader("Cache-Control", varied)) return varied;
+  return [...varied, ["Cache-Control", "private"]];
 }
 
 /** Makes the function that returns the pipeline's context of a snapshot. */

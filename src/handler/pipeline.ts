@@ -4,6 +4,7 @@
  * @module
  */
 import { authenticate } from "../auth/authenticate.ts";
+import type { Credential } from "../auth/credential.ts";
 import type { Identity } from "../auth/jwt_cache.ts";
 import type { FetchScope } from "../auth/remote_key_set.ts";
 import {
@@ -119,6 +120,7 @@ interface Exchange {
 
 /** Inputs of {@linkcode runPipeline} besides the request. */
 export interface PipelineInput extends Pick<Exchange, "context" | "scope" | "statements"> {
+  readonly credential: Credential;
   /** An error that an earlier check found; null for none. */
   readonly refusal: ServiceError | null;
   /** Returns the client's address; null if it is unknown. */
@@ -129,13 +131,20 @@ export interface PipelineInput extends Pick<Exchange, "context" | "scope" | "sta
 export async function runPipeline(
   request: Request,
   pieces: RawRequest,
-  { context, scope, statements, client, refusal }: PipelineInput,
+  { context, scope, statements, client, credential, refusal }: PipelineInput,
 ): Promise<PipelineResult> {
   const { snapshot: { config }, inFlight } = context;
   const stopwatch = new Stopwatch(config.serverTimingEnabled, context.traceStage);
   const targetNameUses: TargetNameUse[] = [];
   const admission = startAdmission(pieces, context, client);
-  const checked: CheckedRequest = { request, pieces, config, admission, addedHeaders: [] };
+  const checked: CheckedRequest = {
+    request,
+    pieces,
+    credential,
+    config,
+    admission,
+    addedHeaders: [],
+  };
   const exchange: Exchange = {
     request,
     pieces,
@@ -221,10 +230,10 @@ function failedResult(
 }
 
 function authenticateRequest(
-  { pieces: { headers }, context: { snapshot, now }, scope }: Exchange,
+  { context: { snapshot, now }, scope, checked: { credential } }: Exchange,
 ): Identity | Promise<Identity> {
   const { config, auth } = snapshot;
-  return authenticate(headers["authorization"] ?? null, {
+  return authenticate(credential.token, {
     ...auth,
     now: Math.floor(now() / 1000),
     skewSeconds: config.jwtSkew,
@@ -448,7 +457,8 @@ function withHeaders(reply: Reply, added: Reply["headers"]): Reply {
 }
 
 function ownerOf(identity: Identity, { roles }: Snapshot): TransactionOwner {
-  return { identity, defaults: roles.get(identity.role) };
+  const { byRole, loginSetsTimeout } = roles;
+  return { identity, defaults: byRole.get(identity.role), loginSetsTimeout };
 }
 
 /** Makes the reply of a transaction's result. */

@@ -18,11 +18,12 @@
  *
  * @module
  */
-import { bearerToken } from "../auth/authenticate.ts";
+import type { Credential } from "../auth/credential.ts";
 import type { Identity } from "../auth/jwt_cache.ts";
 import type { Config } from "../config/options.ts";
 import { errors } from "../errors/catalogue.ts";
 import type { ServiceError } from "../errors/service_error.ts";
+import { isForeignWrite } from "../http/foreign_site.ts";
 import type { Admission } from "../rate_limits/rate_limiter.ts";
 import type { RawRequest } from "../request/raw_request.ts";
 import type { Header } from "../response/overrides.ts";
@@ -31,6 +32,7 @@ import type { Header } from "../response/overrides.ts";
 export interface CheckedRequest {
   readonly request: Request;
   readonly pieces: RawRequest;
+  readonly credential: Credential;
   readonly config: Config;
   /** Counts the request; null without `rate-limits`. */
   readonly admission: Admission | null;
@@ -71,9 +73,21 @@ export function checkBeforeToken({ admission }: CheckedRequest): void {
 }
 
 /** Checks a request whose token was verified. Throws the error of the first check that fails. */
-export function checkIdentity({ admission, pieces }: CheckedRequest, identity: Identity): void {
-  if (admission === null) return;
-  const authorization = pieces.headers["authorization"];
-  const token = authorization === undefined ? null : bearerToken(authorization);
-  admission.chargeIdentity({ ...identity, token });
+export function checkIdentity(checked: CheckedRequest, identity: Identity): void {
+  checkOrigin(checked);
+  checked.admission?.chargeIdentity({ ...identity, token: checked.credential.token });
+}
+
+/**
+ * With `jwt-cookie-name`, rejects writes that a browser may send for a page of another origin, with a token
+ * or without one: such a page could also log the user in under another name. A page cannot make a browser send
+ * a Bearer token.
+ */
+function checkOrigin({ request, pieces, credential, config }: CheckedRequest): void {
+  if (config.jwtCookieName === null || credential.source === "bearer") return;
+  const { method, headers } = pieces;
+  // HTTP/2 has `:authority` instead of `Host`.
+  const host = headers["host"] ?? new URL(request.url).host;
+  const rules = { origins: config.jwtCookieOrigins ?? [], ownUrl: config.openapiServerProxyUri };
+  if (isForeignWrite({ method, headers, host }, rules)) throw errors.crossOriginWrite();
 }

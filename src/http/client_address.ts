@@ -7,8 +7,8 @@
  */
 import ipaddr from "ipaddr.js";
 
-type Address = ipaddr.IPv4 | ipaddr.IPv6;
-type Range = readonly [address: Address, prefixLength: number];
+type IpAddress = ipaddr.IPv4 | ipaddr.IPv6;
+type Range = readonly [address: IpAddress, prefixLength: number];
 
 /** The name of a peer without an address in `server-trusted-proxies`: a Unix socket. */
 const unixPeer = "unix";
@@ -46,7 +46,7 @@ function rangeOf(text: string): Range | null {
 const maxAddressLength = 64;
 
 /** Returns an address; null for any other text. `::ffff:192.0.2.1` is the IPv4 address in it. */
-function addressOf(text: string): Address | null {
+function addressOf(text: string): IpAddress | null {
   if (text.length > maxAddressLength) return null;
   if (ipaddr.IPv4.isValidFourPartDecimal(text)) return ipaddr.IPv4.parse(text);
   if (!text.includes(":") || !ipaddr.IPv6.isValid(text)) return null;

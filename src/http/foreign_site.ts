@@ -1,5 +1,5 @@
 /**
- * Recognizes requests that a page of another site makes a browser send to a server of this machine.
+ * Recognizes requests that a page of another site makes a browser send.
  *
  * @module
  */
@@ -40,6 +40,45 @@ export function isCrossOrigin(headers: Readonly<Record<string, string>>): boolea
   const { "sec-fetch-site": site, origin, host } = headers;
   if (site !== undefined) return site !== "same-origin" && site !== "none";
   return origin !== undefined && hostOf(origin) !== host?.toLowerCase();
+}
+
+/** Methods that do not write. */
+const safeMethods: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS", "QUERY"]);
+
+/** The parts of a request that show where it comes from. */
+export interface WriteSource {
+  readonly method: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Host and port of the request, as the client wrote them. */
+  readonly host: string;
+}
+
+/**
+ * Returns whether a browser may send a write for a page of another origin, with the cookies of this one. A
+ * program other than a browser sends neither `Sec-Fetch-Site` nor `Origin`.
+ *
+ * `origins` are other origins that may write; `ownUrl` is the URL of the API as clients know it, whose
+ * scheme the service cannot see. Null for unknown.
+ */
+export function isForeignWrite(
+  { method, headers, host }: WriteSource,
+  { origins, ownUrl }: { readonly origins: readonly string[]; readonly ownUrl: string | null },
+): boolean {
+  if (safeMethods.has(method)) return false;
+  const { "sec-fetch-site": site, origin } = headers;
+  if (origin !== undefined && origins.includes(origin)) return false;
+  if (site !== undefined) return site !== "same-origin" && site !== "none";
+  return origin !== undefined && !isOwnOrigin(origin, host, ownUrl);
+}
+
+function isOwnOrigin(origin: string, host: string, ownUrl: string | null): boolean {
+  if (!URL.canParse(origin)) return false;
+  const own = ownUrl === null ? null : new URL(ownUrl);
+  if (own?.origin === origin) return true;
+  const { protocol, host: originHost } = new URL(origin);
+  if (own !== null && own.protocol !== protocol) return false;
+  const url = `${protocol}//${host}`;
+  return URL.canParse(url) && new URL(url).host === originHost;
 }
 
 /** Returns host and port of an origin; null for `null` and other texts. */

@@ -11,6 +11,7 @@ import type { PatchDocument } from "../request/patch_document.ts";
 import type { OrderTerm, QueryParams } from "../request/query_types.ts";
 import type { QualifiedName, Relation, SchemaCache } from "../schema_cache/schema_cache.ts";
 import { type Conditions, planConditions } from "./conditions.ts";
+import { columnsTarget, type Conflict, planConflict } from "./conflict.ts";
 import { keyedRows, type RowKey } from "./keyed_update.ts";
 import { type ColumnPatches, planColumnPatches } from "./patch_plan.ts";
 import {
@@ -45,12 +46,6 @@ export interface WrittenRows {
   readonly columns: readonly WrittenColumn[];
   /** True if missing keys of a row get the column's default. */
   readonly defaults: boolean;
-}
-
-/** The `ON CONFLICT` of an insert. */
-export interface Conflict {
-  readonly target: readonly string[];
-  readonly resolution: "merge" | "ignore";
 }
 
 /** The rows that a limited update or delete changes. */
@@ -103,7 +98,7 @@ export type MutatePlan =
     }
   );
 
-/** Plans POST. Throws `204` for unknown columns, and the errors of planning the representation. */
+/** Plans POST. Throws `204` for unknown columns, `157` for conflicts, and the errors of planning the representation. */
 export function planInsert(
   request: ApiRequest,
   relation: Relation,
@@ -115,7 +110,7 @@ export function planInsert(
   return {
     kind: "insert",
     rows,
-    conflict: conflictOf(request, relation, rows),
+    conflict: planConflict(request, relation, rows.columns),
     where: null,
     ...returning,
   };
@@ -138,7 +133,11 @@ export function planPut(
   return {
     kind: "insert",
     rows,
-    conflict: { target: relation.primaryKey, resolution: "merge" },
+    conflict: {
+      target: columnsTarget(relation.primaryKey),
+      resolution: "merge",
+      columns: rows.columns.map(({ name }) => name),
+    },
     where: rootConditions(request, relation, cache, config),
     ...returning,
   };
@@ -295,26 +294,6 @@ function writtenColumn(name: string, relation: Relation, cache: SchemaCache): Wr
     fromJson: cache.representation("json", column.declaredType) ?? null,
     default: column.default,
   };
-}
-
-function conflictOf(
-  { preferences, query }: ApiRequest,
-  relation: Relation,
-  rows: WrittenRows,
-): Conflict | null {
-  const target = conflictTarget(query.onConflict, relation);
-  if (preferences.resolution === null || target.length === 0) return null;
-  const merge = preferences.resolution === "merge-duplicates" && rows.columns.length > 0;
-  return { target, resolution: merge ? "merge" : "ignore" };
-}
-
-function conflictTarget(onConflict: readonly string[] | null, relation: Relation) {
-  return onConflict ?? relation.primaryKey;
-}
-
-/** Returns true if the write applies `resolution`, so that `Preference-Applied` may name it. */
-export function honoursResolution({ query }: ApiRequest, relation: Relation): boolean {
-  return conflictTarget(query.onConflict, relation).length > 0;
 }
 
 function checkPutFilters({ query }: ApiRequest, relation: Relation): void {

@@ -4,9 +4,20 @@
  *
  * @module
  */
+import type { ConflictTarget } from "../plan/conflict.ts";
 import type { MutatePlan } from "../plan/mutate_plan.ts";
 import type { QualifiedName, Relation } from "../schema_cache/schema_cache.ts";
-import { and, emptySql, ident, join, literal, param, type Sql, sql } from "../sql/fragment.ts";
+import {
+  and,
+  catalogueSql,
+  emptySql,
+  ident,
+  join,
+  literal,
+  param,
+  type Sql,
+  sql,
+} from "../sql/fragment.ts";
 import { renderConditions, renderOrder } from "./condition.ts";
 import { isKeyed, renderKeyedUpdate } from "./keyed_update.ts";
 import { patchAssignments, patchSource, patchTests } from "./patch.ts";
@@ -56,15 +67,24 @@ function renderInsert(plan: Extract<MutatePlan, { kind: "insert" }>): Sql {
   return sql`insert into ${tableOf(plan.relation)}${target} ${source}${conflictClause(plan)}`;
 }
 
-function conflictClause({ conflict, rows }: Extract<MutatePlan, { kind: "insert" }>): Sql {
+function conflictClause({ conflict }: Extract<MutatePlan, { kind: "insert" }>): Sql {
   if (conflict === null) return emptySql;
-  const target = join(conflict.target.map((name) => ident(name)));
-  if (conflict.resolution === "ignore") return sql` on conflict (${target}) do nothing`;
-  const assignments = rows.columns.map(({ name }) => sql`${ident(name)} = excluded.${ident(name)}`);
+  const target = conflictTarget(conflict.target);
+  if (conflict.resolution === "ignore") return sql` on conflict ${target} do nothing`;
+  const assignments = conflict.columns.map((name) => sql`${ident(name)} = excluded.${ident(name)}`);
   const setting = literal(updatedRowsSetting);
-  return sql` on conflict (${target}) do update set ${
+  return sql` on conflict ${target} do update set ${
     join(assignments)
   } where set_config(${setting}, (coalesce(nullif(current_setting(${setting}, true), ''), '0')::int + 1)::text, true) <> ''`;
+}
+
+/** Renders the keys of a unique index and its condition, by which PostgreSQL finds it. */
+function conflictTarget({ columns, expressions, predicate }: ConflictTarget): Sql {
+  const keys = columns === null
+    ? expressions.map((text) => sql`(${catalogueSql(text)})`)
+    : columns.map((name) => ident(name));
+  const where = predicate === null ? emptySql : sql` where ${catalogueSql(predicate)}`;
+  return sql`(${join(keys)})${where}`;
 }
 
 function renderUpdate(plan: Extract<MutatePlan, { kind: "update" }>): Sql {

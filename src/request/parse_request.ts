@@ -101,7 +101,7 @@ function withoutLimits(query: QueryParams): QueryParams {
 }
 
 function queryMode(action: Action): QueryMode {
-  if (action.kind === "update") return "update";
+  if (action.kind === "update" || action.kind === "insert") return action.kind;
   if (action.kind !== "call") return "relation";
   return action.method === "POST" ? "call-post" : "call-get";
 }

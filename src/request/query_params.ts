@@ -33,7 +33,7 @@ import type { Operand } from "./value_types.ts";
  * Reads the parameters that are not reserved. They are filters; on GET and HEAD of a function, those that
  * do not parse as filters are arguments.
  */
-export type QueryMode = "relation" | "update" | "call-get" | "call-post";
+export type QueryMode = "relation" | "insert" | "update" | "call-get" | "call-post";
 
 /** Names that are reserved as a whole; of each the first parameter counts, even without a value. */
 type WholeName = "select" | "columns" | "on_conflict";
@@ -42,6 +42,8 @@ type WholeName = "select" | "columns" | "on_conflict";
 interface Sorted extends Record<WholeName, string | null | undefined> {
   /** The columns that rows of the body are matched by. */
   on: string | undefined;
+  conflictIndex: string | undefined;
+  conflictColumns: string | undefined;
   readonly order: ValuedParam[];
   readonly logic: ValuedParam[];
   readonly limits: ValuedParam[];
@@ -61,7 +63,7 @@ const lastSegments: ReadonlyMap<string, "order" | "logic" | "limits"> = new Map(
 /**
  * Reads a raw query string, without its question mark. Raises `100` for the first parameter that
  * cannot be read: of `order`, then of `and` and `or`, then `columns`, `select`, the filters,
- * `on_conflict`, `on`, and the paths of `limit` and `offset`.
+ * `on_conflict` and its parts, `on`, and the paths of `limit` and `offset`.
  */
 export function parseQuery(raw: string, mode: QueryMode): QueryParams {
   if (raw === "") return emptyQuery;
@@ -75,6 +77,9 @@ export function parseQuery(raw: string, mode: QueryMode): QueryParams {
   const isAbsent = sorted.select === undefined || sorted.select === null;
   const { filters, filterNames, clauses, callArguments } = readFilters(sorted.filters, mode);
   const onConflict = readNames("on_conflict parameter", sorted.on_conflict);
+  const [conflictIndex = null] = readNames("on_conflict.index parameter", sorted.conflictIndex) ??
+    nothing;
+  const conflictColumns = readNames("on_conflict.columns parameter", sorted.conflictColumns);
   const on = readNames("on parameter", sorted.on);
   const { limits, limit, offset, hasLimits } = readLimits(sorted.limits);
   return {
@@ -90,6 +95,8 @@ export function parseQuery(raw: string, mode: QueryMode): QueryParams {
     hasLimits,
     columns: written && [...new Set(written)].sort(),
     onConflict,
+    conflictIndex,
+    conflictColumns: conflictColumns && [...new Set(conflictColumns)],
     on: on && [...new Set(on)],
     clauses,
     texts: sorted.texts.length === 0 ? noTexts : readTexts(sorted.texts),
@@ -114,6 +121,8 @@ const emptyQuery: QueryParams = {
   hasLimits: false,
   columns: null,
   onConflict: null,
+  conflictIndex: null,
+  conflictColumns: null,
   on: null,
   clauses: [],
   texts: noTexts,
@@ -143,6 +152,8 @@ function sortParams(params: readonly QueryParam[], mode: QueryMode): Sorted {
     columns: undefined,
     on_conflict: undefined,
     on: undefined,
+    conflictIndex: undefined,
+    conflictColumns: undefined,
     order: [],
     logic: [],
     limits: [],
@@ -156,6 +167,8 @@ function sortParams(params: readonly QueryParam[], mode: QueryMode): Sorted {
       continue;
     } else if (mode === "update" && name === "on" && isNameList(value)) {
       sorted.on ??= value;
+    } else if (mode === "insert" && conflictParameters.has(name) && !isFilter(value)) {
+      sorted[conflictParameters.get(name)!] ??= value;
     } else if (name.startsWith("@") && textName(name) !== null) {
       sorted.texts.push({ name, value });
     } else {
@@ -167,6 +180,18 @@ function sortParams(params: readonly QueryParam[], mode: QueryMode): Sorted {
 
 function isWholeName(name: string): name is WholeName {
   return name === "select" || name === "columns" || name === "on_conflict";
+}
+
+/** Parameters of an insert that would otherwise filter an embed of the name `on_conflict`. */
+const conflictParameters = new Map(
+  [
+    ["on_conflict.index", "conflictIndex"],
+    ["on_conflict.columns", "conflictColumns"],
+  ] as const,
+) as ReadonlyMap<string, "conflictIndex" | "conflictColumns">;
+
+function isFilter(value: string): boolean {
+  return operatorExpression(new Scanner(value), restOfText) !== undefined;
 }
 
 /** Whether the value of `on` is a list of columns: a filter has a dot outside of quotes. */

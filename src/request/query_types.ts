@@ -211,6 +211,10 @@ export interface QueryParams {
   /** Sorted, without duplicates; null when absent. */
   readonly columns: readonly string[] | null;
   readonly onConflict: readonly string[] | null;
+  /** POST: the unique index that duplicates are found by; null when absent. */
+  readonly conflictIndex: string | null;
+  /** POST: the columns to update in rows that exist; null when absent. */
+  readonly conflictColumns: readonly string[] | null;
   /** PATCH: the columns by which rows of the body match rows of the relation; null when absent. */
   readonly on: readonly string[] | null;
   /** `having` and the like. On GET and HEAD of a function, an argument may have the name of one. */

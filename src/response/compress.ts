@@ -6,6 +6,7 @@
 import { chooseCoding, isCompressible, type ResponseCoding } from "../http/accept_encoding.ts";
 import { codedTag, namedTag } from "../http/etag.ts";
 import { isCrossOrigin } from "../http/foreign_site.ts";
+import { withVary } from "../http/vary.ts";
 import type { HeaderList } from "../lib/header_list.ts";
 import type { BodyEncoder, BodyEncoders } from "./encoders.ts";
 import type { Header } from "./overrides.ts";
@@ -42,7 +43,7 @@ export function compressReply(reply: Reply, context: CompressionContext): Reply 
   if (!mayBeCompressed(reply)) return reply;
   const { content, length, status } = reply;
   const { method, headers, hasCookies, codings, minBytes, encoders, ifNoneMatch } = context;
-  const varied = { ...reply, headers: variedHeaders(reply.headers) };
+  const varied = { ...reply, headers: withVary(reply.headers, "Accept-Encoding") };
   if (status === 304) return { ...varied, headers: namedTags(varied.headers, ifNoneMatch ?? "") };
   if (content === null || method === "HEAD" || (length !== null && length < minBytes)) {
     return varied;
@@ -70,23 +71,6 @@ function valueOf(name: string, headers: HeaderList): string | null {
     if (key.length === name.length && key.toLowerCase() === name) return value;
   }
   return null;
-}
-
-/** Returns headers whose `Vary` names `Accept-Encoding`. */
-function variedHeaders(headers: HeaderList): HeaderList {
-  const varied: Header[] = [];
-  let hasVary = false;
-  for (const [name, value] of headers) {
-    if (name.toLowerCase() !== "vary") {
-      varied.push([name, value]);
-      continue;
-    }
-    hasVary = true;
-    const isVaried = value === "*" || /(?:^|[\s,])accept-encoding(?:[\s,]|$)/i.test(value);
-    varied.push([name, isVaried ? value : `${value}, Accept-Encoding`]);
-  }
-  if (!hasVary) varied.push(["Vary", "Accept-Encoding"]);
-  return varied;
 }
 
 /** Returns headers whose tag is that of the representation which the client has. */

@@ -10,7 +10,7 @@ import { contentRange, rangeHeaders, rangeStatus } from "./content_range.ts";
 import { errors } from "../errors/catalogue.ts";
 import { errorBody, type ErrorVerbosity } from "../errors/error_response.ts";
 import type { Plan } from "../plan/plan.ts";
-import { honoursResolution } from "../plan/mutate_plan.ts";
+import { hasConflictTarget } from "../plan/conflict.ts";
 import type { ApiRequest } from "../request/api_request.ts";
 import { locationOf } from "./location.ts";
 import {
@@ -95,7 +95,7 @@ export function respondToMutation(
     headers: [
       ...mutationHeaders(request, plan, metadata, config.dialect),
       ...appliedHeader(request.preferences, {
-        resolution: plan.action === "insert" && honoursResolution(request, plan.mutate.relation),
+        resolution: plan.action === "insert" && hasConflictTarget(request, plan.mutate.relation),
         missing: plan.action === "insert" || plan.action === "update",
         return: true,
         maxAffected: plan.action === "update" || plan.action === "delete",

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { bearerToken } from "../auth/authenticate.ts";
+import { bearerToken } from "../auth/credential.ts";
 import { parseJsonObject } from "../lib/json_object.ts";
 
 /** Returns the hint for error 301 by its details and the token; null for others. */

@@ -4,6 +4,7 @@
  * @module
  */
 import type { Statement } from "../database/database.ts";
+import { groupBy } from "../lib/group_by.ts";
 import { quoteIdent } from "../sql/fragment.ts";
 import { keysQuery, type KeysResult } from "./queries/keys.ts";
 import { type MediaHandlerRow, mediaHandlersQuery } from "./queries/media_handlers.ts";
@@ -156,6 +157,7 @@ export function buildSchemaCache(
     relations: buildRelations(relations, ends, {
       volatile: new Set(volatile.relations),
       hiddenJunctions: hiddenJunctions(facts, primaryKeys),
+      uniqueIndexes: groupBy(keys.uniqueIndexes, ([table]) => table),
     }),
     relationships: deriveRelationships(facts),
     routines: buildRoutines(routines, config.dbHoistedTxSettings),

@@ -4,6 +4,7 @@
  * @module
  */
 import type { Column, Relation } from "./schema_cache.ts";
+import type { UniqueIndexRow } from "./queries/keys.ts";
 import type { ColumnRow, RelationRow, RelationsResult } from "./queries/relations.ts";
 import type { RelationshipEnd } from "./relationships.ts";
 import type { ViewColumns } from "./view_columns.ts";
@@ -16,19 +17,21 @@ export interface RelationTraits {
   readonly volatile: ReadonlySet<number>;
   /** Schemas that junctions in unexposed schemas lead to. */
   readonly hiddenJunctions: ReadonlyMap<number, ReadonlySet<string>>;
+  readonly uniqueIndexes: ReadonlyMap<number, readonly UniqueIndexRow[]>;
 }
 
 /** Builds the relations. `ends` holds their keys, in the same order. */
 export function buildRelations(
   result: RelationsResult,
   ends: readonly RelationshipEnd[],
-  { volatile, hiddenJunctions }: RelationTraits,
+  { volatile, hiddenJunctions, uniqueIndexes }: RelationTraits,
 ): readonly Relation[] {
   const enums = new Map(Object.entries(result.enums));
   return result.relations.map((row, index) => ({
     ...buildRelation(row, ends[index]!, enums),
     volatile: volatile.has(row[0]),
     ...hiddenJunctionsOf(hiddenJunctions.get(row[0])),
+    ...uniqueIndexesOf(uniqueIndexes.get(row[0]), columnNames(row)),
   }));
 }
 
@@ -36,6 +39,21 @@ function hiddenJunctionsOf(
   schemas: ReadonlySet<string> | undefined,
 ): Pick<Relation, "hiddenJunctionsTo"> {
   return schemas === undefined ? {} : { hiddenJunctionsTo: [...schemas] };
+}
+
+function uniqueIndexesOf(
+  rows: readonly UniqueIndexRow[] | undefined,
+  names: readonly (string | undefined)[],
+): Pick<Relation, "uniqueIndexes"> {
+  if (rows === undefined) return {};
+  return {
+    uniqueIndexes: rows.map(([, name, columns, expressions, predicate]) => ({
+      name,
+      columns: columns.includes(0) ? null : columns.map((column) => names[column]!),
+      expressions,
+      predicate,
+    })),
+  };
 }
 
 /** Returns the name, kind and primary key of each relation. */
@@ -95,7 +113,7 @@ function buildRelation(
   [, schema, name, comment, isView, events, columns, hasDivisibleInserts]: RelationRow,
   end: RelationshipEnd,
   enums: ReadonlyMap<string, readonly string[]>,
-): Omit<Relation, "volatile" | "hiddenJunctionsTo"> {
+): Omit<Relation, "volatile" | "hiddenJunctionsTo" | "uniqueIndexes"> {
   return {
     schema,
     name,

@@ -39,6 +39,17 @@ export interface Column {
   readonly enumLabels: readonly string[];
 }
 
+/** A unique index of a table, which `ON CONFLICT` can use. */
+export interface UniqueIndex {
+  readonly name: string;
+  /** Columns in the order of the index; null if a key is another expression. */
+  readonly columns: readonly string[] | null;
+  /** SQL text of each key. */
+  readonly expressions: readonly string[];
+  /** SQL text of the condition of a partial index; null for others. */
+  readonly predicate: string | null;
+}
+
 /** A table, view, materialized view, foreign or partitioned table. */
 export interface Relation extends QualifiedName {
   readonly comment: string | null;
@@ -58,6 +69,8 @@ export interface Relation extends QualifiedName {
   readonly hasDivisibleInserts?: true;
   /** Primary key columns: alphabetical for tables, in key order for views. */
   readonly primaryKey: readonly string[];
+  /** Unique indexes of a table, sorted by name. Default: none. */
+  readonly uniqueIndexes?: readonly UniqueIndex[];
   /** Columns in attribute order. */
   readonly columns: readonly Column[];
   /**

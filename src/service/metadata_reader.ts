@@ -7,7 +7,7 @@ import {
   configStatements,
   readRoles,
   readValues,
-  type RoleDefaultsByRole,
+  type RoleSettings,
   roleStatement,
 } from "../config/in_database.ts";
 import type { DatabaseValues } from "../config/load.ts";
@@ -68,10 +68,10 @@ export class MetadataReader {
    * Reads the settings of each role. Reports a failure and returns null. `version` is the server's
    * version; null makes the reader query it.
    */
-  async readRoles(version: string | null): Promise<RoleDefaultsByRole | null> {
+  async readRoles(version: string | null): Promise<RoleSettings | null> {
     try {
       const serverVersion = version ?? await this.#database.version();
-      return readRoles(await this.#query([roleStatement(serverVersion)]));
+      return readRoles(await this.#query([roleStatement(serverVersion, this.#dialect)]));
     } catch (thrown) {
       this.#report("roles", thrown);
       return null;

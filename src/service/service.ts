@@ -9,7 +9,7 @@ import type { Fetch } from "../auth/fetch_document.ts";
 import { remoteKeySetsOf } from "../auth/prepare_issuers.ts";
 import { RemoteKeySets } from "../auth/remote_key_sets.ts";
 import { AuthSettingError } from "../auth/setting_error.ts";
-import type { RoleDefaultsByRole } from "../config/in_database.ts";
+import { noRoleSettings } from "../config/in_database.ts";
 import { changedStartupOptions, type DatabaseValues, keepStartupOptions } from "../config/load.ts";
 import type { Config, OptionKey } from "../config/options.ts";
 import { noValues } from "../config/load.ts";
@@ -188,9 +188,8 @@ export class Service {
     });
     const auth = await prepareAuthOf(config, null, { source, values: noValues, remoteKeySets });
     const clientLimits = await prepareLimitsOf(config, null, { source, values: noValues });
-    const roles: RoleDefaultsByRole = new Map();
     const cache = options.schemaCache ?? null;
-    const unloaded = { roles, serverVersion: null, cache, cacheError: null };
+    const unloaded = { roles: noRoleSettings, serverVersion: null, cache, cacheError: null };
     const snapshot = { config, auth, ...clientLimits, ...unloaded };
     const service = new Service(options, { source, snapshot, remoteKeySets, metricRegistry });
     service.#warnOfOldRolePath();
@@ -416,7 +415,7 @@ export class Service {
         // Requests keep the settings of their roles, such as a timeout, if these cannot be read.
         roles: await this.#metadata.readRoles(version) ?? this.#snapshot.roles,
       }
-      : { values: noValues, roles: new Map() };
+      : { values: noValues, roles: noRoleSettings };
     const current = source.configure(values);
     const config = keepStartupOptions(current, this.#initialConfig);
     const remoteKeySets = this.#remoteKeySets;

@@ -9,7 +9,7 @@ import { prepareIssuers } from "../auth/prepare_issuers.ts";
 import type { RemoteKeySets } from "../auth/remote_key_sets.ts";
 import { parseRolePath, type RolePath } from "../auth/role_claim.ts";
 import type { Issuers } from "../auth/verify_token.ts";
-import type { RoleDefaultsByRole } from "../config/in_database.ts";
+import type { RoleSettings } from "../config/in_database.ts";
 import type { Config } from "../config/options.ts";
 import type { ServiceError } from "../errors/service_error.ts";
 import { readTrustedProxies, type TrustedProxies } from "../http/client_address.ts";
@@ -34,7 +34,7 @@ export interface Snapshot {
   /** Null if no proxy is trusted. */
   readonly trustedProxies: TrustedProxies | null;
   /** Settings that requests of each role begin with. */
-  readonly roles: RoleDefaultsByRole;
+  readonly roles: RoleSettings;
   /** Result of `version()`; null before the first load, and with an external schema cache. */
   readonly serverVersion: string | null;
   /** Null until the first load succeeds. */

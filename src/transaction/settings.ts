@@ -27,8 +27,8 @@ export interface TransactionSettings {
   /** Settings of the role, applied before the role is set. */
   readonly roleSettings: readonly Setting[];
   /**
-   * `statement_timeout` in ms for a connection that has none by the login role, the database or the
-   * server; null leaves it as it is.
+   * `statement_timeout` in ms, unless that of the connection is stricter; 0 for that of the connection.
+   * Null leaves it as it is.
    */
   readonly timeoutMs: number | null;
   /** JSON text. */
@@ -74,7 +74,7 @@ export function settingsStatement(
   const { roleSettings, timeoutMs, timezone, overrides } = settings;
   const all = columns(form, plainParams(settings), {
     beforeRole: [
-      ...(timeoutMs === null ? [] : defaultTimeout(timeoutMs)),
+      ...(timeoutMs === null ? [] : timeout(timeoutMs)),
       // A function may have left another role on the connection.
       ...(roleSettings.length === 0 ? [] : [loginRole, ...named(roleSettings)]),
     ],
@@ -110,11 +110,18 @@ function setting(name: string, value: Sql): Sql {
 
 const connectionTimeout = sql`pg_catalog.current_setting('statement_timeout')`;
 
-/** Restores the timeout of the connection, and sets another one if that is 0, which means no limit. */
-function defaultTimeout(timeoutMs: number): readonly Sql[] {
-  const value = sql`case ${connectionTimeout} when '0' then ${param(String(timeoutMs))}
-else ${connectionTimeout} end`;
-  return [setting("statement_timeout", sql`null`), setting("statement_timeout", value)];
+/**
+ * Restores the timeout of the connection, which a function may have changed, and sets another one if
+ * `timeoutMs` is not 0 and stricter. PostgreSQL takes a timeout of 0 for none.
+ */
+function timeout(timeoutMs: number): readonly Sql[] {
+  const restored = setting("statement_timeout", sql`null`);
+  if (timeoutMs === 0) return [restored];
+  const value = sql`${param(`${timeoutMs}ms`)}::pg_catalog.text`;
+  const isStricter = sql`${connectionTimeout} operator(pg_catalog.<>) '0' and
+${connectionTimeout}::pg_catalog.interval operator(pg_catalog.<) ${value}::pg_catalog.interval`;
+  const stricter = sql`case when ${isStricter} then ${connectionTimeout} else ${value} end`;
+  return [restored, setting("statement_timeout", stricter)];
 }
 
 const loginRole = setting("role", sql`'none'`);

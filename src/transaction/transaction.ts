@@ -39,7 +39,10 @@ import {
 export type TransactionConfig = Pick<
   Config,
   | "appSettings"
+  | "dbAnonRole"
+  | "dbAnonStatementTimeout"
   | "dbExtraSearchPath"
+  | "dbMaxCost"
   | "dbPipelining"
   | "dbPreparedStatements"
   | "dbPreRequest"
@@ -54,6 +57,8 @@ export interface TransactionOwner {
   readonly identity: Identity;
   /** Undefined where the role has no settings of its own. */
   readonly defaults: RoleDefaults | undefined;
+  /** Whether the login role sets `statement_timeout`. */
+  readonly loginSetsTimeout: boolean;
 }
 
 /** Whether `Prefer: tx=` may choose how a transaction ends. */
@@ -102,22 +107,27 @@ export function buildTransaction(
   config: TransactionConfig,
 ): RequestTransaction {
   const access = config.dbReadOnly ? "read only" : accessOf(plan);
-  const explained = isExplained(plan);
-  const checks = explained ? [] : resultChecks(request, plan);
+  const isPlan = isExplained(plan);
+  const checks = isPlan ? [] : resultChecks(request, plan);
   const bounds = access === "read write" ? checks.map((check) => check.bounds) : [];
   const end = plannedEnd(request, config);
   const isolation = isolationOf(plan, owner.defaults);
-  const isImplicit = config.dbPreparedStatements && end === "commit" &&
+  const maxCost = divided === null ? maxCostOf(plan, owner, config) : null;
+  const isImplicit = config.dbPreparedStatements && end === "commit" && maxCost === null &&
     isolation === "read committed" && bounds.length === 0 && divided === null;
   const form = isImplicit ? access : "block";
   const settings = settingsOf(request, plan, owner, config);
   const before = preamble(settingsStatement(settings, form), { config, owner });
   // The estimate goes first: the body may be on its way to the client when a later statement runs.
   const estimate = query.estimate === null ? null : before.push(query.estimate) - 1;
+  const costLimit = maxCost === null ? null : {
+    statement: before.push(explained(query.main)) - 1,
+    maxCost,
+  };
   const statements = [...before, query.main];
   const place = (statement: Statement) => statements.push(statement) - 1;
   if (end === "rollback") place(checkConstraints);
-  const isWrite = access === "read write" && !explained;
+  const isWrite = access === "read write" && !isPlan;
   const gucCheck = isWrite ? place(responseGucCheck) : null;
   const transaction = isImplicit ? { form: "implicit" } as const : {
     form: "block",
@@ -129,6 +139,7 @@ export function buildTransaction(
     statements,
     planContext: planContextOf(settings),
     kind: config.dbPipelining && divided === null ? kind : null,
+    ...(costLimit === null ? {} : { costLimit }),
   };
   const stream = divided === null
     ? {}
@@ -144,9 +155,27 @@ export function buildTransaction(
     checks,
     estimate,
     responseGucCheck: gucCheck,
-    explained: explained ? before.length : null,
+    explained: isPlan ? before.length : null,
     patching: plan.kind === "mutate" && plan.mutate.kind === "patch" ? before.length : null,
   };
+}
+
+/**
+ * Returns the highest cost of a plan's statement; null for no limit. The planner knows the cost of
+ * relations, and takes that of functions for constant.
+ */
+function maxCostOf(
+  plan: DataPlan,
+  { defaults }: TransactionOwner,
+  { dbMaxCost }: TransactionConfig,
+): number | null {
+  if (plan.kind === "call" || isExplained(plan)) return null;
+  return (defaults?.maxCost ?? dbMaxCost) || null;
+}
+
+/** Returns the EXPLAIN of a statement with its parameters. */
+function explained({ text, params }: Statement): Statement {
+  return { text: `explain (format json) ${text}`, params, use: "rows" };
 }
 
 function paramStream(
@@ -255,16 +284,17 @@ const checkConstraints: Statement = {
 function settingsOf(
   request: ApiRequest,
   plan: DataPlan | RootPlan,
-  { identity: { role, claims }, defaults }: TransactionOwner,
+  owner: TransactionOwner,
   config: TransactionConfig,
 ): TransactionSettings {
+  const { identity: { role, claims }, defaults } = owner;
   const ofFunction = plan.kind === "call" ? plan.call.routine.settings : [];
   const { method, path, headers, cookies } = request;
   return {
     searchPath: searchPathOf(request.schema, config.dbExtraSearchPath),
     role,
     roleSettings: defaults?.settings ?? [],
-    timeoutMs: timeoutMsOf(defaults, config),
+    timeoutMs: timeoutMsOf(owner, config),
     claims,
     method,
     path,
@@ -277,14 +307,17 @@ function settingsOf(
 
 const timeoutSetting = "statement_timeout";
 
-/** Returns the timeout that applies if the connection has none; null if the role sets its own. */
+/** Returns the timeout of a request: `TransactionSettings.timeoutMs`. */
 function timeoutMsOf(
-  defaults: RoleDefaults | undefined,
-  { dbStatementTimeout }: TransactionConfig,
+  { identity: { role }, defaults, loginSetsTimeout }: TransactionOwner,
+  { dbAnonRole, dbAnonStatementTimeout, dbStatementTimeout }: TransactionConfig,
 ): number | null {
-  if (dbStatementTimeout === null || dbStatementTimeout === 0) return null;
+  const ofAnonymous = role === dbAnonRole ? dbAnonStatementTimeout : null;
+  const seconds = ofAnonymous ?? dbStatementTimeout;
+  if (seconds === null || seconds === 0) return null;
   const ofRole = defaults?.settings.some(([name]) => name.toLowerCase() === timeoutSetting);
-  return ofRole ? null : Math.round(dbStatementTimeout * 1000);
+  if (ofRole) return null;
+  return loginSetsTimeout ? 0 : Math.round(seconds * 1000);
 }
 
 /** Returns the statements before those of the query. */

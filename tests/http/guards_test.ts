@@ -68,6 +68,61 @@ const untimed = apiSuite("settings", { ...base, dbStatementTimeout: 0 }, {
 
 untimed.rows("db-statement-timeout of 0 sets no timeout", [[setting, {}, 200, "0"]]);
 
+const anonymous = { ...base, dbStatementTimeout: 9, dbAnonStatementTimeout: 1.5 } as const;
+
+const timedAnonymous = apiSuite("settings", anonymous, { title: "db-anon-statement-timeout" });
+
+timedAnonymous.rows("db-anon-statement-timeout counts for the anonymous role only", [
+  [setting, {}, 200, "1500ms"],
+  [setting, { as: "settings_boss" }, 200, "9s"],
+  [setting, { as: "settings_clerk" }, 200, "10s"],
+  ["GET /rpc/timed?name=statement_timeout", {}, 200, "4s"],
+]);
+
+const untimedAnonymous = apiSuite("settings", { ...anonymous, dbAnonStatementTimeout: 0 }, {
+  title: "db-anon-statement-timeout of 0",
+});
+
+untimedAnonymous.rows("db-anon-statement-timeout of 0 sets no timeout for the anonymous role", [
+  [setting, {}, 200, "0"],
+  [setting, { as: "settings_boss" }, 200, "9s"],
+]);
+
+/** Timeouts of the login role and of the database, and the timeout of a request; the option is 10 s. */
+const inherited: readonly (readonly [login: string | null, database: string | null, string])[] = [
+  [null, null, "10s"],
+  ["0", null, "0"],
+  ["60s", null, "1min"],
+  ["5s", "2s", "5s"],
+  ["0", "2s", "0"],
+  [null, "5s", "5s"],
+  [null, "60s", "10s"],
+  [null, "0", "10s"],
+];
+
+Deno.test("db-statement-timeout yields to the login role, and to a stricter database", async () => {
+  const sql = `create function api.timeout() returns text stable language sql
+    as $$ select current_setting('statement_timeout') $$`;
+  const config = { dbSchemas: ["api"], jwtSecret: testSecret, dbStatementTimeout: 10 };
+  await withAdministeredHandler(sql, config, async ({ handler, admin }) => {
+    const { rows } = await admin.query("select current_database() as name");
+    const database = `"${rows[0]!["name"]}"`;
+    for (const [login, ofDatabase, expected] of inherited) {
+      const change = (value: string | null) =>
+        value === null ? "reset statement_timeout" : `set statement_timeout = '${value}'`;
+      await admin.query(`alter role authenticator in database ${database} ${change(login)}`);
+      await admin.query(`alter database ${database} ${change(ofDatabase)}`);
+      await admin.query(
+        "select pg_terminate_backend(pid, 5000) from pg_stat_activity " +
+          "where usename = 'authenticator' and datname = current_database()",
+      );
+      await handler.reloadConfig();
+      const response = await handler(new Request("http://h/rpc/timeout"));
+      deepStrictEqual([login, ofDatabase, await response.json()], [login, ofDatabase, expected]);
+    }
+  });
+});
+
 Deno.test("db-statement-timeout cancels a statement and leaves the login role's timeout", async () => {
   const sql = `create function api.timeout() returns text stable language sql
       as $$ select current_setting('statement_timeout') $$;

@@ -99,6 +99,11 @@ const wrong: Readonly<Record<OptionKey, readonly [value: string, problem: string
   ],
   "jwt-cache-max-entries": ['"many"', 'expected a whole number, got "many"'],
   "jwt-claim-settings": bool,
+  "jwt-cookie-name": ['"a b"', 'expected a cookie\'s name in quotes, got "a b"'],
+  "jwt-cookie-origins": [
+    '"null"',
+    'expected origins in quotes, separated by commas, such as "https://example.com", got "null"',
+  ],
   "jwt-issuer": ["5", "expected the issuer of tokens in quotes, got 5"],
   "jwt-issuers": [
     '\'[{"issuer":"a"}]\'',
@@ -149,6 +154,8 @@ const wrong: Readonly<Record<OptionKey, readonly [value: string, problem: string
     '"*"',
     'expected origins in quotes, separated by commas, such as "https://example.com", got "*"',
   ],
+  "db-anon-statement-timeout": time,
+  "db-max-cost": ['"much"', 'expected a whole number of at least 0, got "much"'],
   "rate-limits": [
     '"a: 5/1w by ip"',
     'character 6: expected a time such as "10s", "1m", "1h" or "1d" (expected policies in quotes, ' +

@@ -53,6 +53,8 @@ export function query(parts: Partial<QueryParams> = {}): QueryParams {
     hasLimits: false,
     columns: null,
     onConflict: null,
+    conflictIndex: null,
+    conflictColumns: null,
     on: null,
     clauses: [],
     texts: new Map(),

@@ -38,6 +38,8 @@ export interface ReadChoices {
   readonly server: ServerFacts | null;
   /** Reason why the server cannot be reached; empty otherwise. */
   readonly problem: string;
+  /** Text about the choices that was not printed yet. */
+  readonly note: string;
 }
 
 /**
@@ -59,10 +61,25 @@ export async function readChoices(
     const asks = isInteractive() && !call.flags.has("--yes");
     const existing = server.loginRoles;
     const loginRole = freeLoginRole(server.database, { existing, known: knownLogins });
+    const note = call.flags.has("--login-role") ? "" : loginNote(loginRole);
+    if (asks) print(note);
     const names = chooseNames(call, { schemas: server.schemas, loginRole, asks });
     const facts = await readTarget(database, names);
-    return { choices: chooseRelations(call, names, facts), facts, server, problem: "" };
+    return {
+      choices: chooseRelations(call, names, facts),
+      facts,
+      server,
+      problem: "",
+      note: asks ? "" : note,
+    };
   });
+}
+
+/** Returns why the default login role is not the usual one; empty if it is. */
+function loginNote(loginRole: string): string {
+  if (loginRole === defaultNames.loginRole) return "";
+  return `The role ${defaultNames.loginRole} exists, perhaps for another database, and its ` +
+    `password is unknown here.\nThe service gets a login role of its own: ${loginRole}\n`;
 }
 
 function choicesWithoutServer(call: CommandCall, problem: string): ReadChoices {
@@ -81,7 +98,7 @@ function choicesWithoutServer(call: CommandCall, problem: string): ReadChoices {
     writable: pickRelations(write, facts.relations),
     revokesFunctions: call.flags.has("--revoke-functions"),
   };
-  return { choices, facts, server: null, problem };
+  return { choices, facts, server: null, problem, note: "" };
 }
 
 function chooseNames(
@@ -105,12 +122,6 @@ function chooseNames(
     print(`  the schema ${schema} does not exist: the SQL creates it\n`);
   }
   const loginFlag = flags.get("--login-role");
-  if (loginFlag === undefined && likelyLogin !== defaultNames.loginRole) {
-    print(
-      `The role ${defaultNames.loginRole} exists, perhaps for another database, and its password ` +
-        `is unknown here.\nThe service gets a login role of its own: ${likelyLogin}\n`,
-    );
-  }
   const loginRole = choose(
     loginFlag,
     "Role that the service logs in as",

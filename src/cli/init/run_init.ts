@@ -146,6 +146,7 @@ async function writeFiles(
   );
   writePublicFile(files.sql, initSql(choices, facts, verifier));
   print(`\nWrote ${files.conf}, which only you can read, and ${files.sql}.\n`);
+  print(read.note);
   printExistingRoles(facts.roles.map(({ name }) => name));
   if (login.password === null) {
     print(

@@ -28,6 +28,15 @@ export const databaseOptions = {
     example: '"web_anon"',
     isUncommented: true,
   }),
+  "db-anon-statement-timeout": option({
+    codec: time(),
+    default: null,
+    reloadable: true,
+    inDatabase: true,
+    doc: "`db-statement-timeout` of requests with `db-anon-role`; 0 sets none.",
+    example: '"2s"',
+    extension: true,
+  }),
   "db-channel": option({
     codec: name("a channel's name"),
     default: ofDialect,
@@ -84,6 +93,17 @@ export const databaseOptions = {
     inDatabase: true,
     doc: "Settings of a function that apply to the whole transaction that calls it.",
     example: '"statement_timeout, default_transaction_isolation"',
+  }),
+  "db-max-cost": option({
+    codec: integer({ min: 0 }),
+    default: null,
+    reloadable: true,
+    inDatabase: true,
+    doc:
+      "Highest planner's cost of reads and writes, unless the role sets `svc.db_max_cost`; a higher " +
+      "one fails with SVC137, and 0 sets no limit.",
+    example: "10000",
+    extension: true,
   }),
   "db-max-rows": option({
     aliases: ["max-rows"],

@@ -3,8 +3,8 @@
  *
  * @module
  */
-import { isKeyUrl, isUri, startsRolePath } from "../checks.ts";
-import { boolean, integer, text } from "../codecs.ts";
+import { isHeaderName, isKeyUrl, isOrigin, isUri, startsRolePath } from "../checks.ts";
+import { boolean, integer, list, text } from "../codecs.ts";
 import { jwtIssuerList } from "../jwt_issuers.ts";
 import { tokenSecret } from "../secret.ts";
 import { time } from "../units.ts";
@@ -40,6 +40,34 @@ export const tokenOptions = {
     doc:
       "Sets each claim of a token as `request.jwt.claim.<name>`, too, as old versions of PostgREST did.",
     example: "true",
+    extension: true,
+  }),
+  "jwt-cookie-name": option({
+    codec: text({
+      type: "cookie name",
+      expected: "a cookie's name in quotes",
+      check: isHeaderName,
+    }),
+    default: null,
+    reloadable: true,
+    inDatabase: true,
+    doc:
+      "Cookie that has the token of requests without a Bearer token; writes from pages of other " +
+      "origins fail with SVC313 then.",
+    example: '"__Host-token"',
+    extension: true,
+  }),
+  "jwt-cookie-origins": option({
+    codec: list({
+      expected: 'origins in quotes, separated by commas, such as "https://example.com"',
+      empty: "unset",
+      check: (origin) => origin !== "null" && isOrigin(origin),
+    }),
+    default: null,
+    reloadable: true,
+    inDatabase: true,
+    doc: "Other origins whose pages may write with the cookie of `jwt-cookie-name`.",
+    example: '"https://app.example.com"',
     extension: true,
   }),
   "jwt-issuer": option({

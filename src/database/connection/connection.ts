@@ -277,6 +277,7 @@ export class Connection {
     if (current.phase === "values") return this.#valueReady(current, status);
     if (current.failure !== null) return this.#endFailed(current, status);
     if (current.awaitsValues) return this.#startFeed(current);
+    if (current.awaitsCost) return this.#checkCost(current, status);
     const { end } = current;
     if (typeof end !== "string" && current.phase === "statements") {
       return this.#decide(current, end);
@@ -308,11 +309,19 @@ export class Connection {
       value: (value) => this.#writeValue(current, value),
       ended: () => this.#transport.write(this.#writer.writeRest(current)),
       failed: (error) => {
-        current.failedValues(error);
+        current.failedBetween(error);
         if (feed.inFlight === 0) this.#endFailed(current, openStatus);
       },
     });
     feed.read();
+  }
+
+  /** The transaction is open: executes the rest of its statements unless they are too expensive. */
+  #checkCost(current: BatchExecution, status: number): void {
+    const error = current.costError();
+    if (error === null) return this.#transport.write(this.#writer.writeRest(current));
+    current.failedBetween(error);
+    this.#endFailed(current, status);
   }
 
   #writeValue(current: BatchExecution, value: Uint8Array): void {

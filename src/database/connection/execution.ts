@@ -3,7 +3,12 @@
  *
  * @module
  */
-import { DatabaseError, type DatabaseFailure } from "../../errors/service_error.ts";
+import { errors } from "../../errors/catalogue.ts";
+import {
+  DatabaseError,
+  type DatabaseFailure,
+  type ServiceError,
+} from "../../errors/service_error.ts";
 import type {
   Batch,
   BatchResult,
@@ -85,7 +90,7 @@ export class BatchExecution {
   #statements: readonly StatementInFlight[] = [];
   /** Number of statements that the connection put before those of the batch: BEGIN. */
   #preambleLength = 0;
-  /** Whether the statements behind those of a stream were not sent yet. */
+  /** Whether the statements behind those of a stream, or behind a check of the cost, were not sent yet. */
   #isRestUnsent: boolean;
   /** Position of the statement that the server is at. */
   #position = 0;
@@ -118,7 +123,7 @@ export class BatchExecution {
     this.form = form;
     this.isRetry = isRetry;
     this.body = new BodyReceiver(body);
-    this.#isRestUnsent = this.stream !== null;
+    this.#isRestUnsent = this.#dividingStatement !== null;
     this.#rows = pending.batch.statements.map(() => noRows);
   }
 
@@ -132,9 +137,28 @@ export class BatchExecution {
     return batch.access === "read write" ? batch.stream ?? null : null;
   }
 
+  /** Position of the statement of a stream or of a check of the cost; null for neither. */
+  get #dividingStatement(): number | null {
+    return this.stream?.statement ?? this.batch.costLimit?.statement ?? null;
+  }
+
   /** Whether the values of the stream come next. */
   get awaitsValues(): boolean {
-    return this.#isRestUnsent && this.phase === "statements";
+    return this.#isRestUnsent && this.phase === "statements" && this.stream !== null;
+  }
+
+  /** Whether the planner's cost decides about the statements that come next. */
+  get awaitsCost(): boolean {
+    return this.#isRestUnsent && this.batch.costLimit !== undefined;
+  }
+
+  /** Returns the error of a cost above its limit; null if the cost permits the rest of the statements. */
+  costError(): ServiceError | null {
+    const { statement, maxCost } = this.batch.costLimit!;
+    const text = this.#rows[statement]?.map(([line]) => line).join("\n") ?? "";
+    const cost: unknown = JSON.parse(text)[0]?.Plan?.["Total Cost"];
+    if (typeof cost === "number" && cost <= maxCost) return null;
+    return errors.queryTooExpensive(Number(cost), maxCost);
   }
 
   /** How the transaction ends, or what its end depends on. */
@@ -165,7 +189,9 @@ export class BatchExecution {
     const isolation = transaction.form === "block" ? transaction.isolation : "read committed";
     const begin = beginStatements[this.batch.access][isolation];
     this.#preambleLength = 1;
+    const { costLimit } = this.batch;
     if (this.stream !== null) return [begin, ...statements.slice(0, this.stream.statement)];
+    if (costLimit !== undefined) return [begin, ...statements.slice(0, costLimit.statement + 1)];
     if (typeof end !== "string") return [begin, ...statements];
     this.#end = end;
     return [begin, ...statements, endStatements[end]];
@@ -187,9 +213,9 @@ export class BatchExecution {
     this.#position = 0;
   }
 
-  /** Returns the statements behind that of the stream, to be sent when all its values are executed. */
+  /** Returns the statements behind that of the stream, or behind the check of the cost. */
   restToSend(): readonly Statement[] {
-    const position = this.stream!.statement;
+    const position = this.#dividingStatement!;
     const { end } = this;
     this.#isRestUnsent = false;
     this.phase = "statements";
@@ -200,8 +226,8 @@ export class BatchExecution {
     return [...rest, endStatements[end]];
   }
 
-  /** The values of the stream have failed. */
-  failedValues(error: unknown): void {
+  /** The values of the stream have failed, or the cost is above its limit. */
+  failedBetween(error: unknown): void {
     this.failure ??= error;
   }
 

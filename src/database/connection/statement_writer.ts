@@ -105,13 +105,13 @@ export class StatementWriter {
     return encoder.take();
   }
 
-  /** Encodes what follows the values of a stream. The bytes are valid until the next call. */
+  /** Encodes the statements that were held back. The bytes are valid until the next call. */
   writeRest(execution: BatchExecution): readonly Uint8Array[] {
     const statements = execution.restToSend();
     for (const statement of statements) this.#encode(statement, { name: "", isParsed: true });
     this.#encoder.sync();
-    execution.sent(statements.map(({ text, use, runsUserCode = false }) => (
-      { text, use, runsUserCode, context: null, preparing: null }
+    execution.sent(statements.map(({ text, use, framing, runsUserCode = false }) => (
+      { text, use, framing, runsUserCode, context: null, preparing: null }
     )));
     return this.#encoder.take();
   }

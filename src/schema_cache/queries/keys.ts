@@ -17,11 +17,24 @@ export type ForeignKeyRow = readonly [
   foreignColumns: readonly number[],
 ];
 
+/**
+ * A unique index that `ON CONFLICT` can use: its table, its name, the attribute numbers of its keys, and
+ * their expressions. The number is 0 for an expression that is not a column.
+ */
+export type UniqueIndexRow = readonly [
+  table: number,
+  name: string,
+  columns: readonly number[],
+  expressions: readonly string[],
+  predicate: string | null,
+];
+
 /** The result of {@linkcode keysQuery}. */
 export interface KeysResult {
   readonly primary: readonly KeyRow[];
   readonly unique: readonly KeyRow[];
   readonly foreign: readonly ForeignKeyRow[];
+  readonly uniqueIndexes: readonly UniqueIndexRow[];
 }
 
 /**
@@ -44,5 +57,19 @@ select json_build_object(
   'foreign', coalesce((
     select json_agg(json_build_array(conname, relid, conkey, frelid, confkey))
     from keys where contype = 'f' and conparentid = 0
+  ), '[]'),
+  'uniqueIndexes', coalesce((
+    select json_agg(json_build_array(i.indrelid::int8, c.relname, (
+      select json_agg(i.indkey[k] order by k) from generate_series(0, i.indnkeyatts - 1) as k
+    ), (
+      select json_agg(pg_get_indexdef(i.indexrelid, k, false) order by k)
+      from generate_series(1, i.indnkeyatts) as k
+    ), pg_get_expr(i.indpred, i.indrelid)) order by c.relname)
+    from pg_index i
+      join pg_class c on c.oid = i.indexrelid
+      join pg_namespace n on n.oid = c.relnamespace
+      join pg_class t on t.oid = i.indrelid
+    where i.indisunique and i.indisvalid and i.indimmediate and not t.relispartition
+      and t.relkind in ('r', 'p') and n.nspname !~ '^pg_' and n.nspname <> 'information_schema'
   ), '[]')
 )::text`;

@@ -1,5 +1,9 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import { type AuthContext, authenticate, bearerToken } from "../../../src/auth/authenticate.ts";
+import {
+  type AuthContext,
+  authenticate as authenticateToken,
+} from "../../../src/auth/authenticate.ts";
+import { bearerToken } from "../../../src/auth/credential.ts";
 import { noScope } from "../../../src/auth/remote_key_set.ts";
 import { createJwtCache } from "../../../src/auth/jwt_cache.ts";
 import { parseRolePath } from "../../../src/auth/role_claim.ts";
@@ -17,6 +21,10 @@ import {
 const now = 1_700_000_000;
 const keys = await keysOf(secret);
 const rolePath = await parseRolePath("$.role");
+
+function authenticate(header: string | null, context: AuthContext) {
+  return authenticateToken(header === null ? null : bearerToken(header), context);
+}
 
 function contextOf(changes: Partial<AuthContext> = {}): AuthContext {
   return {

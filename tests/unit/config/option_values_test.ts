@@ -250,6 +250,8 @@ const policies = 'policies in quotes, such as "anon: 60/1m by ip for web_anon"';
 const ranges = 'addresses or ranges in quotes, separated by commas, such as "10.0.0.0/8"';
 const codings = 'codings in quotes, separated by commas: "zstd", "br", "gzip"';
 const secret32 = "reallyreallyreallyreallyverysafe";
+const originsText =
+  'expected origins in quotes, separated by commas, such as "https://example.com"';
 const skewText = 'expected seconds from 0 to 300, or a text such as "500ms", "10s", "2m"';
 const keyUrlText = "expected an https URL in quotes, without user, password and fragment";
 const issuersText = "expected a JSON list of issuers such as " +
@@ -347,6 +349,14 @@ const cases: Readonly<Record<OptionKey, Cases>> = {
       ['" "', `has an empty item (${schemas}, got " ")`],
     ],
   },
+  "db-anon-statement-timeout": times,
+  "db-max-cost": {
+    accepted: integers(0, "").accepted,
+    rejected: [
+      ...integers(0, "a whole number of at least 0").rejected,
+      ["-1", "expected a whole number of at least 0, got -1"],
+    ],
+  },
   "db-statement-timeout": times,
   "db-tx-end": words(
     "Invalid transaction termination. Check your configuration.",
@@ -416,6 +426,24 @@ const cases: Readonly<Record<OptionKey, Cases>> = {
     ],
   },
   "jwt-claim-settings": booleans,
+  "jwt-cookie-name": {
+    accepted: [["__Host-token", "__Host-token"], ["a.b", "a.b"]],
+    rejected: [
+      ['"a b"', `expected a cookie's name in quotes, got "a b"`],
+      ['"a=b"', `expected a cookie's name in quotes, got "a=b"`],
+      ['"a;b"', `expected a cookie's name in quotes, got "a;b"`],
+      ["5", "expected a cookie's name in quotes, got 5"],
+    ],
+  },
+  "jwt-cookie-origins": {
+    accepted: [["https://a.test, http://b.test:8080", ["https://a.test", "http://b.test:8080"]]],
+    rejected: [
+      ['"null"', `${originsText}, got "null"`],
+      ['"https://a.test/"', `${originsText}, got "https://a.test/"`],
+      ['"*"', `${originsText}, got "*"`],
+      ["5", `${originsText}, got 5`],
+    ],
+  },
   "jwt-issuer": names("the issuer of tokens"),
   "jwt-issuers": {
     accepted: [['[{"issuer":"a","secret":"' + secret32 + '","role":"b"}]', [

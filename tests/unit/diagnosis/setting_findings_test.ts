@@ -144,6 +144,33 @@ const rows: readonly Row[] = [
       ],
     ],
   },
+  {
+    label: "keys of an identity provider instead of a secret",
+    options: { "jwt-secret": "", "jwt-issuer": "https://id.test" },
+    findings: [],
+  },
+  {
+    label: "an origin that CORS does not allow",
+    options: {
+      "jwt-cookie-name": "token",
+      "jwt-cookie-origins": "https://a.test, https://b.test",
+      "server-cors-allowed-origins": "https://a.test",
+    },
+    findings: [[
+      "warn cookie-origins https://b.test: pages of this origin of jwt-cookie-origins cannot send " +
+      "the cookie: add it to server-cors-allowed-origins",
+      null,
+    ]],
+  },
+  {
+    label: "origins while CORS allows any",
+    options: { "jwt-cookie-origins": "https://a.test" },
+    findings: [[
+      "warn cookie-origins https://a.test: pages of this origin of jwt-cookie-origins cannot send " +
+      "the cookie: add it to server-cors-allowed-origins",
+      null,
+    ]],
+  },
 ];
 
 for (const { label, facts = {}, options = {}, findings } of rows) {

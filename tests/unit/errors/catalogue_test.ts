@@ -180,6 +180,10 @@ const rows: readonly Row[] = [
       headers: [["Retry-After", "7"]],
     },
   ],
+  [errors.queryTooExpensive(94500.2, 10000), "137", 413, "The query is too expensive", {
+    details: "Estimated cost 94501, allowed 10000",
+    hint: "Filter by an indexed column or set a limit",
+  }],
   [
     errors.unsupportedContentCoding("x", ["gzip", "br"]),
     "138",
@@ -263,6 +267,7 @@ const rows: readonly Row[] = [
     { details: "d" },
   ],
   [errors.unmatchedRows(2, "k"), "146", 404, "2 rows were not found", { details: "k" }],
+  [errors.invalidConflict("d"), "157", 400, "Invalid conflict handling", { details: "d" }],
   [errors.invalidPatch("d"), "149", 400, "Invalid patch document", { details: "d" }],
   [errors.patchDoesNotApply("d"), "150", 409, "Patch does not apply", { details: "d" }],
   [
@@ -376,6 +381,9 @@ const rows: readonly Row[] = [
     "The keys of the token's issuer are not available",
     { details: "https://id.test", headers: [["Retry-After", "4"]] },
   ],
+  [errors.crossOriginWrite(), "313", 403, "Cross-origin request refused", {
+    hint: "Send the token in the Authorization header",
+  }],
   [errors.roleNotAllowed(), "315", 403, "The issuer may not give this role"],
   [errors.internal("Internal server error"), "X00", 500, "Internal server error"],
 ];
@@ -421,12 +429,13 @@ Deno.test("errors have every code of the interface, and the rows above every err
     ...["109:400", "110:400", "111:500", "112:500", "114:400", "115:400", "116:406", "117:405"],
     ...["118:400", "119:400", "120:400", "121:400", "122:400", "123:400", "124:400", "125:404"],
     ...["126:404", "127:400", "128:400"],
-    ...["130:413", "131:414", "132:431", "133:408", "135:503", "136:429", "138:415", "139:400"],
-    ...["145:400", "146:404", "149:400", "150:409", "158:400"],
+    ...["130:413", "131:414", "132:431", "133:408", "135:503", "136:429", "137:413", "138:415"],
+    "139:400",
+    ...["145:400", "146:404", "149:400", "150:409", "157:400", "158:400"],
     ...["160:400", "162:400", "164:400", "165:400", "166:400", "177:400"],
     "191:403",
     ...["200:400", "201:300", "202:404", "203:300", "204:400", "205:404"],
-    ...["300:500", "301:401", "302:401", "310:503", "315:403"],
+    ...["300:500", "301:401", "302:401", "310:503", "313:403", "315:403"],
     "X00:500",
   ]);
   const withRow = new Set(rows.map(([{ fields }]) => `${fields.code} ${fields.status}`));

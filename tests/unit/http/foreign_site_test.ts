@@ -1,5 +1,9 @@
 import { strictEqual } from "node:assert/strict";
-import { type ForeignHeader, foreignHeader } from "../../../src/http/foreign_site.ts";
+import {
+  type ForeignHeader,
+  foreignHeader,
+  isForeignWrite,
+} from "../../../src/http/foreign_site.ts";
 
 const own = "http://127.0.0.1:3001";
 
@@ -39,3 +43,62 @@ for (const [headers, loopback, other = loopback] of rows) {
     strictEqual(foreignHeader(record, { origins: [own], checksHost: false }), other);
   });
 }
+
+const app = "https://app.example";
+const proxy = "https://api.example/v1";
+
+/** Headers of a POST, and whether it is foreign without and with the URL that clients know. */
+const writes: readonly (readonly [
+  headers: Readonly<Record<string, string>>,
+  unknownUrl: boolean,
+  knownUrl?: boolean,
+])[] = [
+  [{}, false],
+  [{ "sec-fetch-site": "same-origin" }, false],
+  [{ "sec-fetch-site": "none" }, false],
+  [{ "sec-fetch-site": "same-site" }, true],
+  [{ "sec-fetch-site": "cross-site" }, true],
+  [{ "sec-fetch-site": "" }, true],
+  [{ "sec-fetch-site": "Same-Origin" }, true],
+  [{ "sec-fetch-site": "cross-site", origin: app }, false],
+  [{ "sec-fetch-site": "cross-site", origin: "https://api.example" }, true],
+  [{ "sec-fetch-site": "same-origin", origin: "https://evil.example" }, false],
+  [{ origin: app }, false],
+  [{ origin: `${app}/` }, true],
+  [{ origin: "https://APP.example" }, true],
+  [{ origin: "https://api.example" }, false],
+  [{ origin: "https://api.example:443" }, false],
+  [{ origin: "http://api.example" }, false, true],
+  [{ origin: "https://api.example:8443" }, true],
+  [{ origin: "https://evil.example" }, true],
+  [{ origin: "https://api.example.evil.example" }, true],
+  [{ origin: "null" }, true],
+  [{ origin: "" }, true],
+  [{ origin: "api.example" }, true],
+  [{ referer: "https://evil.example/" }, false],
+];
+
+for (const [headers, unknownUrl, knownUrl = unknownUrl] of writes) {
+  Deno.test(`isForeignWrite() of a POST with ${JSON.stringify(headers)} is ${unknownUrl}`, () => {
+    const post = { method: "POST", headers, host: "api.example" };
+    strictEqual(isForeignWrite(post, { origins: [app], ownUrl: null }), unknownUrl);
+    strictEqual(isForeignWrite(post, { origins: [app], ownUrl: proxy }), knownUrl);
+  });
+}
+
+Deno.test("isForeignWrite() takes the URL that clients know if a proxy replaces the host", () => {
+  const headers = { origin: "https://api.example" };
+  const post = { method: "POST", headers, host: "127.0.0.1:3000" };
+  strictEqual(isForeignWrite(post, { origins: [], ownUrl: proxy }), false);
+  strictEqual(isForeignWrite(post, { origins: [], ownUrl: null }), true);
+});
+
+Deno.test("isForeignWrite() is about methods that write", () => {
+  const headers = { "sec-fetch-site": "cross-site", origin: "https://evil.example" };
+  const isForeign = (method: string) =>
+    isForeignWrite({ method, headers, host: "api.example" }, { origins: [], ownUrl: null });
+  for (const method of ["GET", "HEAD", "OPTIONS", "QUERY"]) strictEqual(isForeign(method), false);
+  for (const method of ["POST", "PUT", "PATCH", "DELETE", "get", "BREW"]) {
+    strictEqual(isForeign(method), true, method);
+  }
+});

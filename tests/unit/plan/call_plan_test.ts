@@ -117,6 +117,8 @@ function call({ name, method = "GET", values = [], payload }: Call) {
       hasLimits: false,
       columns: null,
       onConflict: null,
+      conflictIndex: null,
+      conflictColumns: null,
       on: null,
       clauses: [],
       texts: new Map(),

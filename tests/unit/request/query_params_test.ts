@@ -68,6 +68,8 @@ Deno.test("parseQuery reads no query string as all rows and columns", () => {
     hasLimits: false,
     columns: null,
     onConflict: null,
+    conflictIndex: null,
+    conflictColumns: null,
     on: null,
     clauses: [],
     texts: new Map(),

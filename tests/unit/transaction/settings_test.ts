@@ -122,16 +122,24 @@ Deno.test("settingsStatement sets role settings before the role and later ones a
   ]);
 });
 
-Deno.test("settingsStatement sets a timeout where the connection has none", () => {
+Deno.test("settingsStatement sets a timeout unless that of the connection is stricter", () => {
   const { text: written, params } = settingsStatement({ ...plain, timeoutMs: 1500 }, "block");
   const current = "pg_catalog.current_setting('statement_timeout')";
   const and = " operator(pg_catalog.||) ";
   const added = `${and}pg_catalog.set_config('statement_timeout', null, true)${and}` +
-    `pg_catalog.set_config('statement_timeout', case ${current} when '0' then $2\n` +
-    `else ${current} end, true)`;
-  strictEqual(
-    written.includes(`'jit', 'off', true)${added}${and}pg_catalog.set_config('role', $3`),
-    true,
-  );
-  deepStrictEqual(params, [values[0], "1500", ...values.slice(1)]);
+    `pg_catalog.set_config('statement_timeout', case when ${current} operator(pg_catalog.<>) '0' and\n` +
+    `${current}::pg_catalog.interval operator(pg_catalog.<) $2::pg_catalog.text::pg_catalog.interval ` +
+    `then ${current} else $2::pg_catalog.text end, true)`;
+  const found = `'jit', 'off', true)${added}${and}pg_catalog.set_config('role', $3`;
+  strictEqual(written.includes(found), true, written);
+  deepStrictEqual(params, [values[0], "1500ms", ...values.slice(1)]);
+});
+
+Deno.test("settingsStatement restores the timeout of the connection", () => {
+  const { text: written, params } = settingsStatement({ ...plain, timeoutMs: 0 }, "block");
+  const and = " operator(pg_catalog.||) ";
+  const added = `${and}pg_catalog.set_config('statement_timeout', null, true)${and}`;
+  const found = `'jit', 'off', true)${added}pg_catalog.set_config('role', $2`;
+  strictEqual(written.includes(found), true, written);
+  deepStrictEqual(params, values);
 });

@@ -1,0 +1,117 @@
+/**
+ * Plans the `ON CONFLICT` of an insert: the unique index, and the columns to update.
+ *
+ * @module
+ */
+import { errors } from "../errors/catalogue.ts";
+import type { ApiRequest } from "../request/api_request.ts";
+import type { Relation, UniqueIndex } from "../schema_cache/schema_cache.ts";
+import type { WrittenColumn } from "./mutate_plan.ts";
+
+/** The `ON CONFLICT` of an insert. */
+export interface Conflict {
+  readonly target: ConflictTarget;
+  readonly resolution: "merge" | "ignore";
+  /** Columns to update in a row that exists. */
+  readonly columns: readonly string[];
+}
+
+/** What PostgreSQL finds the unique index by. */
+export interface ConflictTarget {
+  /** Columns; null if the index has other keys. */
+  readonly columns: readonly string[] | null;
+  /** SQL text of the keys, where `columns` is null. */
+  readonly expressions: readonly string[];
+  /** SQL text of the condition of a partial index; null for others. */
+  readonly predicate: string | null;
+}
+
+/** Returns the target of these columns, which have an index without condition. */
+export function columnsTarget(columns: readonly string[]): ConflictTarget {
+  return { columns, expressions: [], predicate: null };
+}
+
+/**
+ * Plans the conflict of an insert; null without `resolution`. Throws `157` if the index or the columns of
+ * `on_conflict.index` and `on_conflict.columns` cannot be used, `204` if a column does not exist.
+ */
+export function planConflict(
+  { preferences: { resolution }, query }: ApiRequest,
+  relation: Relation,
+  written: readonly WrittenColumn[],
+): Conflict | null {
+  const { onConflict, conflictIndex, conflictColumns } = query;
+  if (conflictColumns !== null && resolution !== "merge-duplicates") {
+    throw errors.invalidConflict("'on_conflict.columns' needs resolution=merge-duplicates");
+  }
+  if (conflictIndex !== null && resolution === null) {
+    throw errors.invalidConflict("'on_conflict.index' needs a resolution");
+  }
+  if (resolution === null) return null;
+  const target = conflictIndex === null
+    ? columnTarget(onConflict, relation)
+    : indexTarget(conflictIndex, onConflict, relation);
+  if (target === null) return null;
+  const names = written.map(({ name }) => name);
+  checkColumns(conflictColumns ?? [], names, relation);
+  const isMerge = resolution === "merge-duplicates" && names.length > 0;
+  return { target, resolution: isMerge ? "merge" : "ignore", columns: conflictColumns ?? names };
+}
+
+/** Whether an insert has a unique index that its `resolution` applies to. */
+export function hasConflictTarget({ query }: ApiRequest, relation: Relation): boolean {
+  return query.conflictIndex !== null || (query.onConflict ?? relation.primaryKey).length > 0;
+}
+
+function columnTarget(
+  onConflict: readonly string[] | null,
+  relation: Relation,
+): ConflictTarget | null {
+  const columns = onConflict ?? relation.primaryKey;
+  if (columns.length === 0) return null;
+  if (onConflict === null) return columnsTarget(columns);
+  const fitting = (relation.uniqueIndexes ?? []).filter((index) => isOn(index, columns));
+  const partial = fitting.filter(({ predicate }) => predicate !== null);
+  // PostgreSQL reports columns without an index.
+  if (partial.length < fitting.length || partial.length === 0) return columnsTarget(columns);
+  const [only, ...others] = partial;
+  if (others.length === 0) return { ...columnsTarget(columns), predicate: only!.predicate };
+  const names = partial.map(({ name }) => `'${name}'`).join(", ");
+  throw errors.invalidConflict(
+    `Several unique indexes have these columns: ${names}`,
+    "Name one of them by on_conflict.index",
+  );
+}
+
+function isOn({ columns }: UniqueIndex, names: readonly string[]): boolean {
+  const wanted = new Set(names);
+  return columns !== null && columns.length === wanted.size &&
+    columns.every((column) => wanted.has(column));
+}
+
+function indexTarget(
+  name: string,
+  onConflict: readonly string[] | null,
+  { name: table, uniqueIndexes = [] }: Relation,
+): ConflictTarget {
+  if (onConflict !== null) {
+    throw errors.invalidConflict("'on_conflict.index' cannot be combined with 'on_conflict'");
+  }
+  const index = uniqueIndexes.find((each) => each.name === name);
+  if (index !== undefined) return index;
+  throw errors.invalidConflict(`'${table}' has no unique index '${name}'`);
+}
+
+function checkColumns(
+  columns: readonly string[],
+  written: readonly string[],
+  relation: Relation,
+): void {
+  for (const column of columns) {
+    if (written.includes(column)) continue;
+    const exists = relation.columns.some(({ name }) => name === column);
+    throw exists
+      ? errors.invalidConflict(`The body does not write '${column}'`)
+      : errors.noColumn(column, relation.name);
+  }
+}
