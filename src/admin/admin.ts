@@ -18,6 +18,8 @@ export interface AdminOptions {
   /** Whether the API server is listening. */
   readonly isLive: () => boolean;
   readonly readAsset: ReadAsset;
+  /** Returns the metrics of the process. Default: none. */
+  readonly processMetrics?: () => string;
 }
 
 /** Handles a request to the admin server. */
@@ -29,10 +31,10 @@ export type AdminHandler = (request: Request, peer: Peer) => Promise<Response>;
  */
 export function adminHandler(
   service: AdminService,
-  { isLive, readAsset }: AdminOptions,
+  { isLive, readAsset, processMetrics = () => "" }: AdminOptions,
 ): AdminHandler {
   const headers = { "Server": `${service.dialect.productToken}/${version}` };
-  const openRoutes = openRoutesOf(service, isLive);
+  const openRoutes = openRoutesOf(service, { isLive, processMetrics });
   const innerRoutes = innerRoutesOf(service, readAsset);
   const guard = (route: Route, request: Request, peer: Peer) => {
     const refusal = accessRefusal(request, peer, service.snapshot.config.adminAllowedHosts ?? []);
@@ -53,7 +55,7 @@ export function adminHandler(
 
 type AdminService = Pick<
   Service,
-  "isReady" | "dialect" | "metricRegistry" | "metrics" | "snapshot"
+  "isReady" | "dialect" | "metricRegistry" | "metrics" | "requestMetrics" | "snapshot"
 >;
 
 type Route = () => Promise<Response>;
@@ -61,14 +63,17 @@ type Route = () => Promise<Response>;
 type Routes = ReadonlyMap<string, Route>;
 
 /** Returns the routes of paths that any client may request: probes and metrics. */
-function openRoutesOf(service: AdminService, isLive: () => boolean): Routes {
+function openRoutesOf(
+  service: AdminService,
+  { isLive, processMetrics }: Required<Pick<AdminOptions, "isLive" | "processMetrics">>,
+): Routes {
   const { dialect } = service;
   const serving = () => isLive() ? 200 : dialect.notServingStatus;
   const empty = (status: number) => new Response(null, { status });
   return new Map([
     ["/live", () => Promise.resolve(empty(serving()))],
     ["/ready", async () => empty(await service.isReady() ? serving() : 503)],
-    ["/metrics", () => Promise.resolve(textResponse(metricsText(service)))],
+    ["/metrics", () => Promise.resolve(textResponse(metricsText(service) + processMetrics()))],
     ...(dialect.schemaCachePage === "open" ? [schemaCacheRoute(service)] : []),
   ]);
 }
@@ -76,7 +81,7 @@ function openRoutesOf(service: AdminService, isLive: () => boolean): Routes {
 function metricsText(service: AdminService): string {
   const { settingPrefix } = service.dialect;
   return prometheusText(service.metrics(), settingPrefix) +
-    service.metricRegistry.text(settingPrefix);
+    service.metricRegistry.text(settingPrefix) + (service.requestMetrics?.text() ?? "");
 }
 
 /** Returns the routes of inner paths. */

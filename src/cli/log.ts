@@ -5,16 +5,16 @@
  */
 import type { CallWords } from "../observe/call_words.ts";
 import { LineSink } from "../observe/line_sink.ts";
-import type { LogLevel, Observation } from "../observe/observation.ts";
-import { createReporter } from "../observe/reporter.ts";
+import type { Observation } from "../observe/observation.ts";
+import { createReporter, type LogSettings } from "../observe/reporter.ts";
 import { withTimeout } from "../lib/deadline.ts";
 import { stderr, stdout, writeAll } from "./standard_streams.ts";
 
 /** The open logs. */
 export interface Log {
   readonly observe: (event: Observation) => void;
-  /** Sets the function that returns the current log level. */
-  readonly setLevel: (level: () => LogLevel) => void;
+  /** Sets the function that returns the current settings. */
+  readonly setSettings: (settings: () => LogSettings) => void;
   /**
    * Resolves when all lines are written, or after one second. The process calls it before it
    * exits.
@@ -26,8 +26,8 @@ export interface Log {
 const flushTimeoutMs = 1000;
 
 /** Opens the logs; `call` has the words of calls that they advise. */
-export function openLog(initial: LogLevel, call: CallWords): Log {
-  let level = () => initial;
+export function openLog(initial: LogSettings, call: CallWords): Log {
+  let settings = () => initial;
   const diagnostics = new LineSink({ write: (bytes) => writeAll(stderr, bytes) });
   const access = new LineSink({
     // Diagnostics of a request precede its line, even if both logs go to the same file.
@@ -35,14 +35,14 @@ export function openLog(initial: LogLevel, call: CallWords): Log {
   });
   return {
     observe: createReporter({
-      level: () => level(),
+      settings: () => settings(),
       now: Date.now,
       offsetMinutes: (epochMs) => -new Date(epochMs).getTimezoneOffset(),
       call,
       access,
       diagnostics,
     }),
-    setLevel: (current) => void (level = current),
+    setSettings: (current) => void (settings = current),
     flush: () => withTimeout(flushTimeoutMs, Promise.all([access.flush(), diagnostics.flush()])),
   };
 }

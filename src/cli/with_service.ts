@@ -21,7 +21,7 @@ export async function withService<Result>(
 ): Promise<Result> {
   const { reader, database: opened, quick } = await openStart(args, { ports: "serves nothing" });
   const { config, file, initialSource } = reader;
-  const log = openLog(config.logLevel, callWords(args));
+  const log = openLog(config, callWords(args));
   try {
     const database = opened ?? await openConfiguredDatabase(config, file);
     await database.start?.();

@@ -97,3 +97,11 @@ export function checkSchema(schema: string): true | string {
     ? `db-schemas does not allow schema: '${schema}'`
     : true;
 }
+
+const pathSegment = "/(?:[A-Za-z0-9._~!$&'()*+,;=:@-]|%[0-9A-Fa-f]{2})+";
+const longPath = new RegExp(`^(?:${pathSegment}){2,}$`);
+
+/** Returns whether a text is a path of two or more segments that names no function. */
+export function isHealthPath(value: string): boolean {
+  return longPath.test(value) && !value.startsWith("/rpc/");
+}

@@ -102,6 +102,11 @@ export interface HandlerConfig {
    * sets none. Default: none.
    */
   readonly dbStatementTimeout?: number | null;
+  /**
+   * Sets `application_name` in each transaction: `svc` and the request's `traceparent` or
+   * identifier. Default: `false`.
+   */
+  readonly dbTraceApplicationName?: boolean;
   /** How transactions end, and whether `Prefer: tx=` may choose. Default: `"commit"`. */
   readonly dbTxEnd?: "commit" | "commit-allow-override" | "rollback" | "rollback-allow-override";
   /**
@@ -183,6 +188,11 @@ export interface HandlerConfig {
   /** Origins that CORS allows; if it is not set, CORS allows any. Default: none. */
   readonly serverCorsAllowedOrigins?: readonly string[] | null;
   /**
+   * Path on the API port that returns 200 or 503 as `/ready` does; `/live` below it is liveness.
+   * Default: none.
+   */
+  readonly serverHealthPath?: string | null;
+  /**
    * Largest request body in bytes; a longer one fails with SVC130. 0 sets no limit. Default: `0`.
    */
   readonly serverMaxBodySize?: number;
@@ -201,6 +211,21 @@ export interface HandlerConfig {
    * limit. Default: `0`.
    */
   readonly serverMaxUrlLength?: number;
+  /**
+   * Header with the identifier of a request: taken from the request or made, sent back, logged, and
+   * set as `request.id`. Default: none.
+   */
+  readonly serverRequestIdHeader?: string | null;
+  /**
+   * Headers to add to each response that has none of the same name, as a JSON object. Default:
+   * none.
+   */
+  readonly serverResponseHeaders?: Readonly<Record<string, string>> | null;
+  /**
+   * Adds `X-Content-Type-Options`, `Referrer-Policy` and, except to HTML, `Content-Security-Policy`
+   * to each response. Default: `false`.
+   */
+  readonly serverSecurityHeaders?: boolean;
   /**
    * Bytes that the temporary files of long bodies may have in all; 0 lets no body use one. Default:
    * `10737418240`.

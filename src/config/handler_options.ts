@@ -62,6 +62,7 @@ function textOf(name: string, value: unknown): string | null {
   if (Array.isArray(value)) {
     return value.some(isJsonObject) ? JSON.stringify(value) : value.join(",");
   }
+  if (keysByName.get(name) === "server-response-headers") return JSON.stringify(value);
   if ("name" in value) {
     const schema = "schema" in value ? value.schema : null;
     return schema === null ? String(value.name) : `${schema}.${value.name}`;

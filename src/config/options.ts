@@ -9,6 +9,7 @@ import { adminOptions } from "./options/admin_options.ts";
 import { databaseOptions } from "./options/database_options.ts";
 import { generalOptions } from "./options/general_options.ts";
 import { limitOptions } from "./options/limit_options.ts";
+import { monitoringOptions } from "./options/monitoring_options.ts";
 import { openapiOptions } from "./options/openapi_options.ts";
 import { poolOptions } from "./options/pool_options.ts";
 import { serverOptions } from "./options/server_options.ts";
@@ -20,6 +21,7 @@ export const options = {
   ...databaseOptions,
   ...generalOptions,
   ...limitOptions,
+  ...monitoringOptions,
   ...openapiOptions,
   ...poolOptions,
   ...serverOptions,

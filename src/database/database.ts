@@ -6,6 +6,7 @@
  * @module
  */
 import type { BodySpool } from "../lib/body_spool.ts";
+import type { Histogram } from "../observe/histogram.ts";
 import type { ParamValue } from "../sql/fragment.ts";
 
 /** How a statement's rows are used. */
@@ -164,6 +165,13 @@ export type Batch = ReadBatch | WriteBatch;
 export interface Caller {
   /** Aborted when the client leaves. The pool reads it late: runtimes create it on first access. */
   readonly signal: AbortSignal;
+  /** The pool sets the time in its queue. Default: nothing is measured. */
+  readonly timing?: QueueTiming;
+}
+
+/** Measures how long batches wait in the queue of a pool. */
+export interface QueueTiming {
+  queueMs: number;
 }
 
 /**
@@ -350,6 +358,8 @@ export interface Database {
   readonly notify?: Notify;
   /** Applies options; replaces connections that work otherwise, as {@linkcode flush} does. */
   configure(options: DatabaseOptions): void;
+  /** Seconds that batches waited for a connection; absent without a pool. */
+  readonly queueSeconds?: Histogram;
   /** Keeps the bodies of slow readers; absent where these keep their connections. */
   readonly bodySpool?: BodySpool;
   /** Replaces the watcher. */

@@ -19,6 +19,11 @@ const minMajorVersion = 14;
  * ```
  */
 export function unsupportedVersion(text: string): string | null {
-  const [, number, major] = /^PostgreSQL ((\d+)[\d.]*)/.exec(text) ?? [];
-  return number !== undefined && Number(major) < minMajorVersion ? number : null;
+  const number = versionNumber(text);
+  return number !== null && parseInt(number) < minMajorVersion ? number : null;
+}
+
+/** Returns the number in the result of `version()`, such as `15.18`; null for other servers. */
+export function versionNumber(text: string): string | null {
+  return /^PostgreSQL (\d+[\d.]*)/.exec(text)?.[1] ?? null;
 }

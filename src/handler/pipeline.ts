@@ -8,7 +8,9 @@ import type { Credential } from "../auth/credential.ts";
 import type { Identity } from "../auth/jwt_cache.ts";
 import type { FetchScope } from "../auth/remote_key_set.ts";
 import {
+  type Batch,
   type BatchResult,
+  type Caller,
   type Database,
   discardBody,
   type Statement,
@@ -18,6 +20,7 @@ import { errors } from "../errors/catalogue.ts";
 import type { TargetNameUse } from "../errors/target_name_warning.ts";
 import { errorResponse, toServiceError } from "../errors/error_response.ts";
 import { DatabaseError, ServiceError } from "../errors/service_error.ts";
+import type { RequestIdentifiers } from "../http/request_id.ts";
 import { formatServerTiming } from "../http/server_timing.ts";
 import { checkWithoutBody, plan, targetNameUsesOf } from "../plan/plan.ts";
 import type { RootPlan } from "../plan/root_plan.ts";
@@ -49,7 +52,10 @@ import type { SchemaCache } from "../schema_cache/schema_cache.ts";
 import type { Snapshot } from "../service/snapshot.ts";
 import type { EarlyPrivilegeCheck } from "./early_privilege.ts";
 import type { Uploads } from "./uploads.ts";
+import type { RequestTiming } from "../observe/request_timing.ts";
 import { Stopwatch, type TraceStage } from "../observe/stopwatch.ts";
+import type { RouteNames } from "./route_names.ts";
+import type { AddedHeaders } from "./sent_headers.ts";
 import type { RequestsInFlight } from "./in_flight.ts";
 import { checkBeforeToken, type CheckedRequest, checkIdentity } from "./request_checks.ts";
 import { type DataPlan, queryOf } from "../transaction/data_plan.ts";
@@ -84,6 +90,9 @@ export interface PipelineContext {
   readonly traceStage: TraceStage | null;
   /** Receives the name of a policy of `rate-limits` that refuses a request. */
   readonly onRateLimited: (policy: string) => void;
+  /** Headers that responses have beside those of their replies. */
+  readonly addedHeaders: AddedHeaders;
+  readonly routes: RouteNames;
 }
 
 /** A reply, and the data that the log needs. */
@@ -116,10 +125,14 @@ interface Exchange {
   /** Collects the temporary files of the request. */
   readonly files: SpoolFile[];
   readonly checked: CheckedRequest;
+  readonly identifiers: RequestIdentifiers;
+  /** Measures the database; null if nothing needs it. */
+  readonly timing: RequestTiming | null;
 }
 
 /** Inputs of {@linkcode runPipeline} besides the request. */
-export interface PipelineInput extends Pick<Exchange, "context" | "scope" | "statements"> {
+export interface PipelineInput
+  extends Pick<Exchange, "context" | "scope" | "statements" | "identifiers" | "timing"> {
   readonly credential: Credential;
   /** An error that an earlier check found; null for none. */
   readonly refusal: ServiceError | null;
@@ -131,7 +144,7 @@ export interface PipelineInput extends Pick<Exchange, "context" | "scope" | "sta
 export async function runPipeline(
   request: Request,
   pieces: RawRequest,
-  { context, scope, statements, client, credential, refusal }: PipelineInput,
+  { context, scope, statements, client, credential, refusal, identifiers, timing }: PipelineInput,
 ): Promise<PipelineResult> {
   const { snapshot: { config }, inFlight } = context;
   const stopwatch = new Stopwatch(config.serverTimingEnabled, context.traceStage);
@@ -155,6 +168,8 @@ export async function runPipeline(
     targetNameUses,
     files: [],
     checked,
+    identifiers,
+    timing,
   };
   let identity: Identity | null = null;
   let hasEntered = false;
@@ -405,34 +420,36 @@ function withDivided(
 
 /** Responds to the root with a description of the API as the role may use it. */
 async function describe(
-  { request, context: { snapshot, database }, stopwatch, statements }: Exchange,
+  { request, context: { snapshot, database }, stopwatch, statements, identifiers, timing }:
+    Exchange,
   parsed: ApiRequest,
   planned: RootPlan,
   { identity, cache }: { readonly identity: Identity; readonly cache: SchemaCache },
 ): Promise<Reply> {
   const { config } = snapshot;
-  const batch = buildRootTransaction(parsed, planned, ownerOf(identity, snapshot), config);
+  const owner = ownerOf(identity, snapshot, identifiers);
+  const batch = buildRootTransaction(parsed, planned, owner, config);
   statements?.push(...batch.statements);
-  const reply = await database.transaction(batch, request);
+  const reply = await timedTransaction(database, batch, { request, timing });
   stopwatch.lap("transaction");
   return respondToRoot(parsed, planned, { metadata: schemaMetadataOf(reply), cache, config });
 }
 
 /** Executes a plan's transaction, and makes the reply of its result. */
 async function execute(
-  { request, context, stopwatch, statements, targetNameUses }: Exchange,
+  { request, context, stopwatch, statements, targetNameUses, identifiers, timing }: Exchange,
   identity: Identity,
   { request: parsed, planned }: PlannedRequest,
 ): Promise<Reply> {
   const { snapshot, database } = context;
   const uses = targetNameUsesOf(planned.plan);
   targetNameUses.push(...uses);
-  const owner = ownerOf(identity, snapshot);
+  const owner = ownerOf(identity, snapshot, identifiers);
   const transaction = buildTransaction(parsed, planned, owner, snapshot.config);
   statements?.push(...transaction.batch.statements);
   let result: BatchResult;
   try {
-    const run = () => database.transaction(transaction.batch, request);
+    const run = () => timedTransaction(database, transaction.batch, { request, timing });
     const { divided = null } = planned;
     result = divided === null ? await run() : await context.uploads.run(divided.pieces, run);
   } catch (error) {
@@ -456,9 +473,39 @@ function withHeaders(reply: Reply, added: Reply["headers"]): Reply {
   return added.length === 0 ? reply : { ...reply, headers: [...reply.headers, ...added] };
 }
 
-function ownerOf(identity: Identity, { roles }: Snapshot): TransactionOwner {
+function ownerOf(
+  identity: Identity,
+  { roles }: Snapshot,
+  identifiers: RequestIdentifiers,
+): TransactionOwner {
   const { byRole, loginSetsTimeout } = roles;
-  return { identity, defaults: byRole.get(identity.role), loginSetsTimeout };
+  return { identity, defaults: byRole.get(identity.role), loginSetsTimeout, identifiers };
+}
+
+/** Runs a transaction. Measures it if there is a timing. */
+function timedTransaction(
+  database: Database,
+  batch: Batch,
+  { request, timing }: Pick<Exchange, "request" | "timing">,
+): Promise<BatchResult> {
+  if (timing === null) return database.transaction(batch, request);
+  const caller = new TimedCaller(request, timing);
+  return timing.measure(() => database.transaction(batch, caller));
+}
+
+/** A request whose time in the queue is measured. */
+class TimedCaller implements Caller {
+  readonly timing: RequestTiming;
+  readonly #request: Request;
+
+  constructor(request: Request, timing: RequestTiming) {
+    this.#request = request;
+    this.timing = timing;
+  }
+
+  get signal(): AbortSignal {
+    return this.#request.signal;
+  }
 }
 
 /** Makes the reply of a transaction's result. */

@@ -175,6 +175,12 @@ export function diagnosticLine(event: Diagnostic, context: LogContext): string |
   return lines.map((line) => `${prefix}: ${line}`).join("\n");
 }
 
+/** Returns the text of an event on one line, without its time. */
+export function messageOf(event: Diagnostic, call: CallWords): string {
+  const text = textOf(event, call);
+  return (typeof text === "string" ? text : text.join(" ")).trimEnd();
+}
+
 function textOf<Kind extends Diagnostic["kind"]>(
   event: Extract<Diagnostic, { readonly kind: Kind }>,
   call: CallWords,

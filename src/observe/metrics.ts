@@ -6,10 +6,17 @@
  * @module
  */
 
-import { decimal, headText } from "./metric_registry.ts";
+import type { Histogram } from "./histogram.ts";
+import { decimal, headText, labelText } from "./metric_registry.ts";
 
 /** Values of the metrics. Times are in seconds; counters begin at 0 when the service starts. */
 export interface Metrics {
+  readonly build: {
+    readonly version: string;
+    readonly dialect: string;
+    /** Number of the server's version; empty before the first load of the schema cache. */
+    readonly postgres: string;
+  };
   readonly schemaCacheQuerySeconds: number | null;
   readonly schemaCacheLoads: { readonly success: number; readonly fail: number };
   readonly pool: {
@@ -19,6 +26,8 @@ export interface Metrics {
     readonly waiting: number;
     readonly timeouts: number;
   };
+  /** Seconds that transactions waited for a connection; null without a pool. */
+  readonly queueSeconds: Histogram | null;
   readonly jwtCache: {
     readonly lookups: number;
     readonly hits: number;
@@ -37,6 +46,14 @@ interface MetricDefinition {
 const unlabelled = (value: number) => [["", value]] as const;
 
 const metricDefinitions: readonly MetricDefinition[] = [
+  {
+    name: "build_info",
+    type: "gauge",
+    help: "Versions of the program and of PostgreSQL; the value is always 1",
+    values: ({ build: { version, dialect, postgres } }) => [
+      [labelText(["version", "dialect", "postgres"], [version, dialect, postgres]), 1],
+    ],
+  },
   {
     name: "schema_cache_query_time_seconds",
     type: "gauge",
@@ -62,6 +79,12 @@ const metricDefinitions: readonly MetricDefinition[] = [
     type: "gauge",
     help: "Available connections in the pool",
     values: ({ pool }) => unlabelled(Math.max(0, pool.open - pool.inUse)),
+  },
+  {
+    name: "db_pool_in_use",
+    type: "gauge",
+    help: "Connections of the pool that execute transactions",
+    values: ({ pool }) => unlabelled(pool.inUse),
   },
   {
     name: "db_pool_waiting",
@@ -97,9 +120,11 @@ const metricDefinitions: readonly MetricDefinition[] = [
 
 /** Formats the metrics. Names begin with `prefix` and an underscore. */
 export function prometheusText(metrics: Metrics, prefix: string): string {
-  return metricDefinitions.map(({ name, type, help, values }) => {
+  const texts = metricDefinitions.map(({ name, type, help, values }) => {
     const full = `${prefix}_${name}`;
     const lines = values(metrics).map(([labels, value]) => `${full}${labels} ${decimal(value)}\n`);
     return headText({ name: full, help }, type) + lines.join("");
-  }).join("");
+  });
+  const queue = metrics.queueSeconds?.text(`${prefix}_db_pool_queue_seconds`) ?? "";
+  return texts.join("") + queue;
 }

@@ -52,6 +52,23 @@ export interface FinishedRequest {
   readonly userAgent: string | null;
   /** Time of arrival, in epoch milliseconds. */
   readonly time: number;
+  /** Milliseconds from the arrival to the head of the response. */
+  readonly durationMs: number;
+  /** `/`, `/<relation>` or `/rpc/<function>` of the schema cache, or `_unknown`. */
+  readonly route: string;
+  /** `HTTP/1.1`; null where the server does not show the version. */
+  readonly protocol: string | null;
+  /** Milliseconds in the queue of the pool; null if the log does not need them. */
+  readonly queueMs: number | null;
+  /** Milliseconds of the transaction without {@linkcode queueMs}; null if the log does not need them. */
+  readonly databaseMs: number | null;
+  /** Value of the header that `server-request-id-header` names; null if the option is not set. */
+  readonly requestId: string | null;
+  /** Trace of the request: of OpenTelemetry if it is on, else of the `traceparent` header. */
+  readonly traceId: string | null;
+  readonly spanId: string | null;
+  /** Code of the error that the client received: `SVC116`, `42501`. */
+  readonly code: string | null;
 }
 
 /** Statements of a request, without values. Observers receive it before the `request-finished` event. */

@@ -7,9 +7,11 @@
 import { accessLine, isRequestLogged } from "./access_log.ts";
 import type { CallWords } from "./call_words.ts";
 import type { LineSink } from "./line_sink.ts";
+import { jsonAccessLine, jsonDiagnosticLine, jsonQueryLine } from "./json_lines.ts";
 import { diagnosticLine } from "./logger.ts";
 import {
   type Diagnostic,
+  type FinishedRequest,
   isCounted,
   type LogLevel,
   type Observation,
@@ -22,10 +24,16 @@ import { timestampFormatter } from "./timestamp.ts";
 /** Logs an event. Never throws. */
 export type Report = (event: Observation) => void;
 
+/** Options of the configuration that the logs follow. */
+export interface LogSettings {
+  readonly logLevel: LogLevel;
+  readonly logFormat: "text" | "json";
+}
+
 /** Options of {@linkcode createReporter}. */
 export interface ReporterOptions {
-  /** Returns the current level. The reporter calls it for each event, since a reload may change it. */
-  readonly level: () => LogLevel;
+  /** Returns the current settings. The reporter calls it for each event, since a reload may change them. */
+  readonly settings: () => LogSettings;
   /** Epoch milliseconds. */
   readonly now: () => number;
   /** Returns the minutes by which local time is ahead of UTC at a time. */
@@ -43,24 +51,24 @@ const timeoutWindowMs = 5000;
 
 /** Returns a function that logs events. */
 export function createReporter(options: ReporterOptions): Report {
-  const { level, now, offsetMinutes, call, access, diagnostics } = options;
-  const timeText = timestampFormatter(offsetMinutes);
+  const { settings, access, diagnostics } = options;
+  const formats = { text: textLines(options), json: jsonLines(options) };
   const diagnose = (event: Diagnostic) => {
-    const epochMs = now();
-    const context = { level: level(), epochMs, offsetMinutes: offsetMinutes(epochMs), call };
-    const line = diagnosticLine(event, context);
+    const { logLevel, logFormat } = settings();
+    const line = formats[logFormat].diagnostic(event, logLevel);
     if (line !== null) diagnostics.add(line);
   };
   const logQueries = ({ status, texts }: QueriedRequest) => {
-    if (!isRequestLogged(status, level())) return;
-    const prefix = timeText(now());
-    for (const text of texts) diagnostics.add(`${prefix}: ${oneLine(text)}`);
+    const { logLevel, logFormat } = settings();
+    if (!isRequestLogged(status, logLevel)) return;
+    for (const text of texts) diagnostics.add(formats[logFormat].query(text));
   };
-  const isNew = oncePerMinute(now);
+  const isNew = oncePerMinute(options.now);
   const timedOut = throttled(diagnose, options.schedule ?? schedule);
   return function report(event) {
     if (event.kind === "request-finished") {
-      const line = accessLine(event, { level: level(), timeText });
+      const { logLevel, logFormat } = settings();
+      const line = formats[logFormat].access(event, logLevel);
       if (line !== null) access.add(line);
       return;
     }
@@ -69,6 +77,36 @@ export function createReporter(options: ReporterOptions): Report {
     else if (event.kind === "pool-timeout") timedOut(event);
     else if (event.kind === "error-advised" && !isNew(event.advice)) return;
     else diagnose(event);
+  };
+}
+
+/** Formats events as lines. Null stands for a line that the level does not log. */
+interface LineFormat {
+  readonly access: (request: FinishedRequest, level: LogLevel) => string | null;
+  readonly diagnostic: (event: Diagnostic, level: LogLevel) => string | null;
+  readonly query: (text: string) => string;
+}
+
+type LineFormatOptions = Pick<ReporterOptions, "call" | "now" | "offsetMinutes">;
+
+function textLines({ call, now, offsetMinutes }: LineFormatOptions): LineFormat {
+  const timeText = timestampFormatter(offsetMinutes);
+  return {
+    access: (request, level) => accessLine(request, { level, timeText }),
+    diagnostic: (event, level) => {
+      const epochMs = now();
+      const context = { level, epochMs, offsetMinutes: offsetMinutes(epochMs), call };
+      return diagnosticLine(event, context);
+    },
+    query: (text) => `${timeText(now())}: ${oneLine(text)}`,
+  };
+}
+
+function jsonLines({ call, now }: LineFormatOptions): LineFormat {
+  return {
+    access: jsonAccessLine,
+    diagnostic: (event, level) => jsonDiagnosticLine(event, { level, epochMs: now(), call }),
+    query: (text) => jsonQueryLine(text, now()),
   };
 }
 

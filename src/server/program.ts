@@ -149,7 +149,7 @@ async function serveConfig(
   const defaults = flags.watches ? watchDefaults : {};
   const { reader, database, quick } = await openStart(args, { ports: "serves", defaults });
   const call = callWords(args);
-  const log = openLog(reader.config.logLevel, call);
+  const log = openLog(reader.config, call);
   const onReady = (origin: string | null) => {
     onListening?.(reader.config);
     if (flags.opensConsole && origin !== null) openBrowser(origin);

@@ -32,7 +32,8 @@ import type { QuickStart } from "../cli/start.ts";
 import { untilIdle, withTimeout } from "../lib/deadline.ts";
 import { guardSite } from "./site_guard.ts";
 import { type ReloadSignals, stopSignal } from "./signals.ts";
-import { stageTracer } from "./tracing.ts";
+import { openTracing } from "./tracing.ts";
+import { processMetricsText } from "./process_metrics.ts";
 
 /** Dependencies of {@linkcode serve}. */
 export interface ServeDependencies {
@@ -154,8 +155,8 @@ const closeTimeoutMs = 500;
 
 async function startService(
   { file, config, initialSource, read }: ConfigReader,
-  { observe, setLevel, onFatal, database, quick }:
-    & Pick<Log, "observe" | "setLevel">
+  { observe, setSettings, onFatal, database, quick }:
+    & Pick<Log, "observe" | "setSettings">
     & Required<Pick<ServeDependencies, "database" | "quick">>
     & { readonly onFatal: () => void },
 ): Promise<Service> {
@@ -166,11 +167,12 @@ async function startService(
     now: Date.now,
     observe,
     onFatal,
-    traceStage: await stageTracer(),
+    ...(await openTracing()),
+    isCounted: adminListenAddress(config) !== null,
     missingCacheDetail: "none",
     hidesExtensionFunctions: quick?.choice.hidesExtensionFunctions ?? false,
   });
-  setLevel(() => service.snapshot.config.logLevel);
+  setSettings(() => service.snapshot.config);
   return service;
 }
 
@@ -203,7 +205,11 @@ async function serveAdmin(
     what: "admin",
     server: `${service.dialect.productToken}/${version}`,
     observe: service.observe,
-    serve: adminHandler(service, { isLive, readAsset: assetReader() }),
+    serve: adminHandler(service, {
+      isLive,
+      readAsset: assetReader(),
+      processMetrics: processMetricsText,
+    }),
   });
 }
 

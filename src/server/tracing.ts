@@ -4,18 +4,35 @@
  * @module
  */
 import process from "node:process";
+import type { SpanContext } from "../http/trace_context.ts";
 import type { TraceStage } from "../observe/stopwatch.ts";
 import { version } from "../version.ts";
 
+/** Connects requests with spans. */
+export interface Tracing {
+  /** Records stages as spans within the span that Deno opens for each request. */
+  readonly traceStage: TraceStage;
+  /** Returns the span that is open; null for none. */
+  readonly activeSpan: () => SpanContext | null;
+}
+
 /**
- * Returns a function that records stages as spans within the span that Deno opens for each request.
- * Returns null unless `OTEL_DENO` is `true` or `1`; the OpenTelemetry package is not loaded then.
+ * Opens tracing. Resolves with null unless `OTEL_DENO` is `true` or `1`; the OpenTelemetry package is
+ * not loaded then.
  */
-export async function stageTracer(): Promise<TraceStage | null> {
+export async function openTracing(): Promise<Tracing | null> {
   if (!isOn(process.env["OTEL_DENO"])) return null;
   const { trace } = await import("@opentelemetry/api");
   const tracer = trace.getTracer("svc", version);
-  return (stage, { start, end }) => tracer.startSpan(stage, { startTime: start }).end(end);
+  return {
+    traceStage: (stage, { start, end }) => tracer.startSpan(stage, { startTime: start }).end(end),
+    activeSpan: () => {
+      const context = trace.getActiveSpan()?.spanContext();
+      if (context === undefined) return null;
+      const { traceId, spanId, traceFlags } = context;
+      return { traceId, spanId, flags: traceFlags.toString(16).padStart(2, "0") };
+    },
+  };
 }
 
 function isOn(value: string | undefined): boolean {

@@ -23,7 +23,7 @@ import {
   randomNonce,
 } from "../database/notifications/notification_probe.ts";
 import { isEmbedded } from "../database/open.ts";
-import { unsupportedVersion } from "../database/server_version.ts";
+import { unsupportedVersion, versionNumber } from "../database/server_version.ts";
 import type { Dialect } from "../dialect.ts";
 import { errorFacts } from "../errors/error_response.ts";
 import { errors } from "../errors/catalogue.ts";
@@ -32,9 +32,12 @@ import { FailurePolicy } from "./failure_policy.ts";
 import { schemaStateReader } from "./schema_state.ts";
 import { SchemaWatch } from "./schema_watch.ts";
 import { mayBeStale, StalenessCheck } from "./staleness.ts";
+import type { SpanContext } from "../http/trace_context.ts";
+import { countedEvents } from "../observe/counted_events.ts";
 import { MetricRegistry } from "../observe/metric_registry.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import { isLogged, type Observation } from "../observe/observation.ts";
+import { RequestMetrics } from "../observe/request_metrics.ts";
 import { MetadataReader, type SchemaReading } from "./metadata_reader.ts";
 import { type LoadScheduler, Reloader, unsharedLoader } from "./reloader.ts";
 import { indexSchemaCache } from "../schema_cache/lookups.ts";
@@ -48,6 +51,7 @@ import {
 } from "./snapshot.ts";
 import type { TraceStage } from "../observe/stopwatch.ts";
 import { schedule } from "../lib/timers.ts";
+import { version } from "../version.ts";
 
 /** Dependencies and options of a {@linkcode Service}. */
 export interface ServiceOptions {
@@ -79,6 +83,10 @@ export interface ServiceOptions {
   readonly keyStore?: KeyStore | null;
   /** Receives the times of requests' stages. Default: null. */
   readonly traceStage?: TraceStage | null;
+  /** Returns the span of OpenTelemetry that the current request belongs to. Default: null. */
+  readonly activeSpan?: (() => SpanContext | null) | null;
+  /** Whether requests and events are counted for `/metrics`. Default: false. */
+  readonly isCounted?: boolean;
   /** Exposes no functions that belong to extensions. Default: false. */
   readonly hidesExtensionFunctions?: boolean;
   /** Whether error responses give the reason while no schema cache is loaded. Default: `reason`. */
@@ -94,6 +102,9 @@ export class Service {
   readonly traceStage: TraceStage | null;
   /** Counters and gauges of the service's parts, which the admin server shows. */
   readonly metricRegistry: MetricRegistry;
+  /** Null if requests are not counted. */
+  readonly requestMetrics: RequestMetrics | null;
+  readonly activeSpan: (() => SpanContext | null) | null;
   readonly #source: () => ConfigSource;
   readonly #schema: LoadScheduler;
   readonly #staleness: StalenessCheck;
@@ -142,8 +153,13 @@ export class Service {
     this.database = options.database;
     this.dialect = snapshot.config.dialect;
     this.now = options.now;
-    this.observe = options.observe;
+    const { isCounted = false, observe } = options;
+    this.observe = isCounted ? countedEvents(this.metricRegistry, observe) : observe;
+    this.requestMetrics = isCounted
+      ? new RequestMetrics(() => this.#snapshot.config.metricsMaxRoutes)
+      : null;
     this.traceStage = options.traceStage ?? null;
+    this.activeSpan = options.activeSpan ?? null;
     this.#snapshot = snapshot;
     this.#missingCacheDetail = options.missingCacheDetail ?? "reason";
     this.#hidesExtensionFunctions = options.hidesExtensionFunctions ?? false;
@@ -302,10 +318,17 @@ export class Service {
 
   /** Returns the current metrics. */
   metrics(): Metrics {
+    const { serverVersion } = this.#snapshot;
     return {
+      build: {
+        version,
+        dialect: this.dialect.name,
+        postgres: serverVersion === null ? "" : versionNumber(serverVersion) ?? "",
+      },
       schemaCacheQuerySeconds: this.#querySeconds,
       schemaCacheLoads: { ...this.#loadCounts },
       pool: this.database.counts(),
+      queueSeconds: this.database.queueSeconds ?? null,
       jwtCache: this.#snapshot.auth.cache?.counts() ?? { lookups: 0, hits: 0, evictions: 0 },
     };
   }

@@ -39,6 +39,10 @@ export interface TransactionSettings {
   readonly headers: Readonly<Record<string, string>>;
   /** Set as JSON text. */
   readonly cookies: Readonly<Record<string, string>>;
+  /** Null does not set `request.id`. */
+  readonly requestId: string | null;
+  /** Null keeps the name of the connection. */
+  readonly applicationName: string | null;
   readonly timezone: string | null;
   /** Settings that override those of the role: those of the called function, and `app.settings.*`. */
   readonly overrides: readonly Setting[];
@@ -69,7 +73,7 @@ export function settingsStatement(
   form: SettingsForm,
 ): Statement {
   if (isPlain(settings)) {
-    return { text: plainTexts[form], params: plainParams(settings), use: "none", isShared: true };
+    return plainStatement(settings, form);
   }
   const { roleSettings, timeoutMs, timezone, overrides } = settings;
   const all = columns(form, plainParams(settings), {
@@ -78,7 +82,11 @@ export function settingsStatement(
       // A function may have left another role on the connection.
       ...(roleSettings.length === 0 ? [] : [loginRole, ...named(roleSettings)]),
     ],
-    after: [...named(timezone === null ? [] : [["timezone", timezone]]), ...named(overrides)],
+    after: [
+      ...identifierSettings(settings),
+      ...named(timezone === null ? [] : [["timezone", timezone]]),
+      ...named(overrides),
+    ],
   });
   return { ...compile(renderSettings(all)), use: "none", isShared: true };
 }
@@ -131,6 +139,16 @@ function named(settings: readonly Setting[]): readonly Sql[] {
   return settings.map(([name, value]) => sql`${setConfig}(${param(name)}, ${param(value)}, true)`);
 }
 
+/** The parts of {@linkcode TransactionSettings} that name a request in logs of the database. */
+type Identifiers = Pick<TransactionSettings, "applicationName" | "requestId">;
+
+function identifierSettings({ requestId, applicationName }: Identifiers): readonly Sql[] {
+  return [
+    ...(requestId === null ? [] : [setting("request.id", param(requestId))]),
+    ...(applicationName === null ? [] : [setting("application_name", param(applicationName))]),
+  ];
+}
+
 /** Names of the settings that describe the request, after `request.`. */
 const requestSettingNames = ["jwt.claims", "method", "path", "headers", "cookies"] as const;
 
@@ -164,9 +182,29 @@ function plainParams(settings: TransactionSettings): readonly ParamValue[] {
   return [settings.searchPath, settings.role, ...requestParams(settings)];
 }
 
-function plainText(form: SettingsForm): string {
+/** Returns the statement of settings without extras. Its text was compiled before. */
+function plainStatement(settings: TransactionSettings, form: SettingsForm): Statement {
+  const { requestId, applicationName } = settings;
+  const params: ParamValue[] = [...plainParams(settings)];
+  if (requestId !== null) params.push(requestId);
+  if (applicationName !== null) params.push(applicationName);
+  const text = plainTexts[form][identifierKey({ requestId, applicationName })]!;
+  return { text, params, use: "none", isShared: true };
+}
+
+/** Returns a number from 0 to 3 for the identifiers that are present. */
+function identifierKey({ requestId, applicationName }: Identifiers): number {
+  return (requestId === null ? 0 : 1) + (applicationName === null ? 0 : 2);
+}
+
+function plainTextsOf(form: SettingsForm): readonly string[] {
   const placeholders = ["", "", ...requestSettingNames.map(() => "")];
-  return compile(renderSettings(columns(form, placeholders, noExtras))).text;
+  return [0, 1, 2, 3].map((key) => {
+    const requestId = (key & 1) === 0 ? null : "";
+    const applicationName = (key & 2) === 0 ? null : "";
+    const after = identifierSettings({ requestId, applicationName });
+    return compile(renderSettings(columns(form, placeholders, { beforeRole: [], after }))).text;
+  });
 }
 
 /**
@@ -183,8 +221,6 @@ interface ExtraSettings {
   readonly beforeRole: readonly Sql[];
   readonly after: readonly Sql[];
 }
-
-const noExtras: ExtraSettings = { beforeRole: [], after: [] };
 
 /** Lists all settings in order; `values` are those of {@linkcode plainParams}. */
 function columns(
@@ -205,8 +241,9 @@ function columns(
   ];
 }
 
-const plainTexts: Readonly<Record<SettingsForm, string>> = {
-  block: plainText("block"),
-  "read only": plainText("read only"),
-  "read write": plainText("read write"),
+/** Texts by the form, then by {@linkcode identifierKey}. */
+const plainTexts: Readonly<Record<SettingsForm, readonly string[]>> = {
+  block: plainTextsOf("block"),
+  "read only": plainTextsOf("read only"),
+  "read write": plainTextsOf("read write"),
 };

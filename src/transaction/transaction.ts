@@ -18,6 +18,7 @@ import type {
 } from "../database/database.ts";
 import { errors } from "../errors/catalogue.ts";
 import { DatabaseError } from "../errors/service_error.ts";
+import { noIdentifiers, type RequestIdentifiers } from "../http/request_id.ts";
 import type { RootPlan } from "../plan/root_plan.ts";
 import { failedOperation } from "../query/patch.ts";
 import { type Query, resultColumn } from "../query/query.ts";
@@ -59,6 +60,8 @@ export interface TransactionOwner {
   readonly defaults: RoleDefaults | undefined;
   /** Whether the login role sets `statement_timeout`. */
   readonly loginSetsTimeout: boolean;
+  /** Default: {@linkcode noIdentifiers}. */
+  readonly identifiers?: RequestIdentifiers;
 }
 
 /** Whether `Prefer: tx=` may choose how a transaction ends. */
@@ -287,7 +290,7 @@ function settingsOf(
   owner: TransactionOwner,
   config: TransactionConfig,
 ): TransactionSettings {
-  const { identity: { role, claims }, defaults } = owner;
+  const { identity: { role, claims }, defaults, identifiers = noIdentifiers } = owner;
   const ofFunction = plan.kind === "call" ? plan.call.routine.settings : [];
   const { method, path, headers, cookies } = request;
   return {
@@ -300,6 +303,8 @@ function settingsOf(
     path,
     headers,
     cookies,
+    requestId: identifiers.requestId,
+    applicationName: identifiers.applicationName,
     timezone: request.preferences.timezone,
     overrides: [...ofFunction, ...config.appSettings],
   };

@@ -81,6 +81,7 @@ const wrong: Readonly<Record<OptionKey, readonly [value: string, problem: string
     'commas, got "api, pg_catalog")',
   ],
   "db-statement-timeout": time,
+  "db-trace-application-name": bool,
   "db-tx-end": word(
     "Invalid transaction termination. Check your configuration.",
     '"commit", "commit-allow-override", "rollback", "rollback-allow-override"',
@@ -133,11 +134,14 @@ const wrong: Readonly<Record<OptionKey, readonly [value: string, problem: string
     "301",
     'expected seconds from 0 to 300, or a text such as "500ms", "10s", "2m", got 301',
   ],
+  "log-format": word("Invalid log-format. Check your configuration.", '"text", "json"'),
   "log-level": word(
     "Invalid logging level. Check your configuration.",
     '"crit", "error", "warn", "info", "debug"',
   ),
   "log-query": bool,
+  "log-query-string": bool,
+  "metrics-max-routes": whole("of at least 0"),
   "openapi-mode": word(
     "Invalid openapi-mode. Check your configuration.",
     '"follow-privileges", "ignore-privileges", "disabled"',
@@ -169,6 +173,11 @@ const wrong: Readonly<Record<OptionKey, readonly [value: string, problem: string
     '"big"',
     'expected bytes, or a text such as "64k", "10m", "1g", got "big"',
   ],
+  "server-health-path": [
+    '"/health"',
+    "expected a path in quotes of two or more segments that is not below /rpc, such as " +
+    '"/-/health", got "/health"',
+  ],
   "server-host": host,
   "server-header-timeout": time,
   "server-idle-timeout": time,
@@ -178,7 +187,14 @@ const wrong: Readonly<Record<OptionKey, readonly [value: string, problem: string
   "server-max-requests": whole("of at least 0"),
   "server-max-url-length": size,
   "server-port": whole("from 0 to 65535"),
+  "server-request-id-header": ['"a:"', 'expected a header\'s name in quotes, got "a:"'],
+  "server-response-headers": [
+    `'{"X-A": "1\\r\\n2"}'`,
+    "the value of X-A has a character that no header may have (expected a JSON object of header " +
+    'names and values, such as {"X-Frame-Options": "DENY"}, got "{\\"X-A\\": \\"1\\\\r\\\\n2\\"}")',
+  ],
   "server-reuseport": bool,
+  "server-security-headers": bool,
   "server-spool-size": [
     '"big"',
     'expected bytes, or a text such as "64k", "10m", "1g", got "big"',

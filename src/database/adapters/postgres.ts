@@ -92,6 +92,7 @@ export function openPostgres(options: PostgresOptions): Database {
     version: () => pool.version(),
     flush: () => pool.flush(),
     counts: () => pool.counts(),
+    queueSeconds: pool.queueSeconds!,
     bodySpool: spool,
     subscribe: (channel, events) => subscribe(targets, channel, events),
     notify: (channel, payload) =>

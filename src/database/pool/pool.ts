@@ -8,6 +8,7 @@ import type { Clock } from "../../lib/clock.ts";
 import { errors } from "../../errors/catalogue.ts";
 import { ServiceError } from "../../errors/service_error.ts";
 import { type Deferred, deferred } from "../../lib/deferred.ts";
+import { Histogram } from "../../observe/histogram.ts";
 import { OneShotTimer } from "../../lib/one_shot_timer.ts";
 import { Connection, type ConnectionOptions } from "../connection/connection.ts";
 import { maxHeldBytes } from "../connection/body_receiver.ts";
@@ -70,6 +71,12 @@ const maxCountedMs = 10;
 /** After this time the pool listens for callers that leave, and moves the batches behind a slow one. */
 const slowBatchMs = 50;
 
+/** Bounds in seconds. Most batches do not wait at all. */
+const queueHistogram = {
+  help: "Time that transactions waited for a connection of the pool",
+  bounds: [0, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+};
+
 /** Opens a pool. It opens connections on demand, at most `max`. */
 export function createPool(options: PoolOptions): Database {
   return new Pool(options);
@@ -96,6 +103,7 @@ class Pool implements Database {
   #closed: Deferred<void> | null = null;
   /** Receives the events of the pool; null in all but the most detailed log. */
   #trace: PoolTrace | null = null;
+  readonly queueSeconds = new Histogram(queueHistogram);
   /** Adapters add subscriptions: the pool's connections do not listen. */
   readonly subscribe = null;
 
@@ -133,6 +141,7 @@ class Pool implements Database {
         reject,
         // A write runs to its end although its client has left.
         caller: batch.access === "read only" ? caller : null,
+        timing: caller?.timing ?? null,
         serviceTime: this.#serviceTimeOf(batch.kind),
         expectsLargeBody: this.#largeBodies.isExpected(batch),
         since: 0,
@@ -214,9 +223,11 @@ class Pool implements Database {
     const [first] = batches;
     const isLimited = pipelineOf(first!) !== null;
     if (first!.expectsLargeBody) this.#largeBodies.acquire();
+    const now = this.#clock.now();
+    for (const queued of batches) this.#recordWait(queued, now);
     pooled.work = {
       batches,
-      startedAt: this.#clock.now(),
+      startedAt: now,
       share: isLimited ? this.#limiter.acquire(this.#limitOf(first!)) : null,
       failures: 0,
       stopListening: null,
@@ -226,6 +237,13 @@ class Pool implements Database {
     this.#timers.stalls.start(stallCheckMs);
     traceStep(this.#traceOf(batches), pooled, "used");
     pooled.connection.execute(batches);
+  }
+
+  /** Records how long a batch was in the queue; a requeued one from the beginning. */
+  #recordWait({ since, timing, isRequeued }: QueuedBatch, now: number): void {
+    const waitMs = since === 0 ? 0 : now - since;
+    if (!isRequeued) this.queueSeconds.record(waitMs / 1000);
+    if (timing !== null) timing.queueMs = waitMs;
   }
 
   /** Starts waiting batches on idle connections, or opens more connections. */
@@ -476,6 +494,7 @@ class Pool implements Database {
         continue;
       }
       this.#timeouts++;
+      this.#recordWait(queued, this.#clock.now());
       this.#reject(queued, errors.acquisitionTimeout());
     }
     this.#timers.deadline.clear();

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Caller } from "../database.ts";
+import type { Caller, QueueTiming } from "../database.ts";
 import type { PendingBatch } from "../connection/execution.ts";
 import type { PipelineClass } from "./concurrency_limiter.ts";
 import type { ServiceTime } from "./service_time.ts";
@@ -24,6 +24,8 @@ interface QueueNode {
 export interface QueuedBatch extends PendingBatch {
   /** Null where nothing cancels the batch. */
   readonly caller: Caller | null;
+  /** Null where nothing measures the time in the queue. */
+  readonly timing: QueueTiming | null;
   /** Null where the kind of the batch is unknown. */
   readonly serviceTime: ServiceTime | null;
   /** Whether it counts for the limit of connections with large bodies. */

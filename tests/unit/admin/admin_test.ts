@@ -90,6 +90,8 @@ const cache = {
 };
 
 const noMetrics: Metrics = {
+  build: { version: "1.2.3", dialect: "svc", postgres: "15.18" },
+  queueSeconds: null,
   schemaCacheQuerySeconds: null,
   schemaCacheLoads: { success: 0, fail: 0 },
   pool: { max: 0, open: 0, inUse: 0, waiting: 0, timeouts: 0 },

@@ -199,6 +199,18 @@ const origins = 'origins in quotes, separated by commas, such as "https://exampl
 const hostNames = "host names in quotes, separated by commas";
 const timeText = 'seconds, or a text such as "500ms", "10s", "2m"';
 const sizeText = 'bytes, or a text such as "64k", "10m", "1g"';
+const healthPath =
+  'a path in quotes of two or more segments that is not below /rpc, such as "/-/health"';
+const headerObject =
+  'a JSON object of header names and values, such as {"X-Frame-Options": "DENY"}';
+const headerNames: Cases = {
+  accepted: [["X-Request-Id", "X-Request-Id"]],
+  rejected: [
+    ['"a b"', 'expected a header\'s name in quotes, got "a b"'],
+    ['"a:"', 'expected a header\'s name in quotes, got "a:"'],
+    ['"é"', 'expected a header\'s name in quotes, got "é"'],
+  ],
+};
 const counts: Cases = {
   accepted: integers(0, "").accepted,
   rejected: [
@@ -358,6 +370,7 @@ const cases: Readonly<Record<OptionKey, Cases>> = {
     ],
   },
   "db-statement-timeout": times,
+  "db-trace-application-name": booleans,
   "db-tx-end": words(
     "Invalid transaction termination. Check your configuration.",
     "commit",
@@ -522,6 +535,7 @@ const cases: Readonly<Record<OptionKey, Cases>> = {
       ['"x"', `${skewText}, got "x"`],
     ],
   },
+  "log-format": words("Invalid log-format. Check your configuration.", "text", "json"),
   "log-level": words(
     "Invalid logging level. Check your configuration.",
     "crit",
@@ -531,6 +545,8 @@ const cases: Readonly<Record<OptionKey, Cases>> = {
     "debug",
   ),
   "log-query": booleans,
+  "log-query-string": booleans,
+  "metrics-max-routes": counts,
   "openapi-mode": words(
     "Invalid openapi-mode. Check your configuration.",
     "follow-privileges",
@@ -595,6 +611,17 @@ const cases: Readonly<Record<OptionKey, Cases>> = {
     ],
   },
   "server-compression-min-size": sizes,
+  "server-health-path": {
+    accepted: [
+      ["/-/health", "/-/health"],
+      ["/a/b/c", "/a/b/c"],
+      ["/rpcs/a%20b", "/rpcs/a%20b"],
+    ],
+    rejected: [
+      ...["/", "/health", "/rpc/health", "health/ready", "/a/", "//", "/a/b?c", "/a/b c", "/a/%b"]
+        .map((path): Rejected => [`"${path}"`, `expected ${healthPath}, got "${path}"`]),
+    ],
+  },
   "server-host": hosts,
   "server-body-timeout": times,
   "server-header-timeout": times,
@@ -605,15 +632,33 @@ const cases: Readonly<Record<OptionKey, Cases>> = {
   "server-max-requests": counts,
   "server-max-url-length": sizes,
   "server-port": bounded(0, 65535),
-  "server-reuseport": booleans,
-  "server-spool-size": sizes,
-  "server-timing-enabled": booleans,
-  "server-trace-header": {
-    accepted: [["X-Request-Id", "X-Request-Id"]],
+  "server-request-id-header": headerNames,
+  "server-response-headers": {
+    accepted: [
+      ["{}", {}],
+      ['{"X-A": "1", "x-b": "é\\t\\"2\\""}', { "X-A": "1", "x-b": 'é\t"2"' }],
+    ],
     rejected: [
-      ['"a b"', 'expected a header\'s name in quotes, got "a b"'],
-      ['"a:"', 'expected a header\'s name in quotes, got "a:"'],
-      ['"é"', 'expected a header\'s name in quotes, got "é"'],
+      ...["[]", "null", "1", "{", '"a"'].map((text): Rejected => [
+        `'${text}'`,
+        `expected ${headerObject}, got ${JSON.stringify(text)}`,
+      ]),
+      ...([
+        ['{"a b": ""}', '"a b" is not a header name'],
+        ['{"": ""}', '"" is not a header name'],
+        ['{"A": 1}', "the value of A is not a text"],
+        ['{"A": null}', "the value of A is not a text"],
+        ['{"A": "1", "a": "2"}', "a occurs twice"],
+        ['{"Content-Length": "1"}', "the server sets Content-Length by itself"],
+        ['{"server": "x"}', "the server sets server by itself"],
+        ['{"A": "\\n"}', "the value of A has a character that no header may have"],
+        ['{"A": "\\r"}', "the value of A has a character that no header may have"],
+        ['{"A": "\\u0000"}', "the value of A has a character that no header may have"],
+        ['{"A": "€"}', "the value of A has a character that no header may have"],
+      ] as const).map(([text, problem]): Rejected => [
+        `'${text}'`,
+        `${problem} (expected ${headerObject}, got ${JSON.stringify(text)})`,
+      ]),
     ],
   },
   "server-trusted-proxies": {
@@ -627,6 +672,11 @@ const cases: Readonly<Record<OptionKey, Cases>> = {
       ['"proxy.example"', `expected ${ranges}, got "proxy.example"`],
     ],
   },
+  "server-reuseport": booleans,
+  "server-security-headers": booleans,
+  "server-spool-size": sizes,
+  "server-timing-enabled": booleans,
+  "server-trace-header": headerNames,
   "server-unix-socket": sockets,
   "server-unix-socket-mode": modes("server-unix-socket-mode"),
   "url-use-legacy-target-names": booleans,

@@ -14,6 +14,15 @@ const request: FinishedRequest = {
   referer: null,
   userAgent: "curl/8.7.1",
   time: Date.UTC(2026, 6, 26, 6, 56, 38),
+  durationMs: 1.5,
+  route: "/orders",
+  protocol: "HTTP/1.1",
+  queueMs: 0,
+  databaseMs: 1,
+  requestId: "r1",
+  traceId: null,
+  spanId: null,
+  code: null,
 };
 const context = {
   level: "info",

@@ -2,6 +2,8 @@ import { match, ok, strictEqual } from "node:assert/strict";
 import { type Metrics, prometheusText } from "../../../src/observe/metrics.ts";
 
 const metrics: Metrics = {
+  build: { version: "1.2.3", dialect: "svc", postgres: "15.18" },
+  queueSeconds: null,
   schemaCacheQuerySeconds: 0.0125,
   schemaCacheLoads: { success: 2, fail: 0 },
   pool: { max: 10, open: 3, inUse: 1, waiting: 4, timeouts: 5 },
@@ -15,6 +17,8 @@ const lines = [
   "svc_db_pool_available 2.0",
   "svc_db_pool_waiting 4.0",
   "svc_db_pool_max 10.0",
+  "svc_db_pool_in_use 1.0",
+  'svc_build_info{version="1.2.3",dialect="svc",postgres="15.18"} 1.0',
   "svc_jwt_cache_requests_total 6.0",
   "svc_jwt_cache_hits_total 7.0",
   "svc_jwt_cache_evictions_total 8.0",
@@ -27,7 +31,7 @@ Deno.test("prometheusText() writes each metric with its help and type", () => {
     text,
     /^# HELP svc_schema_cache_loads_total The total number of times the schema cache was loaded\n# TYPE svc_schema_cache_loads_total counter\n/m,
   );
-  strictEqual(text.match(/^# HELP /gm)?.length, 9);
+  strictEqual(text.match(/^# HELP /gm)?.length, 11);
   ok(text.endsWith("\n"));
 });
 

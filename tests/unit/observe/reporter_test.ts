@@ -3,6 +3,19 @@ import type { LogLevel, Observation } from "../../../src/observe/observation.ts"
 import { createReporter } from "../../../src/observe/reporter.ts";
 import { fakeClock } from "../../support/fake_clock.ts";
 
+/** Members of a finished request that the text format does not show. */
+const unlogged = {
+  durationMs: 1,
+  route: "/",
+  protocol: null,
+  queueMs: null,
+  databaseMs: null,
+  requestId: null,
+  traceId: null,
+  spanId: null,
+  code: null,
+};
+
 const timeout = {
   kind: "pool-timeout",
   error: { code: "SVC003", message: "Timed out.", details: null, hint: null },
@@ -12,7 +25,7 @@ function reporting(level: "crit" | "error") {
   const clock = fakeClock();
   const lines: string[] = [];
   const report = createReporter({
-    level: () => level,
+    settings: () => ({ logLevel: level, logFormat: "text" }),
     now: clock.now,
     offsetMinutes: () => 0,
     call: { program: "svc", source: "" },
@@ -60,7 +73,7 @@ Deno.test("createReporter() writes requests and diagnostics of the level to thei
   const diagnostics: string[] = [];
   let level: LogLevel = "warn";
   const report = createReporter({
-    level: () => level,
+    settings: () => ({ logLevel: level, logFormat: "text" }),
     now: () => 1000,
     offsetMinutes: (epochMs) => (epochMs === 1000 ? 60 : 0),
     call: { program: "svc", source: "" },
@@ -78,6 +91,7 @@ Deno.test("createReporter() writes requests and diagnostics of the level to thei
     referer: null,
     userAgent: null,
     time: 0,
+    ...unlogged,
   };
   report(request);
   report({ kind: "config-reloaded" });
@@ -98,7 +112,7 @@ Deno.test("createReporter() writes each statement of the level's requests on one
   const diagnostics: string[] = [];
   const access: string[] = [];
   const report = createReporter({
-    level: () => "warn",
+    settings: () => ({ logLevel: "warn", logFormat: "text" }),
     now: () => 0,
     offsetMinutes: () => 0,
     call: { program: "svc", source: "" },
@@ -120,7 +134,7 @@ Deno.test("createReporter() writes each hint once per minute, and at most 1000 o
   let time = 0;
   const diagnostics: string[] = [];
   const report = createReporter({
-    level: () => "warn",
+    settings: () => ({ logLevel: "warn", logFormat: "text" }),
     now: () => time,
     offsetMinutes: () => 0,
     call: { program: "svc", source: "" },

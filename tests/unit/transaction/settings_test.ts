@@ -16,6 +16,8 @@ const plain: TransactionSettings = {
   path: "/items",
   headers: { host: "h" },
   cookies: {},
+  requestId: null,
+  applicationName: null,
   timezone: null,
   overrides: [],
 };

@@ -23,6 +23,7 @@ function queue(batch: Batch = reading, parts: Partial<QueuedBatch> = {}): Queued
     resolve: () => {},
     reject: () => {},
     caller: null,
+    timing: null,
     serviceTime: short,
     expectsLargeBody: false,
     since: 0,

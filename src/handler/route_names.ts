@@ -1,0 +1,46 @@
+/**
+ * Names of the routes that requests take, for logs and metrics.
+ *
+ * @module
+ */
+import type { Config } from "../config/options.ts";
+import { percentDecode } from "../request/percent.ts";
+import type { SchemaCache } from "../schema_cache/schema_cache.ts";
+
+/** The route of all paths that name nothing in the schema cache. */
+export const unknownRoute = "_unknown";
+
+/** The route of `server-health-path` and the path below it. */
+export const healthRoute = "_health";
+
+/** Finds routes: `/`, `/<relation>` and `/rpc/<function>` of the exposed schemas. */
+export class RouteNames {
+  readonly #relations: ReadonlyMap<string, string>;
+  readonly #routines: ReadonlyMap<string, string>;
+  /** Routes by raw path, of paths that need no decoding. */
+  readonly #byPath: ReadonlyMap<string, string>;
+
+  /** Without a schema cache, `/` is the only known route. */
+  constructor(cache: SchemaCache | null, { dbSchemas }: Pick<Config, "dbSchemas">) {
+    const schemas = cache === null ? [] : dbSchemas;
+    const routes = (names: (schema: string) => readonly string[], folder: string) =>
+      new Map(schemas.flatMap(names).map((name) => [name, folder + name]));
+    this.#relations = routes((schema) => cache!.relationNames(schema), "/");
+    this.#routines = routes((schema) => cache!.routineNames(schema), "/rpc/");
+    const all = ["/", ...this.#relations.values(), ...this.#routines.values()];
+    this.#byPath = new Map(all.map((route) => [route, route]));
+  }
+
+  /** Returns the route of a raw path. The result never has text that only the client chose. */
+  of(path: string): string {
+    return this.#byPath.get(path) ?? (path.includes("%") ? this.#ofEncoded(path) : unknownRoute);
+  }
+
+  #ofEncoded(path: string): string {
+    const names = path.slice(1).split("/").map((name) => percentDecode(name, "reject"));
+    const [first, second] = names;
+    if (names.length === 1) return this.#relations.get(first ?? "") ?? unknownRoute;
+    if (names.length > 2 || first !== "rpc") return unknownRoute;
+    return this.#routines.get(second ?? "") ?? unknownRoute;
+  }
+}

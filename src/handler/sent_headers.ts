@@ -1,0 +1,103 @@
+/**
+ * The headers of responses: those of the service, of the reply, and of CORS.
+ *
+ * @module
+ */
+import type { Config } from "../config/options.ts";
+import { withVary } from "../http/vary.ts";
+import type { HeaderList } from "../lib/header_list.ts";
+import type { Header } from "../response/overrides.ts";
+
+/** Options that add headers. */
+type AddedHeadersConfig = Pick<
+  Config,
+  "jwtCookieName" | "serverResponseHeaders" | "serverSecurityHeaders"
+>;
+
+/** A list without headers. */
+export const noHeaders: HeaderList = [];
+
+/** Headers that the service adds to each response that has none of the same name. */
+export interface AddedHeaders {
+  readonly toHtml: HeaderList;
+  readonly toOthers: HeaderList;
+}
+
+const securityHeaders: HeaderList = [
+  ["X-Content-Type-Options", "nosniff"],
+  ["Referrer-Policy", "no-referrer"],
+];
+
+/** Forbids a document to load anything. Pages that a database makes need another policy. */
+const contentPolicy = ["Content-Security-Policy", "default-src 'none'"] as const;
+
+/** Returns the headers that a configuration adds, after those in `first`. */
+export function addedHeaders(first: HeaderList, config: AddedHeadersConfig): AddedHeaders {
+  const listed = [...first, ...Object.entries(config.serverResponseHeaders ?? {})];
+  const configured = config.jwtCookieName === null ? listed : withVary(listed, "Cookie");
+  const isMissing = ([name]: Header) => !hasHeader(name, configured);
+  if (!config.serverSecurityHeaders) return { toHtml: configured, toOthers: configured };
+  const toHtml = [...configured, ...securityHeaders.filter(isMissing)];
+  return { toHtml, toOthers: [...toHtml, ...[contentPolicy].filter(isMissing)] };
+}
+
+/** Headers of one response. */
+export interface ResponseHeaders {
+  readonly added: AddedHeaders;
+  /** Header that `server-trace-header` names; null for none. */
+  readonly trace: Header | null;
+  readonly reply: HeaderList;
+  /** Headers that replace those of the reply, as CORS needs it. */
+  readonly replacing: HeaderList;
+  /** Headers that replace all others. */
+  readonly own: HeaderList;
+}
+
+/** Returns all headers of a response. */
+export function sentHeaders(
+  { added, trace, reply, replacing, own }: ResponseHeaders,
+): HeaderList {
+  const sent: Header[] = [];
+  const addUnless = (headers: HeaderList, ...others: readonly HeaderList[]) => {
+    for (const header of headers) {
+      if (!others.some((other) => hasHeader(header[0], other))) sent.push(header);
+    }
+  };
+  addUnless(isHtml(reply, added) ? added.toHtml : added.toOthers, reply, replacing, own);
+  if (trace !== null) addUnless([trace], reply, replacing, own);
+  addUnless(reply, replacing, own);
+  addUnless(replacing, own);
+  sent.push(...own);
+  return sent;
+}
+
+function isHtml(headers: HeaderList, { toHtml, toOthers }: AddedHeaders): boolean {
+  if (toHtml === toOthers) return false;
+  return headers.some(([name, value]) =>
+    name.toLowerCase() === "content-type" &&
+    /^\s*(?:text\/html|application\/xhtml\+xml)\b/i.test(value)
+  );
+}
+
+/**
+ * Returns headers for a `Response`: an object, which runtimes process faster, or a list if a header
+ * occurs more than once. `omitsLength` leaves `Content-Length` to the server.
+ */
+export function headersInit(headers: HeaderList, omitsLength = false): HeadersInit {
+  const init: Record<string, string> = {};
+  for (const [name, value] of headers) {
+    if (omitsLength && name === "Content-Length") continue;
+    // True also for names on the prototype of all objects, which need the list as well.
+    if (name in init) return headers.map(([...header]) => header);
+    init[name] = value;
+  }
+  return init;
+}
+
+export function hasHeader(expected: string, headers: HeaderList): boolean {
+  for (const [name] of headers) {
+    if (name.length !== expected.length) continue;
+    if (name.toLowerCase() === expected.toLowerCase()) return true;
+  }
+  return false;
+}

@@ -1,0 +1,38 @@
+/**
+ * Identifiers of a request, by which lines of several logs are found together.
+ *
+ * @module
+ */
+import { v7 } from "uuid";
+import { type SpanContext, traceparentOf } from "./trace_context.ts";
+
+/** Identifiers that a transaction is given. */
+export interface RequestIdentifiers {
+  /** Value of the setting `request.id`; null does not set it. */
+  readonly requestId: string | null;
+  /** Value of `application_name`; null keeps the name of the connection. */
+  readonly applicationName: string | null;
+}
+
+/** Identifiers of a request without any. */
+export const noIdentifiers: RequestIdentifiers = { requestId: null, applicationName: null };
+
+/** No white space, quote or control character, so that the text is safe in any log. */
+const requestId = /^[A-Za-z0-9._:/+=-]{1,128}$/;
+
+/** Returns the identifier that a client has sent, or a new UUID (RFC 9562, version 7) for any other text. */
+export function requestIdOf(sent: string | null): string {
+  return sent !== null && requestId.test(sent) ? sent : v7();
+}
+
+/** PostgreSQL cuts longer names (NAMEDATALEN). */
+const maxNameBytes = 63;
+
+/** Returns the `application_name` that names the span of a request, or else its identifier. */
+export function applicationNameOf(
+  span: SpanContext | null,
+  requestId: string | null,
+): string | null {
+  const identifier = span === null ? requestId : traceparentOf(span);
+  return identifier === null ? null : `svc ${identifier}`.slice(0, maxNameBytes);
+}

@@ -1,0 +1,54 @@
+/**
+ * Counts the events that metrics show.
+ *
+ * @module
+ */
+import type { MetricRegistry } from "./metric_registry.ts";
+import type { Observation } from "./observation.ts";
+
+/** Wraps an observer: the registry counts events before the observer receives them. */
+export function countedEvents(
+  registry: MetricRegistry,
+  observe: (event: Observation) => void,
+): (event: Observation) => void {
+  const shed = registry.counter({
+    name: "requests_shed_total",
+    help: "Requests refused under overload",
+    labels: ["reason"],
+  });
+  let connections: ConnectionCounts | null = null;
+  return function count(event) {
+    switch (event.kind) {
+      case "request-shed":
+        shed.increment(event.reason);
+        break;
+      case "connection-opened":
+        connections ??= new ConnectionCounts(registry);
+        connections.open++;
+        break;
+      case "connection-closed":
+        connections ??= new ConnectionCounts(registry);
+        connections.open--;
+        connections.closed.increment(event.reason);
+        break;
+    }
+    observe(event);
+  };
+}
+
+/** Counts of connections, which the server reports only where it limits them. */
+class ConnectionCounts {
+  open = 0;
+  readonly closed;
+
+  constructor(registry: MetricRegistry) {
+    registry.gauge({ name: "connections", help: "Open connections of clients" }, () => [
+      [[], this.open],
+    ]);
+    this.closed = registry.counter({
+      name: "connections_closed_total",
+      help: "Connections of clients that ended",
+      labels: ["reason"],
+    });
+  }
+}
