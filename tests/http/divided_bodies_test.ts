@@ -144,14 +144,33 @@ for (const [target, headers] of whole) {
   });
 }
 
-suite.test("one row that is longer than a piece is written", async (api) => {
-  const long = "y".repeat(6_000_000);
-  const values = [{ id: -5, note: long }, ...rows];
-  strictEqual((await post(api, "/loads", JSON.stringify(values))).status, 201);
-  const [row] = await (await api("GET /loads?id=eq.-5&select=note")).json();
-  strictEqual(row.note, long);
-  await api("DELETE /loads?id=eq.-5");
-  strictEqual((await takeRows(api, "loads")).count, rows.length);
+/** The format of rows, and their text. */
+const longRows: readonly (readonly [type: string, text: (values: readonly unknown[]) => string])[] =
+  [["application/json", (values) => JSON.stringify(values)], [ndjson, lines]];
+
+for (const [type, text] of longRows) {
+  suite.test(`a row of 10 MiB among others is written: ${type}`, async (api) => {
+    const long = "y".repeat(10 * 1024 * 1024);
+    const body = text([...rows.slice(0, 3000), { id: -5, note: long }, ...rows.slice(3000)]);
+    strictEqual((await post(api, "/loads", body, { "Content-Type": type })).status, 201);
+    const [row] = await (await api("GET /loads?id=eq.-5&select=note")).json();
+    ok(row.note === long);
+    await api("DELETE /loads?id=eq.-5");
+    strictEqual((await takeRows(api, "loads")).count, rows.length);
+  });
+}
+
+suite.test("an array of a million elements is written", async (api) => {
+  const body = `[${Array.from({ length: 1_000_000 }, (_, n) => `{"n":${n}}`).join(",")}]`;
+  const answer = await post(api, "/numbers", body, { Prefer: "count=exact" });
+  strictEqual(answer.status, 201, answer.body);
+  strictEqual(answer.headers.get("Content-Range"), "*/1000000");
+  const last = await api("GET /numbers?order=n.desc&limit=1", {
+    headers: { Prefer: "count=exact" },
+  });
+  strictEqual(last.headers.get("Content-Range"), "0-0/1000000");
+  deepStrictEqual(await last.json(), [{ n: 999_999 }]);
+  strictEqual((await api("DELETE /numbers")).status, 204);
 });
 
 suite.test("blanks instead of rows write nothing", async (api) => {
