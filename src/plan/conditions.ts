@@ -26,9 +26,21 @@ export function planConditions(
   filters: readonly Filter[],
   logic: readonly LogicGroup[],
   relation: Relation,
-  { cache, values }: { readonly cache: SchemaCache; readonly values: ValueRules },
+  { cache, values, hasExcluded = false }: {
+    readonly cache: SchemaCache;
+    readonly values: ValueRules;
+    /** Whether the conditions may name the row that an upsert proposes. */
+    readonly hasExcluded?: boolean;
+  },
 ): Conditions {
-  const scope: FieldScope = { relation, untypedRow: null, cache, names: ownNames, values };
+  const scope: FieldScope = {
+    relation,
+    untypedRow: null,
+    cache,
+    names: ownNames,
+    values,
+    hasExcluded,
+  };
   return [...filters, ...logic].map((tree) => planCondition(tree, scope, noEmbeds));
 }
 
@@ -81,9 +93,12 @@ export function planFilter(
     case "isdistinct":
       return { ...operation, field, negated };
     case "column": {
-      const { kind, operator, operand } = operation;
+      const { kind, operator, operand, isExcluded } = operation;
+      if (isExcluded && scope.hasExcluded !== true) {
+        throw errors.invalidConflict("'excluded' has a meaning in on_conflict.where only");
+      }
       const other = planOperand(valueInRow(operand), scope, place);
-      return { kind, operator, other, field, negated };
+      return { kind, operator, other, isExcluded, field, negated };
     }
     case "fullText":
       return { ...operation, field, negated, toTsvector: isDocument(compared, scope) };

@@ -5,8 +5,10 @@
  */
 import { errors } from "../errors/catalogue.ts";
 import type { ApiRequest } from "../request/api_request.ts";
-import type { Relation, UniqueIndex } from "../schema_cache/schema_cache.ts";
+import type { Relation, SchemaCache, UniqueIndex } from "../schema_cache/schema_cache.ts";
+import { type Conditions, planConditions } from "./conditions.ts";
 import type { WrittenColumn } from "./mutate_plan.ts";
+import type { ValueRules } from "./values.ts";
 
 /** The `ON CONFLICT` of an insert. */
 export interface Conflict {
@@ -14,6 +16,14 @@ export interface Conflict {
   readonly resolution: "merge" | "ignore";
   /** Columns to update in a row that exists. */
   readonly columns: readonly string[];
+  /** Conditions of the update on the existing and the proposed row. */
+  readonly where: Conditions;
+}
+
+/** The part of planning that depends on the schema cache. */
+export interface ConflictContext {
+  readonly cache: SchemaCache;
+  readonly values: ValueRules;
 }
 
 /** What PostgreSQL finds the unique index by. */
@@ -32,17 +42,19 @@ export function columnsTarget(columns: readonly string[]): ConflictTarget {
 }
 
 /**
- * Plans the conflict of an insert; null without `resolution`. Throws `157` if the index or the columns of
- * `on_conflict.index` and `on_conflict.columns` cannot be used, `204` if a column does not exist.
+ * Plans the conflict of an insert; null without `resolution`. Throws `157` if the parts of `on_conflict` cannot
+ * be applied, and `204` if a column does not exist.
  */
 export function planConflict(
   { preferences: { resolution }, query }: ApiRequest,
   relation: Relation,
   written: readonly WrittenColumn[],
+  context: ConflictContext,
 ): Conflict | null {
-  const { onConflict, conflictIndex, conflictColumns } = query;
-  if (conflictColumns !== null && resolution !== "merge-duplicates") {
-    throw errors.invalidConflict("'on_conflict.columns' needs resolution=merge-duplicates");
+  const { onConflict, conflictIndex, conflictColumns, conflictWhere } = query;
+  const part = conflictColumns !== null ? "columns" : conflictWhere !== null ? "where" : null;
+  if (part !== null && resolution !== "merge-duplicates") {
+    throw errors.invalidConflict(`'on_conflict.${part}' needs resolution=merge-duplicates`);
   }
   if (conflictIndex !== null && resolution === null) {
     throw errors.invalidConflict("'on_conflict.index' needs a resolution");
@@ -55,7 +67,13 @@ export function planConflict(
   const names = written.map(({ name }) => name);
   checkColumns(conflictColumns ?? [], names, relation);
   const isMerge = resolution === "merge-duplicates" && names.length > 0;
-  return { target, resolution: isMerge ? "merge" : "ignore", columns: conflictColumns ?? names };
+  const logic = conflictWhere === null ? [] : [conflictWhere];
+  return {
+    target,
+    resolution: isMerge ? "merge" : "ignore",
+    columns: conflictColumns ?? names,
+    where: planConditions([], logic, relation, { ...context, hasExcluded: true }),
+  };
 }
 
 /** Whether an insert has a unique index that its `resolution` applies to. */

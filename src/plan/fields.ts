@@ -22,6 +22,8 @@ export interface FieldScope {
   /** Names that conditions and orders may use. */
   readonly names: LevelNames;
   readonly values: ValueRules;
+  /** True if conditions may name the row that an upsert proposes. Default: false. */
+  readonly hasExcluded?: boolean;
 }
 
 /** Plans a field. Unknown names pass to PostgreSQL, because a name may be a function of the row. */

@@ -110,7 +110,10 @@ export function planInsert(
   return {
     kind: "insert",
     rows,
-    conflict: planConflict(request, relation, rows.columns),
+    conflict: planConflict(request, relation, rows.columns, {
+      cache,
+      values: valueRules(request.query, config),
+    }),
     where: null,
     ...returning,
   };
@@ -137,6 +140,7 @@ export function planPut(
       target: columnsTarget(relation.primaryKey),
       resolution: "merge",
       columns: rows.columns.map(({ name }) => name),
+      where: [],
     },
     where: rootConditions(request, relation, cache, config),
     ...returning,

@@ -175,6 +175,8 @@ export type FieldCondition =
       readonly kind: "column";
       readonly operator: SimpleOperator | "isdistinct";
       readonly other: PlannedOperand;
+      /** The other value is that of the row that an upsert proposes. */
+      readonly isExcluded: boolean;
     }
     | {
       readonly kind: "fullText";

@@ -57,6 +57,9 @@ function operandsOf(qualifier: Sql): OperandRenderer {
     isPlainField(operand) ? field(operand) : renderValue(operand, rowSource(field, qualifier));
 }
 
+/** Renders operands of the row that an upsert proposes. */
+const excludedOperand: OperandRenderer = (operand) => operandsOf(sql`excluded`)(operand);
+
 /** Returns the source of values of one row. `qualifier` qualifies the columns of filters. */
 export function rowSource(field: ValueSource["field"], qualifier: Sql): ValueSource {
   const source: ValueSource = {
@@ -124,7 +127,8 @@ function comparison(filter: FieldCondition, operand: OperandRenderer): Sql {
       const operator = filter.operator === "isdistinct"
         ? sql`is distinct from`
         : operators[filter.operator];
-      return sql`${field} ${operator} ${operand(filter.other)}`;
+      const other = filter.isExcluded ? excludedOperand : operand;
+      return sql`${field} ${operator} ${other(filter.other)}`;
     }
     case "fullText":
       return fullText(filter, field);

@@ -67,15 +67,22 @@ function renderInsert(plan: Extract<MutatePlan, { kind: "insert" }>): Sql {
   return sql`insert into ${tableOf(plan.relation)}${target} ${source}${conflictClause(plan)}`;
 }
 
-function conflictClause({ conflict }: Extract<MutatePlan, { kind: "insert" }>): Sql {
+function conflictClause(
+  { conflict, relation }: Extract<MutatePlan, { kind: "insert" }>,
+): Sql {
   if (conflict === null) return emptySql;
   const target = conflictTarget(conflict.target);
   if (conflict.resolution === "ignore") return sql` on conflict ${target} do nothing`;
   const assignments = conflict.columns.map((name) => sql`${ident(name)} = excluded.${ident(name)}`);
   const setting = literal(updatedRowsSetting);
-  return sql` on conflict ${target} do update set ${
-    join(assignments)
-  } where set_config(${setting}, (coalesce(nullif(current_setting(${setting}, true), ''), '0')::int + 1)::text, true) <> ''`;
+  const counted =
+    sql`set_config(${setting}, (coalesce(nullif(current_setting(${setting}, true), ''), '0')::int + 1)::text, true) <> ''`;
+  const conditions = renderConditions(conflict.where, tableOf(relation));
+  // CASE: rows that stay as they are do not count.
+  const where = conditions.length === 0
+    ? counted
+    : sql`case when ${and(conditions)} then ${counted} else false end`;
+  return sql` on conflict ${target} do update set ${join(assignments)} where ${where}`;
 }
 
 /** Renders the keys of a unique index and its condition, by which PostgreSQL finds it. */

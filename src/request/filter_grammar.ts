@@ -54,7 +54,7 @@ export function restOfText(scanner: Scanner): string {
  *           / fts [ "(" lang ")" ] "." value
  *           / simple "." value
  *           / quant [ "(any)" / "(all)" ] "." value
- *           / ( simple / quant / "isdistinct" ) "(col)." operand
+ *           / ( simple / quant / "isdistinct" ) ( "(col)." / "(excluded)." ) operand
  * ```
  */
 function operation(
@@ -64,9 +64,10 @@ function operation(
 ): Operation | undefined {
   const found = operatorWord(scanner, labels);
   if (found === undefined) return undefined;
-  if (scanner.sees(columnMark)) {
+  const row = rowMarks.find(({ mark }) => scanner.sees(mark));
+  if (row !== undefined) {
     const operator = columnOperator(found);
-    if (operator !== null) return columnComparison(scanner, operator);
+    if (operator !== null) return columnComparison(scanner, operator, row);
   }
   switch (found.kind) {
     case "simple":
@@ -88,7 +89,11 @@ function operation(
   }
 }
 
-const columnMark = "(col).";
+/** The row whose value is compared: the same one, or the one that an upsert proposes. */
+const rowMarks = [
+  { mark: "(col).", isExcluded: false },
+  { mark: "(excluded).", isExcluded: true },
+] as const;
 
 type ColumnOperator = Extract<Operation, { readonly kind: "column" }>["operator"];
 
@@ -97,10 +102,14 @@ function columnOperator(found: OperatorKind): ColumnOperator | null {
   return found.kind === "simple" || found.kind === "quantified" ? found.operator : null;
 }
 
-function columnComparison(scanner: Scanner, operator: ColumnOperator): Operation | undefined {
-  scanner.position += columnMark.length;
+function columnComparison(
+  scanner: Scanner,
+  operator: ColumnOperator,
+  { mark, isExcluded }: typeof rowMarks[number],
+): Operation | undefined {
+  scanner.position += mark.length;
   const read = operandOf(scanner);
-  return read === undefined ? undefined : { kind: "column", operator, operand: read };
+  return read === undefined ? undefined : { kind: "column", operator, operand: read, isExcluded };
 }
 
 /** Reads lower-case letters; they must be an operator to the last. */

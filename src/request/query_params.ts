@@ -44,6 +44,7 @@ interface Sorted extends Record<WholeName, string | null | undefined> {
   on: string | undefined;
   conflictIndex: string | undefined;
   conflictColumns: string | undefined;
+  conflictWhere: string | undefined;
   readonly order: ValuedParam[];
   readonly logic: ValuedParam[];
   readonly limits: ValuedParam[];
@@ -96,6 +97,7 @@ export function parseQuery(raw: string, mode: QueryMode): QueryParams {
     columns: written && [...new Set(written)].sort(),
     onConflict,
     conflictIndex,
+    conflictWhere: readCondition(sorted.conflictWhere),
     conflictColumns: conflictColumns && [...new Set(conflictColumns)],
     on: on && [...new Set(on)],
     clauses,
@@ -123,6 +125,7 @@ const emptyQuery: QueryParams = {
   onConflict: null,
   conflictIndex: null,
   conflictColumns: null,
+  conflictWhere: null,
   on: null,
   clauses: [],
   texts: noTexts,
@@ -154,6 +157,7 @@ function sortParams(params: readonly QueryParam[], mode: QueryMode): Sorted {
     on: undefined,
     conflictIndex: undefined,
     conflictColumns: undefined,
+    conflictWhere: undefined,
     order: [],
     logic: [],
     limits: [],
@@ -187,8 +191,9 @@ const conflictParameters = new Map(
   [
     ["on_conflict.index", "conflictIndex"],
     ["on_conflict.columns", "conflictColumns"],
+    ["on_conflict.where", "conflictWhere"],
   ] as const,
-) as ReadonlyMap<string, "conflictIndex" | "conflictColumns">;
+) as ReadonlyMap<string, "conflictIndex" | "conflictColumns" | "conflictWhere">;
 
 function isFilter(value: string): boolean {
   return operatorExpression(new Scanner(value), restOfText) !== undefined;
@@ -205,6 +210,13 @@ function lastSegment(name: string): string {
 
 function readNames(what: string, raw: string | null | undefined): readonly string[] | null {
   return typeof raw === "string" ? readText({ what, raw }, columns) : null;
+}
+
+/** Reads a group whose conditions must all hold. */
+function readCondition(raw: string | undefined): LogicGroup | null {
+  if (raw === undefined) return null;
+  const children = readText({ what: "on_conflict.where parameter", raw }, group);
+  return { kind: "group", negated: false, operator: "and", children };
 }
 
 function readSelect(raw: string | null | undefined): readonly SelectItem[] {

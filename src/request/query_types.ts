@@ -120,6 +120,8 @@ export type Operation =
     readonly kind: "column";
     readonly operator: SimpleOperator | "isdistinct";
     readonly operand: Operand;
+    /** `n.lt(excluded).n`: the value is that of the row that an upsert proposes. */
+    readonly isExcluded: boolean;
   }
   | {
     readonly kind: "fullText";
@@ -215,6 +217,8 @@ export interface QueryParams {
   readonly conflictIndex: string | null;
   /** POST: the columns to update in rows that exist; null when absent. */
   readonly conflictColumns: readonly string[] | null;
+  /** POST: the condition of updating rows that exist; null when absent. */
+  readonly conflictWhere: LogicGroup | null;
   /** PATCH: the columns by which rows of the body match rows of the relation; null when absent. */
   readonly on: readonly string[] | null;
   /** `having` and the like. On GET and HEAD of a function, an argument may have the name of one. */

@@ -178,3 +178,46 @@ suite.rows("on_conflict.columns names the columns to update", [
     },
   ],
 ]);
+
+suite.rows("on_conflict.where is a condition of the update", [
+  [
+    "POST /slots?on_conflict=room,day&on_conflict.where=(n.lt(excluded).n)&select=id,n",
+    { body: slot, headers: merge },
+    200,
+    [{ id: 100, n: 5 }],
+  ],
+  // A row that stays as it is is not returned, and counts neither as inserted nor as updated.
+  [
+    "POST /slots?on_conflict=room,day&on_conflict.where=(n.gt(excluded).n)&select=id,n",
+    { body: slot, headers: merge },
+    200,
+    [],
+    { "Content-Range": "*/*" },
+  ],
+  [
+    "POST /slots?on_conflict=room,day&on_conflict.where=(who.eq.ada,or(n.eq.7,n.lt(excluded).n))" +
+    "&on_conflict.columns=who&select=who,n",
+    { body: slot, headers: merge },
+    200,
+    [{ who: "bob", n: 1 }],
+  ],
+  // A text is a text.
+  [
+    'POST /slots?on_conflict=room,day&on_conflict.where=(who.neq."excluded(who)")&select=id',
+    { body: slot, headers: merge },
+    200,
+    [{ id: 100 }],
+  ],
+  [
+    "POST /slots?on_conflict=room,day&on_conflict.where=(n.lt(excluded).n)",
+    { body: slot, headers: ignore },
+    400,
+    refused("'on_conflict.where' needs resolution=merge-duplicates"),
+  ],
+  [
+    "GET /slots?n=lt(excluded).n",
+    {},
+    400,
+    refused("'excluded' has a meaning in on_conflict.where only"),
+  ],
+]);

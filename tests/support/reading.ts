@@ -55,6 +55,7 @@ export function query(parts: Partial<QueryParams> = {}): QueryParams {
     onConflict: null,
     conflictIndex: null,
     conflictColumns: null,
+    conflictWhere: null,
     on: null,
     clauses: [],
     texts: new Map(),

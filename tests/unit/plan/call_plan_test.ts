@@ -119,6 +119,7 @@ function call({ name, method = "GET", values = [], payload }: Call) {
       onConflict: null,
       conflictIndex: null,
       conflictColumns: null,
+      conflictWhere: null,
       on: null,
       clauses: [],
       texts: new Map(),

@@ -135,7 +135,9 @@ function printPositive(operation: Operation, literal: (text: string) => string):
     case "isdistinct":
       return `isdistinct.${literal(operation.value)}`;
     case "column":
-      return `${operation.operator}(col).${printOperand(operation.operand)}`;
+      return `${operation.operator}(${operation.isExcluded ? "excluded" : "col"}).${
+        printOperand(operation.operand)
+      }`;
     case "fullText": {
       const language = operation.language === null ? "" : `(${operation.language})`;
       return `${operation.operator}${language}.${literal(operation.value)}`;

@@ -70,6 +70,7 @@ Deno.test("parseQuery reads no query string as all rows and columns", () => {
     onConflict: null,
     conflictIndex: null,
     conflictColumns: null,
+    conflictWhere: null,
     on: null,
     clauses: [],
     texts: new Map(),

@@ -93,6 +93,7 @@ const operation: fc.Arbitrary<Operation> = fc.oneof(
     kind: fc.constant("column" as const),
     operator: fc.constantFrom("eq", "neq", "gt", "like", "cs", "isdistinct"),
     operand,
+    isExcluded: fc.boolean(),
   }),
   fc.record({
     kind: fc.constant("compare" as const),
