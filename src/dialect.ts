@@ -20,7 +20,8 @@ export type ErrorVariant =
   | "content type"
   | "issuer"
   | "issuer rules"
-  | "raise";
+  | "raise"
+  | "revocation";
 
 /** Base of relative paths: the configuration file's folder, or the process's working directory. */
 export type FileBase = "configuration file" | "working directory";
@@ -185,6 +186,7 @@ export const pgrstDialect: Dialect = {
     "issuer": { code: "311", status: 401 },
     "issuer rules": { code: "312", status: 401 },
     "raise": { code: "121", status: 500 },
+    "revocation": { code: "314", status: 401 },
   },
   serverDetails: "sent",
   ownFailures: "not logged",

@@ -10,6 +10,7 @@ import type { CachedToken, Identity, JwtCache } from "./jwt_cache.ts";
 import { checkLength, parseToken, type VerifiedToken } from "./jwt.ts";
 import type { KeySet } from "./keys.ts";
 import type { FetchScope } from "./remote_key_set.ts";
+import { isRevoked, type RevocationIndex } from "./revocations.ts";
 import type { RolePath } from "./role_claim.ts";
 import { chooseIssuer, type Issuers, verifyToken } from "./verify_token.ts";
 
@@ -26,6 +27,8 @@ export interface AuthContext {
   readonly rolePath: RolePath;
   readonly dbAnonRole: string | null;
   readonly jwtAud: string | null;
+  /** Null without a list of revoked tokens. */
+  readonly revocations: RevocationIndex | null;
   readonly scope: FetchScope;
 }
 
@@ -36,7 +39,7 @@ export interface AuthContext {
  * rejects with:
  *
  * - `SVC300` without keys, `SVC302` without an anonymous role,
- * - `SVC301` for an invalid token, `SVC315` for a role that its issuer may not give,
+ * - `SVC301` for an invalid or revoked token, `SVC315` for a role that its issuer may not give,
  * - `SVC310` if the keys of the token's issuer cannot be fetched.
  */
 export function authenticate(
@@ -106,13 +109,15 @@ function identifyCached(text: string, cached: CachedToken, context: AuthContext)
   return identity !== null && current ? identity : identifyAndRemember(text, cached, context);
 }
 
-/** An issuer's own `audience` replaces `jwt-aud`. */
+/** Checks what depends on the time of the request. An issuer's own `audience` replaces `jwt-aud`. */
 function checkClaimsOf(
-  { token: { claims }, issuer: { rules } }: VerifiedEntry,
+  { token, issuer: { rules } }: VerifiedEntry,
   context: AuthContext,
 ): void {
   const hasAudiences = rules !== null && rules.audiences !== null;
-  checkClaims(claims, hasAudiences ? { ...context, jwtAud: null } : context);
+  checkClaims(token.claims, hasAudiences ? { ...context, jwtAud: null } : context);
+  const { revocations, now } = context;
+  if (revocations !== null && isRevoked(token, revocations, now)) throw errors.revokedToken();
 }
 
 function identifyAndRemember(

@@ -4,7 +4,7 @@
  * @module
  */
 import { errors } from "../errors/catalogue.ts";
-import type { Claims } from "./jwt.ts";
+import type { Claims, VerifiedToken } from "./jwt.ts";
 
 /** A claim that holds a time, and the condition that makes it invalid. */
 interface TimeRule {
@@ -92,6 +92,20 @@ export function claimsWithRole(json: string, role: string): string {
   }
   const kept = members.filter(({ name }) => name !== "role").map(({ text }) => text);
   return `{${[...kept, `"role":${JSON.stringify(role)}`].join(",")}}`;
+}
+
+/**
+ * Returns the text of a top-level claim: that of a string, else its JSON text, in which numbers keep every
+ * digit. Returns null if the claim is absent or null.
+ */
+export function claimText(
+  { claims, json }: Pick<VerifiedToken, "claims" | "json">,
+  name: string,
+): string | null {
+  const value = Object.hasOwn(claims, name) ? claims[name] ?? null : null;
+  if (value === null || typeof value === "string") return value;
+  // Of members with the same name, the last one counts.
+  return topLevelMembers(json).findLast((member) => member.name === name)?.value ?? null;
 }
 
 /** A member of a JSON object, as text. */

@@ -148,6 +148,8 @@ export interface HandlerConfig {
    * URL of a JSON Web Key Set that tokens are verified with, beside `jwt-secret`. Default: none.
    */
   readonly jwtJwksUrl?: string | null;
+  /** Relation, or function without arguments, that lists revoked tokens. Default: none. */
+  readonly jwtRevocations?: FunctionName | null;
   /**
    * JSONPath of the role in a token's claims; in a file, `$$` stands for one `$`. Default:
    * `"$.role"`.

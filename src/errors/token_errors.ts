@@ -70,6 +70,16 @@ export const tokenErrors = {
       headers: [["Retry-After", String(retryAfter)]],
     }),
   ),
+  revocationsUnavailable: defineError(
+    "310",
+    503,
+    "the list of `jwt-revocations` was never read",
+    /** Whole seconds until the next attempt. */
+    (retryAfter: number) => ({
+      message: "The list of revoked tokens is not available",
+      headers: [["Retry-After", String(retryAfter)]],
+    }),
+  ),
   crossOriginWrite: defineError(
     "313",
     403,
@@ -78,6 +88,12 @@ export const tokenErrors = {
       message: "Cross-origin request refused",
       hint: "Send the token in the Authorization header",
     }),
+  ),
+  revokedToken: defineError(
+    "301",
+    401,
+    "`jwt-revocations` has the token; in `pgrst`: 314",
+    () => ({ ...invalidToken("JWT was revoked"), variant: "revocation" }),
   ),
   roleNotAllowed: defineError(
     "315",

@@ -198,6 +198,7 @@ function cachedContext(service: Service): (snapshot: Snapshot) => PipelineContex
       snapshot,
       planCache,
       database: service.database,
+      revocations: service.revocations,
       dialect: service.dialect,
       now: service.now,
       retryAfter: () => service.retryAfter(),

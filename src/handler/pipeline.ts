@@ -7,6 +7,7 @@ import { authenticate } from "../auth/authenticate.ts";
 import type { Credential } from "../auth/credential.ts";
 import type { Identity } from "../auth/jwt_cache.ts";
 import type { FetchScope } from "../auth/remote_key_set.ts";
+import type { RevocationIndex } from "../auth/revocations.ts";
 import {
   type Batch,
   type BatchResult,
@@ -49,6 +50,7 @@ import { isDivisibleInsert } from "../plan/divisible_insert.ts";
 import type { SpoolFile } from "../lib/spool_file.ts";
 import { schedule } from "../lib/timers.ts";
 import type { SchemaCache } from "../schema_cache/schema_cache.ts";
+import type { RevocationList } from "../service/revocation_list.ts";
 import type { Snapshot } from "../service/snapshot.ts";
 import type { EarlyPrivilegeCheck } from "./early_privilege.ts";
 import type { Uploads } from "./uploads.ts";
@@ -78,6 +80,7 @@ export interface PipelineContext {
   /** Plans of that snapshot. */
   readonly planCache: PlanCache;
   readonly database: Database;
+  readonly revocations: RevocationList;
   readonly dialect: Dialect;
   /** Epoch milliseconds. */
   readonly now: () => number;
@@ -244,18 +247,21 @@ function failedResult(
   return { reply, role, thrown, error, advice };
 }
 
-function authenticateRequest(
-  { context: { snapshot, now }, scope, checked: { credential } }: Exchange,
-): Identity | Promise<Identity> {
+function authenticateRequest(exchange: Exchange): Identity | Promise<Identity> {
+  const { context: { snapshot, revocations, now }, scope, checked: { credential } } = exchange;
   const { config, auth } = snapshot;
-  return authenticate(credential.token, {
-    ...auth,
-    now: Math.floor(now() / 1000),
-    skewSeconds: config.jwtSkew,
-    scope,
-    dbAnonRole: config.dbAnonRole,
-    jwtAud: config.jwtAud,
-  });
+  const authenticateBy = (index: RevocationIndex | null) =>
+    authenticate(credential.token, {
+      ...auth,
+      now: Math.floor(now() / 1000),
+      skewSeconds: config.jwtSkew,
+      revocations: index,
+      scope,
+      dbAnonRole: config.dbAnonRole,
+      jwtAud: config.jwtAud,
+    });
+  const index = credential.token === null ? null : revocations.current();
+  return index instanceof Promise ? index.then(authenticateBy) : authenticateBy(index);
 }
 
 /** Plans the request and executes the plan. Uses the cached plan of its shape if there is one. */

@@ -87,6 +87,8 @@ const texts: {
     `Failed to fetch the keys of ${redact(issuer)}: ${redact(reason)}`,
   "jwks-keys-skipped": ({ issuer, places }) =>
     `Skipped keys of ${redact(issuer)} that cannot be imported: number ${places.join(", ")}`,
+  "revocations-loaded": ({ count }) => `Loaded ${count} revocations of tokens`,
+  "revocations-failed": ({ error }) => `Failed to load the revocations of tokens. ${toJson(error)}`,
   "config-reloaded": () => "Config reloaded",
   "config-reload-failed": ({ message }) =>
     `Failed reloading config: Error in config ${redact(message)}`,

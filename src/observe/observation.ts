@@ -193,6 +193,9 @@ export type Observation =
     readonly issuer: string;
     readonly places: readonly number[];
   }
+  | { readonly kind: "revocations-loaded"; readonly count: number }
+  /** Retries until the next success are not reported. The old list stays. */
+  | { readonly kind: "revocations-failed"; readonly error: ReportedError }
   | { readonly kind: "config-reloaded" }
   /** `message` is that of a `ConfigError`. */
   | { readonly kind: "config-reload-failed"; readonly message: string }
@@ -302,6 +305,8 @@ export const severities: Readonly<Record<Diagnostic["kind"], LogLevel>> = {
   "jwt-cache-evicted": "debug",
   "jwks-failed": "error",
   "jwks-keys-skipped": "warn",
+  "revocations-loaded": "info",
+  "revocations-failed": "error",
   "config-reloaded": "crit",
   "config-reload-failed": "crit",
   "restart-needed": "crit",

@@ -12,6 +12,8 @@ import {
 } from "../config/in_database.ts";
 import type { DatabaseValues } from "../config/load.ts";
 import type { Config } from "../config/options.ts";
+import type { Revocation } from "../auth/revocations.ts";
+import type { FunctionName } from "../config/codecs.ts";
 import { noValues } from "../config/load.ts";
 import { type Database, metadataBatch, type Statement } from "../database/database.ts";
 import type { Dialect } from "../dialect.ts";
@@ -23,6 +25,7 @@ import {
   schemaCacheQueries,
 } from "../schema_cache/load.ts";
 import type { SchemaCacheData } from "../schema_cache/schema_cache.ts";
+import { parseRevocations, relationStatement, revocationStatement } from "./revocation_query.ts";
 import { loadStatements, splitLoadResults } from "../schema_cache/timings.ts";
 
 /** Result of {@linkcode MetadataReader.readSchema}. */
@@ -90,6 +93,12 @@ export class MetadataReader {
     const { answers, timings } = splitLoadResults(values, queries);
     const data = buildSchemaCache(answers, config);
     return { data, ms: performance.now() - start, timings };
+  }
+
+  /** Reads the list of revoked tokens from a relation or a function. Rejects if it cannot be read. */
+  async readRevocations(source: FunctionName): Promise<readonly Revocation[]> {
+    const isRelation = await this.#query([relationStatement(source)]) === "t";
+    return parseRevocations(await this.#query([revocationStatement(source, { isRelation })]));
   }
 
   /** Makes the server scan its queue of notifications, which may repair the queue. */

@@ -16,7 +16,7 @@ import { noValues } from "../config/load.ts";
 import type { ConfigSource } from "../config/source.ts";
 import type { Database } from "../database/database.ts";
 import { isConnectionLost } from "../database/failure.ts";
-import { Listener } from "../database/notifications/listener.ts";
+import { Listener, type ReloadTarget } from "../database/notifications/listener.ts";
 import {
   NotificationProbe,
   type ProbeResult,
@@ -39,6 +39,7 @@ import type { Metrics } from "../observe/metrics.ts";
 import { isLogged, type Observation } from "../observe/observation.ts";
 import { RequestMetrics } from "../observe/request_metrics.ts";
 import { MetadataReader, type SchemaReading } from "./metadata_reader.ts";
+import { RevocationList } from "./revocation_list.ts";
 import { type LoadScheduler, Reloader, unsharedLoader } from "./reloader.ts";
 import { indexSchemaCache } from "../schema_cache/lookups.ts";
 import type { SchemaCache, SchemaCacheData } from "../schema_cache/schema_cache.ts";
@@ -125,6 +126,7 @@ export class Service {
   readonly #failurePolicy: FailurePolicy;
   readonly #metadata: MetadataReader;
   readonly #remoteKeySets: RemoteKeySets;
+  readonly revocations: RevocationList;
   readonly #missingCacheDetail: "reason" | "none";
   readonly #hidesExtensionFunctions: boolean;
   #isListening = false;
@@ -179,6 +181,7 @@ export class Service {
       now: options.now,
       schedule,
     });
+    this.revocations = this.#makeRevocationList(options.loading ?? "shared");
     this.#listener = this.#makeListener();
     this.#watch = options.loading === "unshared" ? null : this.#makeWatch();
     this.#staleness = new StalenessCheck({
@@ -237,6 +240,7 @@ export class Service {
   listen(): void {
     this.#isListening = true;
     this.#remoteKeySets.start();
+    this.revocations.start();
     this.#configureListener();
     this.#watch?.start({ isLoaded: this.#snapshot.cache !== null });
   }
@@ -337,6 +341,7 @@ export class Service {
   async close(): Promise<void> {
     this.#schema.stop();
     this.#remoteKeySets.stop();
+    this.revocations.stop();
     await Promise.all([this.#listener?.stop(), this.#watch?.stop()]);
     await this.database.close();
   }
@@ -367,6 +372,7 @@ export class Service {
       if (!first || this.dialect.poolFlush === "every load") this.database.flush();
       this.#attempts = 0;
       this.#loadCounts.success++;
+      void this.revocations.reload();
     } catch (thrown) {
       this.#unusedSource = null;
       if (read !== null) this.#applyConfig(read);
@@ -495,8 +501,7 @@ export class Service {
       probe: notify === undefined
         ? null
         : new NotificationProbe({ notify, makeNonce: randomNonce, schedule }),
-      onReloadRequested: (what) =>
-        void (what === "schema" ? this.reloadSchema() : this.reloadConfig()),
+      onReloadRequested: (what) => void this.#reload(what),
       onMissed: () => void this.reloadSchema(),
       onProbed: (result, channel) => this.#recordProbe(result, channel),
       isRetried: (reason) => !this.#failurePolicy.exitOnListenerFailure(reason),
@@ -505,6 +510,40 @@ export class Service {
       now: this.now,
       schedule,
     });
+  }
+
+  #reload(what: ReloadTarget): Promise<void> {
+    switch (what) {
+      case "schema":
+        return this.reloadSchema();
+      case "config":
+        return this.reloadConfig();
+      case "revocations":
+        return this.revocations.reload();
+      default:
+        return what satisfies never;
+    }
+  }
+
+  #makeRevocationList(sharing: "shared" | "unshared"): RevocationList {
+    return new RevocationList({
+      source: () => this.#snapshot.config.jwtRevocations,
+      read: (source) => this.#metadata.readRevocations(source),
+      isNotified: () => this.#isNotified(),
+      reportFailure: (thrown) => {
+        const error = errorFacts(thrown, this.dialect);
+        if (!this.isEnding) this.observe({ kind: "revocations-failed", error });
+      },
+      observe: this.observe,
+      sharing,
+      now: this.now,
+      schedule,
+    });
+  }
+
+  #isNotified(): boolean {
+    const isListening = this.#listener?.hasChannel === true && this.#listener.isConnected;
+    return isListening && !this.#losesNotifications;
   }
 
   /** `poll` needs no notifications to reload, `auto` polls then. */
@@ -520,11 +559,10 @@ export class Service {
   }
 
   #makeWatch(): SchemaWatch {
-    const listens = () => this.#listener?.hasChannel === true && this.#listener.isConnected;
     return new SchemaWatch(this.#snapshot.config, {
       reader: schemaStateReader(this.database),
       isEmbedded: isEmbedded(this.#snapshot.config.dbUri),
-      isNotified: () => listens() && !this.#losesNotifications,
+      isNotified: () => this.#isNotified(),
       onChanged: () => {
         this.observe({ kind: "schema-changed" });
         void this.reloadSchema();

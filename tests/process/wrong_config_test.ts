@@ -119,6 +119,7 @@ const wrong: Readonly<Record<OptionKey, readonly [value: string, problem: string
     "expected an https URL in quotes, without user, password and fragment, " +
     'got "http://id.test"',
   ],
+  "jwt-revocations": routine,
   "jwt-role-claim-key": [
     '"role.other"',
     "failed to parse role-claim-key value (role.other) (expected a JSONPath in quotes such as " +

@@ -7,7 +7,14 @@ const shared: Readonly<Record<string, readonly string[]>> = {
   "108 400": ["notEmbedded", "embeddedUnderAlias"],
   "130 413": ["bodyTooLarge", "bodyExpandsTooMuch"],
   "135 503": ["tooManyRequests", "spoolFull"],
-  "301 401": ["invalidToken", "invalidClaims", "issuerNotAccepted", "issuerRuleViolated"],
+  "301 401": [
+    "invalidToken",
+    "invalidClaims",
+    "issuerNotAccepted",
+    "issuerRuleViolated",
+    "revokedToken",
+  ],
+  "310 503": ["keysUnavailable", "revocationsUnavailable"],
 };
 
 const entries = Object.entries(errors).map(([name, { code, status }]) => ({ name, code, status }));

@@ -4,7 +4,7 @@
  * @module
  */
 import { isHeaderName, isKeyUrl, isOrigin, isUri, startsRolePath } from "../checks.ts";
-import { boolean, integer, list, text } from "../codecs.ts";
+import { boolean, functionName, integer, list, text } from "../codecs.ts";
 import { jwtIssuerList } from "../jwt_issuers.ts";
 import { tokenSecret } from "../secret.ts";
 import { time } from "../units.ts";
@@ -112,6 +112,15 @@ export const tokenOptions = {
     inDatabase: true,
     doc: "URL of a JSON Web Key Set that tokens are verified with, beside `jwt-secret`.",
     example: '"https://id.example.com/jwks.json"',
+    extension: true,
+  }),
+  "jwt-revocations": option({
+    codec: functionName,
+    default: null,
+    reloadable: true,
+    inDatabase: true,
+    doc: "Relation, or function without arguments, that lists revoked tokens.",
+    example: '"private.revoked_tokens"',
     extension: true,
   }),
   "jwt-role-claim-key": option({

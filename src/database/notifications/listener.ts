@@ -9,13 +9,16 @@ import { nextBackoff, type Schedule } from "../../lib/timers.ts";
 import type { Subscribe, Subscription } from "../database.ts";
 import type { NotificationProbe, ProbeResult } from "./notification_probe.ts";
 
+/** The part of the state that a notification reloads. */
+export type ReloadTarget = "schema" | "config" | "revocations";
+
 /** Dependencies of a {@linkcode Listener}. */
 export interface ListenerOptions {
   readonly subscribe: Subscribe;
   /** Checks that notifications arrive; null where they cannot be lost. */
   readonly probe: NotificationProbe | null;
   /** Called when a notification requests a reload. */
-  readonly onReloadRequested: (what: "schema" | "config") => void;
+  readonly onReloadRequested: (what: ReloadTarget) => void;
   /** Called after a reconnect: notifications may have been missed. */
   readonly onMissed: () => void;
   /** Whether to reconnect after a failure; `reason` is the message of the failure. */
@@ -31,10 +34,11 @@ export interface ListenerOptions {
 }
 
 /** Reloads by payload; other payloads are ignored. */
-const payloads: ReadonlyMap<string, "schema" | "config"> = new Map([
+const payloads: ReadonlyMap<string, ReloadTarget> = new Map([
   ["", "schema"],
   ["reload schema", "schema"],
   ["reload config", "config"],
+  ["reload revocations", "revocations"],
 ]);
 
 /** Text of the server's error when the queue refers to transactions without a status. */
@@ -145,7 +149,8 @@ export class Listener {
     this.#options.probe?.arrived(payload);
     const what = payloads.get(payload);
     if (what === undefined) return;
-    this.#options.observe({ kind: "reload-requested", what, channel });
+    // Revocations are frequent, and reported when they are loaded.
+    if (what !== "revocations") this.#options.observe({ kind: "reload-requested", what, channel });
     this.#options.onReloadRequested(what);
   }
 

@@ -35,6 +35,7 @@ function contextOf(changes: Partial<AuthContext> = {}): AuthContext {
     rolePath,
     dbAnonRole: "anon",
     jwtAud: null,
+    revocations: null,
     scope: noScope,
     ...changes,
   };

@@ -71,6 +71,7 @@ Deno.test("loadConfig takes the defaults", () => {
       jwtIssuers: null,
       jwtJwksMaxStale: 86_400,
       jwtJwksUrl: null,
+      jwtRevocations: null,
       jwtRoleClaimKey: "$.role",
       jwtSecret: null,
       jwtSecretIsBase64: false,

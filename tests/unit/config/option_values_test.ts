@@ -493,6 +493,7 @@ const cases: Readonly<Record<OptionKey, Cases>> = {
         .map((url): Rejected => [`"${url}"`, `${keyUrlText}, got "${url}"`]),
     ],
   },
+  "jwt-revocations": functions,
   "jwt-role-claim-key": {
     accepted: [
       ["$.a.b", "$.a.b"],

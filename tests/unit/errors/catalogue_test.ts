@@ -381,6 +381,19 @@ const rows: readonly Row[] = [
     "The keys of the token's issuer are not available",
     { details: "https://id.test", headers: [["Retry-After", "4"]] },
   ],
+  [
+    errors.revocationsUnavailable(4),
+    "310",
+    503,
+    "The list of revoked tokens is not available",
+    { headers: [["Retry-After", "4"]] },
+  ],
+  [errors.revokedToken(), "301", 401, "JWT was revoked", {
+    headers: [[
+      "WWW-Authenticate",
+      'Bearer error="invalid_token", error_description="JWT was revoked"',
+    ]],
+  }],
   [errors.crossOriginWrite(), "313", 403, "Cross-origin request refused", {
     hint: "Send the token in the Authorization header",
   }],

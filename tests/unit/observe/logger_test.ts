@@ -227,6 +227,16 @@ const events: {
     "warn",
     "Skipped keys of https://id.test that cannot be imported: number 2, 3",
   ],
+  "revocations-loaded": [
+    { kind: "revocations-loaded", count: 2 },
+    "info",
+    "Loaded 2 revocations of tokens",
+  ],
+  "revocations-failed": [
+    { kind: "revocations-failed", error },
+    "error",
+    `Failed to load the revocations of tokens. ${json}`,
+  ],
   "config-reloaded": [{ kind: "config-reloaded" }, "crit", "Config reloaded"],
   "config-reload-failed": [
     { kind: "config-reload-failed", message: "svc.conf:3: db-pool: expected\na number" },

@@ -58,6 +58,7 @@ const payloads: readonly (readonly [payload: string, told: readonly string[]])[]
   ["", ["reload-requested", "load schema"]],
   ["reload schema", ["reload-requested", "load schema"]],
   ["reload config", ["reload-requested", "load config"]],
+  ["reload revocations", ["load revocations"]],
   ["Reload schema", []],
   [" reload schema", []],
   ["reload schema\n", []],
