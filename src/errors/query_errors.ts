@@ -13,6 +13,12 @@ export const queryErrors = {
     "a write has a clause that only reads take, such as `having`",
     (clause: string) => ({ message: `'${quotable(clause)}' can only be used to read` }),
   ),
+  distinctDisabled: defineError(
+    "161",
+    400,
+    "the request has `distinct` and `db-aggregates-enabled` is false",
+    () => ({ message: "Use of distinct is not allowed" }),
+  ),
   notGrouped: defineError(
     "162",
     400,
@@ -21,6 +27,12 @@ export const queryErrors = {
       message: `'${quotable(name)}' is neither grouped nor aggregated`,
       hint: "Add it to 'select'",
     }),
+  ),
+  distinctConflict: defineError(
+    "163",
+    400,
+    "`distinct` stands beside aggregates, or an order by no item of `select`",
+    (other: string) => ({ message: `'distinct' cannot be combined with ${quotable(other)}` }),
   ),
   unknownFunction: defineError(
     "164",

@@ -113,9 +113,14 @@ export function planFilter(
  */
 export function comparedOf(
   { field, operand, prefersColumn }: Filter,
-  { names }: FieldScope,
+  scope: FieldScope,
 ): Value {
   if (operand !== undefined && prefersColumn !== true) return valueInRow(operand);
+  return rowValue(field, scope);
+}
+
+/** Returns the value of a field, or of the select item whose key it is. */
+export function rowValue(field: Field, { names }: FieldScope): Value {
   const item = field.path.length > 0 || names.isOwn(field.name)
     ? undefined
     : names.item(field.name);

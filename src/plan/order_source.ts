@@ -15,6 +15,7 @@ export function orderSourceNode(embed: Embed, keys: ReadonlySet<string>): ReadNo
     ...node,
     items: node.items.filter((item) => item.kind === "all" || keys.has(item.key)).map(sortable),
     embeds: node.embeds.map((child) => orderEmbed(child, keys)),
+    distinct: null,
     order: [],
     orderSources: [],
     range: embed.mayRepeat ? singleRow(node.range) : node.range,

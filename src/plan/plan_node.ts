@@ -10,6 +10,7 @@ import type { Relationship, SchemaCache } from "../schema_cache/schema_cache.ts"
 import type { Aliases } from "./aliases.ts";
 import { planCondition } from "./conditions.ts";
 import { resolveNullFilters } from "./embed_filters.ts";
+import { planDistinct } from "./distinct.ts";
 import { type FieldScope, planField } from "./fields.ts";
 import { type GroupScope, namesAggregate, planGroupCondition } from "./group_conditions.ts";
 import { levelNames, ownNames, valueOf } from "./level_names.ts";
@@ -75,8 +76,12 @@ export function planNode(node: ResolvedNode, context: NodeContext): ReadNode {
   );
   const range = rangeOf(node, context);
   const joined = context.depth > maxPagedDepth;
-  const paged = !joined && !grouped && embeds.some(({ hasOutput }) => hasOutput) &&
-    (node.order.length > 0 || range.limit !== null || range.offset !== null);
+  const distinct = planDistinct(node, scope, { grouped });
+  const isPage = node.order.length > 0 || range.limit !== null || range.offset !== null;
+  const picksRows = !joined && !grouped && distinct === null &&
+    embeds.some(({ hasOutput }) => hasOutput) && isPage;
+  // Columns of rows without a relation are unknown, so such rows are picked as a whole.
+  const paged = picksRows || (distinct !== null && distinct !== "all" && node.relation !== null);
   const expandAll = context.expandAll || paged || grouped || node.item?.kind === "spread" ||
     (node.item === null && context.rows === "representation");
   const order = node.order.map((term) => planOrder(term, { node, scope, filters }));
@@ -86,6 +91,7 @@ export function planNode(node: ResolvedNode, context: NodeContext): ReadNode {
     items: planItems(node.fields, scope, { expandAll, filters }),
     conditions,
     having: planned.having,
+    distinct,
     order,
     orderSources: orderSources(order, embeds, { grouped, node, context }),
     range,

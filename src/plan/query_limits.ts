@@ -15,7 +15,7 @@ export function checkValueCount({ select, filters, logic, clauses, order }: Quer
   let count = countItems(select);
   for (const { value } of filters) count += countInTree(value);
   for (const { value } of logic) count += countInTree(value);
-  for (const { value } of clauses) count += countInTree(value.group);
+  for (const { value } of clauses) if (value.kind === "having") count += countInTree(value.group);
   for (const { value } of order) {
     for (const { operand } of value) count += countOperand(operand);
   }

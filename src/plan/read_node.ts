@@ -294,6 +294,8 @@ export interface ReadNode {
   readonly conditions: readonly Condition[];
   /** Conditions on the groups (HAVING). */
   readonly having: readonly Condition[];
+  /** Values of which equal rows appear once; `all` stands for whole rows, null for no condition. */
+  readonly distinct: readonly PlannedOperand[] | "all" | null;
   readonly order: readonly PlannedOrder[];
   readonly orderSources: readonly OrderSource[];
   readonly range: RowRange;

@@ -93,13 +93,15 @@ interface Scope {
  * null when unknown.
  */
 function isRetrySafeNode(node: ReadNode, origin: QualifiedName | null, scope: Scope): boolean {
-  const { relation, items, conditions, having, order, orderSources, embeds } = node;
+  const { relation, items, conditions, having, distinct, order, orderSources, embeds } = node;
   const isRetrySafe: FieldCheck = ({ column }) => isRetrySafeField(column, origin, scope);
   return (relation === null || isRetrySafeRelation(relation, scope)) &&
     items.every((item) => isRetrySafeItem(item, isRetrySafe, scope)) &&
     [...conditions, ...having].every((condition) =>
       isRetrySafeCondition(condition, isRetrySafe, scope)
     ) &&
+    (distinct === null || distinct === "all" ||
+      distinct.flatMap(fieldsOf).every(isRetrySafe)) &&
     order.every((term) => isRetrySafeOrder(term, isRetrySafe, scope)) &&
     orderSources.every((source) => isRetrySafeNode(source.node, source.node.relation, scope)) &&
     embeds.every((embed) => isRetrySafeEmbed(embed, scope));

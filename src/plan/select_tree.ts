@@ -10,6 +10,7 @@ import type { TargetNameUse } from "../errors/target_name_warning.ts";
 import type {
   AtLevel,
   Clause,
+  Field,
   Filter,
   LogicGroup,
   LogicTree,
@@ -43,6 +44,8 @@ export interface SelectNode {
   readonly having: readonly LogicGroup[];
   /** Conditions on the rows that an aggregate takes, by the aggregate's alias. */
   readonly aggregateFilters: ReadonlyMap<string, readonly LogicTree[]>;
+  /** Fields or keys of which equal rows appear once; `all` stands for whole rows. */
+  readonly distinct: readonly Field[] | "all" | null;
   readonly order: readonly OrderTerm[];
   readonly limit: bigint | null;
   readonly offset: bigint | null;
@@ -109,7 +112,16 @@ export function buildSelectTree(query: QueryParams, config: TargetNameConfig): S
 }
 
 function attachClause(draft: Draft, clause: Clause): void {
-  draft.having.push(clause.group);
+  switch (clause.kind) {
+    case "having":
+      draft.having.push(clause.group);
+      break;
+    case "distinct":
+      draft.distinct ??= clause.fields;
+      break;
+    default:
+      clause satisfies never;
+  }
 }
 
 /** Returns the name that addresses an embed: its alias, else its target as written. */
@@ -124,6 +136,7 @@ interface Draft extends SelectNode {
   readonly logic: LogicGroup[];
   readonly having: LogicGroup[];
   readonly aggregateFilters: Map<string, LogicTree[]>;
+  distinct: readonly Field[] | "all" | null;
   readonly order: OrderTerm[];
   limit: bigint | null;
   offset: bigint | null;
@@ -146,6 +159,7 @@ function draftOf(item: EmbedItem | null, select: readonly SelectItem[]): Draft {
     logic: [],
     having: [],
     aggregateFilters: new Map(),
+    distinct: null,
     order: [],
     limit: null,
     offset: null,

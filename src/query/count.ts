@@ -9,14 +9,14 @@ import { renderFromWhere, rootSource } from "./from_where.ts";
 import { renderGroups } from "./read.ts";
 
 /**
- * Returns a query with one row for each matching row of the root, or for each group if there are
- * conditions on groups. Row ranges and orders do not
+ * Returns a query with one row for each matching row of the root, or for each row of the result if
+ * there are conditions on groups or distinct rows. Row ranges and orders do not
  * apply. `from` replaces the root's relation when the caller supplies the rows, under the plan's
  * alias.
  */
 export function renderCount({ root }: ReadPlan, from?: Sql): Sql {
   const source = rootSource(root, from);
-  if (root.having.length > 0) {
+  if (root.having.length > 0 || root.distinct !== null) {
     return sql`select 1 from (${renderGroups(root, source)}) as svc_groups`;
   }
   const options = { ranges: false, joined: false, groups: renderGroups };

@@ -86,7 +86,7 @@ export interface ExistsOptions {
   readonly ranges: boolean;
   /** True to test the column of a joined embed, without a separate EXISTS. */
   readonly joined: boolean;
-  /** Renders the groups of an embed with conditions on its groups. */
+  /** Renders the rows of an embed with conditions on its groups, or with distinct rows. */
   readonly groups: (node: ReadNode, source: JoinSource) => Sql;
 }
 
@@ -143,7 +143,7 @@ function existsTest(embed: Embed, parent: ParentRow, options: ExistsOptions): Sq
   const { ranges, groups } = options;
   const source = embedSource(embed, parent);
   const range = ranges && node.range.isRequested ? renderRange(node.range) : emptySql;
-  if (node.having.length > 0) {
+  if (node.having.length > 0 || node.distinct !== null) {
     return sql`exists (select 1 from (${groups(node, source)}) as svc_groups${range})`;
   }
   const rows = renderFromWhere(node, source, { ...options, joined: false });

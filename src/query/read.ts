@@ -4,7 +4,14 @@
  *
  * @module
  */
-import { type Embed, isSpread, type PlannedOrder, type ReadNode } from "../plan/read_node.ts";
+import {
+  type Embed,
+  isPlainField,
+  isSpread,
+  type PlannedOperand,
+  type PlannedOrder,
+  type ReadNode,
+} from "../plan/read_node.ts";
 import { unlimited } from "../plan/limit_offset.ts";
 import type { ReadPlan } from "../plan/read_plan.ts";
 import { emptySql, ident, join, smallNumber, type Sql, sql } from "../sql/fragment.ts";
@@ -35,6 +42,7 @@ import {
 import {
   directReader,
   fieldKey,
+  type PageReader,
   pageReader,
   readOperand,
   type RowReader,
@@ -74,13 +82,31 @@ function renderFlat(node: ReadNode, source: JoinSource, { naming, json }: NodeUs
   const { outputs, joins } = renderOutputs(node, reader, json);
   const order = node.order.map((term) => orderTerm(orderValue(term, node, reader, outputs), term));
   const allJoins = sql`${orderJoins(node)}${joins}`;
-  const rows = renderFromWhere(node, source, { ...shown, joined: node.joined }, allJoins);
+  const all = renderFromWhere(node, source, { ...shown, joined: node.joined }, allJoins);
+  const rows = distinctRows(node, { reader, order, rows: all });
+  const distinct = node.distinct === "all" ? sql`distinct ` : emptySql;
   const groups = node.grouped ? groupClause(outputs) : emptySql;
   const having = renderGroupConditions(node.having, (operand) => readOperand(reader, operand));
-  const query = sql`select ${selectList(outputs, naming)}${rows}${groups}${havingClause(having)}${
-    orderClause(order)
-  }${renderRange(node.range)}`;
+  const query = sql`select ${distinct}${selectList(outputs, naming)}${rows}${groups}${
+    havingClause(having)
+  }${orderClause(order)}${renderRange(node.range)}`;
   return { query, outputs };
+}
+
+/** Renders the rows of a node without a relation: the first of those that are equal in some values. */
+function distinctRows(
+  { alias, distinct }: ReadNode,
+  { reader, order, rows }: {
+    readonly reader: RowReader;
+    readonly order: readonly Sql[];
+    readonly rows: Sql;
+  },
+): Sql {
+  if (distinct === null || distinct === "all") return rows;
+  const keys = distinct.map((operand) => readOperand(reader, operand));
+  return sql` from (select distinct on (${join(keys)}) ${ident(alias)}.*${rows}${
+    orderClause([...keys, ...order])
+  }) as ${ident(alias)}`;
 }
 
 /**
@@ -97,13 +123,54 @@ function renderPaged(node: ReadNode, source: JoinSource, { naming, json }: NodeU
     return { inner: orderTerm(name, term), outer: orderTerm(sql`${alias}.${name}`, term) };
   });
   const rows = renderFromWhere(node, source, { ...shown, joined: false }, orderJoins(node));
-  const subquery = sql`select ${page.columns()}${rows}${
-    orderClause(order.map(({ inner }) => inner))
-  }${renderRange(node.range)}`;
+  const subquery = pageQuery(node, { page, own, rows, order: order.map(({ inner }) => inner) });
   const query = sql`select ${selectList(outputs, naming)} from (${subquery}) as ${alias}${joins}${
     orderClause(order.map(({ outer }) => outer))
   }${repeatLimit(node)}`;
   return { query, outputs };
+}
+
+/** Renders the subquery of a paged node. Of rows that are equal in some values it picks the first. */
+function pageQuery(
+  node: ReadNode,
+  { page, own, rows, order }: {
+    readonly page: PageReader;
+    readonly own: RowReader;
+    readonly rows: Sql;
+    readonly order: readonly Sql[];
+  },
+): Sql {
+  const range = renderRange(node.range);
+  const { distinct } = node;
+  if (distinct === null || distinct === "all") {
+    return sql`select ${page.columns()}${rows}${orderClause(order)}${range}`;
+  }
+  const names = distinct.map((operand) =>
+    page.column(operandKey(operand), () => readOperand(own, operand))
+  );
+  const keys = names.map((name) => ident(name));
+  const picked = sql`select distinct on (${join(keys)}) ${page.columns()}${rows}`;
+  if (order.length === 0 || ordersBy(node, names, page)) {
+    return sql`${picked}${orderClause(order)}${range}`;
+  }
+  return sql`select * from (${picked}${orderClause([...keys, ...order])}) as ${ident(node.alias)}${
+    orderClause(order)
+  }${range}`;
+}
+
+/** Whether an order begins with all of some columns of a page. */
+function ordersBy({ order }: ReadNode, names: readonly string[], page: PageReader): boolean {
+  const distinct = new Set(names);
+  const first = order.slice(0, distinct.size).map((term) => page.column(orderKey(term), noValue));
+  return new Set(first).size === distinct.size && first.every((name) => distinct.has(name));
+}
+
+function noValue(): never {
+  throw new TypeError("cannot read a page: it has no column for a term of its order");
+}
+
+function operandKey(operand: PlannedOperand): string {
+  return isPlainField(operand) ? fieldKey(operand) : valueKey(operand);
 }
 
 function havingClause(conditions: readonly Sql[]): Sql {
@@ -113,10 +180,16 @@ function havingClause(conditions: readonly Sql[]): Sql {
 /** EXISTS tests of shown rows: the row ranges of embeds apply. */
 const shown = { ranges: true, groups: renderGroups } as const;
 
-/** Renders the rows of a node whose conditions apply to groups, without order and range. */
+/** Renders the rows of a node that differs from its source rows, without order and range. */
 export function renderGroups(node: ReadNode, source: JoinSource): Sql {
   const whole = { ...node, order: [], orderSources: [], range: unlimited };
-  return renderFlat(whole, source, shownRows).query;
+  const { distinct } = node;
+  if (distinct === null || distinct === "all") return renderFlat(whole, source, shownRows).query;
+  const reader = directReader(node);
+  const keys = distinct.map((operand) => readOperand(reader, operand));
+  return sql`select distinct ${join(keys)}${
+    renderFromWhere(whole, source, { ...shown, joined: false })
+  }`;
 }
 
 function orderClause(terms: readonly Sql[]): Sql {
@@ -139,7 +212,7 @@ interface Outputs {
 }
 
 function renderOutputs(node: ReadNode, reader: RowReader, json: JsonUse): Outputs {
-  const own = node.grouped ? "compared" : json;
+  const own = node.grouped || node.distinct === "all" ? "compared" : json;
   const embedded = node.embeds.flatMap((embed, position) => {
     if (!embed.hasOutput) return [];
     const source = embedSource(embed, reader.parent);

@@ -1,17 +1,20 @@
 /**
- * Parameters that only reads have: `having` and `@name`.
+ * Parameters that only reads have: `having`, `distinct` and `@name`.
  *
  * @module
  */
 import { errors } from "../errors/catalogue.ts";
 import { group } from "./logic_grammar.ts";
+import { field } from "./name_grammar.ts";
 import type { ValuedParam } from "./query_string.ts";
-import type { Clause, NamedClause } from "./query_types.ts";
+import type { Clause, Field, NamedClause } from "./query_types.ts";
 import { parseError, type Source } from "./read_text.ts";
 import { type Production, Scanner } from "./scanner.ts";
 
 /** The most `@name` parameters of a request. */
 const maxTexts = 32;
+/** The most terms of `distinct`. */
+const maxDistinctTerms = 32;
 
 /** Reads the value of a clause. Throws `100`. */
 type ClauseReader = (value: string) => Clause;
@@ -26,7 +29,29 @@ const readers: ReadonlyMap<string, ClauseReader> = new Map<string, ClauseReader>
       children: readWhole({ what: "logic tree", raw }, group),
     },
   })],
+  ["distinct", (raw) => readWhole({ what: "distinct", raw }, distinct)],
 ]);
+
+/** `distinct = "*" / field *( "," field )` */
+function distinct(scanner: Scanner): Clause | undefined {
+  if (scanner.text.trim() === "*") return { kind: "distinct", fields: "all" };
+  const fields: Field[] = [];
+  do {
+    const read = field(scanner);
+    if (read === undefined) return undefined;
+    fields.push(read);
+  } while (scanner.skip(","));
+  if (!scanner.atEnd) {
+    scanner.expectEnd(comma);
+    return undefined;
+  }
+  if (fields.length > maxDistinctTerms) {
+    throw errors.queryTooComplex(maxDistinctTerms, "terms of 'distinct'");
+  }
+  return { kind: "distinct", fields };
+}
+
+const comma = ['","'] as const;
 
 function readWhole<T>(source: Source, production: Production<T>): T {
   const scanner = new Scanner(source.raw);

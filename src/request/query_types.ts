@@ -170,8 +170,11 @@ export interface AtLevel<T> {
 }
 
 /** A parameter that only reads have. */
-export type Clause = /** Conditions on groups. */
-  { readonly kind: "having"; readonly group: LogicGroup };
+export type Clause =
+  /** Conditions on groups. */
+  | { readonly kind: "having"; readonly group: LogicGroup }
+  /** Fields or keys of which equal rows appear once; `all` stands for whole rows. */
+  | { readonly kind: "distinct"; readonly fields: readonly Field[] | "all" };
 
 /** A clause, and the parameter that contains it. */
 export interface NamedClause extends AtLevel<Clause> {

@@ -155,7 +155,9 @@ suite.test("an operation says what it takes and what it answers", async (api) =>
   const names = (operation: Document) =>
     parametersOf(document, operation).map(({ name, in: place }) => `${place}:${name}`);
   const filters = ["id", "title", "owner_id", "state", "tags", "meta"].map((c) => `query:${c}`);
-  const common = ["select", "order", "limit", "offset", "and", "or"].map((name) => `query:${name}`);
+  const common = ["select", "order", "limit", "offset", "and", "or", "distinct", "having"].map((
+    name,
+  ) => `query:${name}`);
   const headers = ["Range", "Range-Unit", "Prefer", "Accept-Profile"].map((h) => `header:${h}`);
   deepStrictEqual(names(get), [...filters, ...common, ...headers]);
   deepStrictEqual(names(put), [

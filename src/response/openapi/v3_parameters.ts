@@ -20,6 +20,8 @@ export type SharedParameter =
   | "offset"
   | "and"
   | "or"
+  | "distinct"
+  | "having"
   | "range"
   | "rangeUnit"
   | "preferRead"
@@ -85,6 +87,8 @@ export function sharedParameters({ schema, isDefault }: ProfileFacts): readonly 
     offset: query("offset", "Number of rows that are skipped", count),
     and: query("and", "Conditions that all hold: `(<column>.<operator>.<value>,…)`"),
     or: query("or", "Conditions one of which holds: `(<column>.<operator>.<value>,…)`"),
+    distinct: query("distinct", "Columns of which equal rows appear once; `*` for whole rows"),
+    having: query("having", "Conditions on groups: `(<key>.<operator>.<value>,…)`"),
     range: header("Range", "First and last row, counted from 0: `0-24`"),
     rangeUnit: header("Range-Unit", "Unit of `Range`", { type: "string", const: "items" }),
     preferRead: prefer(...counts, ...always),

@@ -58,11 +58,20 @@ function readOperation(described: DescribedRelation, { filters, profiled }: Filt
     ...about("read", described),
     ...parameters(
       filters,
-      ["select", "order", "limit", "offset", "and", "or", "range", "rangeUnit", "preferRead"],
+      [...reading, ...clausesOf(described), ...ranges, "preferRead"],
       profiled ? ["readProfile"] : [],
     ),
     responses: { "200": rows, "206": rows, "default": errorResponse },
   };
+}
+
+const reading = ["select", "order", "limit", "offset", "and", "or"] as const;
+const ranges = ["range", "rangeUnit"] as const;
+
+/** Returns the clauses of a read, without those that have the name of a filter. */
+function clausesOf({ columns }: DescribedRelation): readonly SharedParameter[] {
+  const names = new Set(columns.map(({ column }) => column.name));
+  return (["distinct", "having"] as const).filter((name) => !names.has(name));
 }
 
 function insertOperation(described: DescribedRelation, { profiled }: PathContext) {

@@ -290,6 +290,13 @@ const rows: readonly Row[] = [
     "'n' is neither grouped nor aggregated",
     { hint: "Add it to 'select'" },
   ],
+  [errors.distinctDisabled(), "161", 400, "Use of distinct is not allowed"],
+  [
+    errors.distinctConflict("aggregates"),
+    "163",
+    400,
+    "'distinct' cannot be combined with aggregates",
+  ],
   [errors.unknownFunction("f", null), "164", 400, "Function 'f' is not available in URLs"],
   [
     errors.unknownFunction("lowr", "lower"),
@@ -445,7 +452,7 @@ Deno.test("errors have every code of the interface, and the rows above every err
     ...["130:413", "131:414", "132:431", "133:408", "135:503", "136:429", "137:413", "138:415"],
     "139:400",
     ...["145:400", "146:404", "149:400", "150:409", "157:400", "158:400"],
-    ...["160:400", "162:400", "164:400", "165:400", "166:400", "177:400"],
+    ...["160:400", "161:400", "162:400", "163:400", "164:400", "165:400", "166:400", "177:400"],
     "191:403",
     ...["200:400", "201:300", "202:404", "203:300", "204:400", "205:404"],
     ...["300:500", "301:401", "302:401", "310:503", "313:403", "315:403"],
