@@ -219,6 +219,11 @@ export interface HandlerConfig {
    */
   readonly serverRequestIdHeader?: string | null;
   /**
+   * Time from the end of a request's header to the head of its response; then the statement is
+   * canceled, and the request fails with SVC134. 0 sets no limit. Default: `0`.
+   */
+  readonly serverRequestTimeout?: number;
+  /**
    * Headers to add to each response that has none of the same name, as a JSON object. Default:
    * none.
    */

@@ -6,6 +6,7 @@
  * @module
  */
 import type { BodySpool } from "../lib/body_spool.ts";
+import type { RequestDeadline } from "../lib/request_deadline.ts";
 import type { Histogram } from "../observe/histogram.ts";
 import type { ParamValue } from "../sql/fragment.ts";
 
@@ -165,6 +166,8 @@ export type Batch = ReadBatch | WriteBatch;
 export interface Caller {
   /** Aborted when the client leaves. The pool reads it late: runtimes create it on first access. */
   readonly signal: AbortSignal;
+  /** Cancels the batch when its time is over. Default: null, for no limit. */
+  readonly deadline?: RequestDeadline | null;
   /** The pool sets the time in its queue. Default: nothing is measured. */
   readonly timing?: QueueTiming;
 }
@@ -331,7 +334,8 @@ export interface Database {
   /**
    * Runs a transaction. The receiver of the reply owns its body and reads or discards it: a stream
    * that is neither read nor discarded keeps a connection busy. A `caller` that leaves cancels a
-   * read, running or queued; a write runs to its end.
+   * read, running or queued; a write runs to its end. When the caller's deadline is over, a queued batch
+   * rejects with `134`, and a running one is canceled; its result is then that of PostgreSQL.
    *
    * Throws `DatabaseError` if a statement fails, with its position as `statement`. Throws `cannotConnect`,
    * `connectionLost` and `acquisitionTimeout` of the catalogue.

@@ -53,6 +53,12 @@ export const guardErrors = {
     "the body stalls (`server-body-timeout`) or, without a file, is slow",
     () => ({ message: "Request body was not received in time", closesConnection: true }),
   ),
+  requestTimeout: defineError(
+    "134",
+    504,
+    "the response takes longer than `server-request-timeout`; nothing was changed",
+    () => ({ message: "Request was not answered in time" }),
+  ),
   tooManyRequests: defineError(
     "135",
     503,

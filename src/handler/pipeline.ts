@@ -48,6 +48,7 @@ import { respondToRoot } from "../response/root.ts";
 import { targetNameHeaders } from "../response/warning.ts";
 import { isDivisibleInsert } from "../plan/divisible_insert.ts";
 import type { SpoolFile } from "../lib/spool_file.ts";
+import type { RequestDeadline } from "../lib/request_deadline.ts";
 import { schedule } from "../lib/timers.ts";
 import type { SchemaCache } from "../schema_cache/schema_cache.ts";
 import type { RevocationList } from "../service/revocation_list.ts";
@@ -59,6 +60,7 @@ import { Stopwatch, type TraceStage } from "../observe/stopwatch.ts";
 import type { RouteNames } from "./route_names.ts";
 import type { AddedHeaders } from "./sent_headers.ts";
 import type { RequestsInFlight } from "./in_flight.ts";
+import { beforeDeadline, callerOf, failureOf } from "./request_timeout.ts";
 import { checkBeforeToken, type CheckedRequest, checkIdentity } from "./request_checks.ts";
 import { type DataPlan, queryOf } from "../transaction/data_plan.ts";
 import {
@@ -131,6 +133,7 @@ interface Exchange {
   readonly identifiers: RequestIdentifiers;
   /** Measures the database; null if nothing needs it. */
   readonly timing: RequestTiming | null;
+  readonly caller: Caller;
 }
 
 /** Inputs of {@linkcode runPipeline} besides the request. */
@@ -161,8 +164,10 @@ export async function runPipeline(
     admission,
     addedHeaders: [],
   };
+  const caller = callerOf(request, config);
   const exchange: Exchange = {
     request,
+    caller,
     pieces,
     context,
     stopwatch,
@@ -181,7 +186,9 @@ export async function runPipeline(
     if (refusal !== null) throw refusal;
     checkBeforeToken(checked);
     const authenticated = authenticateRequest(exchange);
-    identity = authenticated instanceof Promise ? await authenticated : authenticated;
+    identity = authenticated instanceof Promise
+      ? await beforeDeadline(authenticated, caller)
+      : authenticated;
     checkIdentity(checked, identity);
     stopwatch.lap("jwt");
     inFlight.enter(config.serverMaxRequests);
@@ -191,8 +198,9 @@ export async function runPipeline(
     const { role } = identity;
     result = { reply: timed(reply, stopwatch), role, thrown: null, error: null, advice: null };
   } catch (thrown) {
-    result = failedResult(thrown, identity, exchange);
+    result = failedResult(failureOf(thrown, caller), identity, exchange);
   } finally {
+    caller.deadline?.clear();
     for (const file of exchange.files) void file.close();
   }
   if (hasEntered) leaveAfter(result.reply, inFlight);
@@ -377,19 +385,20 @@ function receivingOptions(
   checks: LongBodyChecks,
 ): ReceivingOptions {
   const { serverMaxBodySize: maxBytes, serverBodyTimeout } = exchange.context.snapshot.config;
-  const timeout = { milliseconds: serverBodyTimeout * 1000, schedule };
+  const { deadline = null } = exchange.caller;
+  const timeout = { milliseconds: serverBodyTimeout * 1000, schedule, deadline };
   return { checks, maxBytes, timeout, division: divisionOf(exchange, head) };
 }
 
 /** Throws `42501` if the role lacks a privilege that no body can replace. */
 async function checkPrivilege(
-  { context: { snapshot: { config }, earlyPrivilege } }: Exchange,
+  { caller, context: { snapshot: { config }, earlyPrivilege } }: Exchange,
   { role }: Identity,
   request: ApiRequest,
 ): Promise<void> {
   // A function before the request may switch the role. PostgreSQL refuses a write by its access first.
   if (config.dbPreRequest !== null || config.dbReadOnly) return;
-  await earlyPrivilege.check(request, role);
+  await beforeDeadline(earlyPrivilege.check(request, role), caller);
 }
 
 /** Returns how a long body of a request is divided; only inserts are. */
@@ -426,8 +435,7 @@ function withDivided(
 
 /** Responds to the root with a description of the API as the role may use it. */
 async function describe(
-  { request, context: { snapshot, database }, stopwatch, statements, identifiers, timing }:
-    Exchange,
+  { caller, context: { snapshot, database }, stopwatch, statements, identifiers, timing }: Exchange,
   parsed: ApiRequest,
   planned: RootPlan,
   { identity, cache }: { readonly identity: Identity; readonly cache: SchemaCache },
@@ -436,14 +444,14 @@ async function describe(
   const owner = ownerOf(identity, snapshot, identifiers);
   const batch = buildRootTransaction(parsed, planned, owner, config);
   statements?.push(...batch.statements);
-  const reply = await timedTransaction(database, batch, { request, timing });
+  const reply = await timedTransaction(database, batch, { caller, timing });
   stopwatch.lap("transaction");
   return respondToRoot(parsed, planned, { metadata: schemaMetadataOf(reply), cache, config });
 }
 
 /** Executes a plan's transaction, and makes the reply of its result. */
 async function execute(
-  { request, context, stopwatch, statements, targetNameUses, identifiers, timing }: Exchange,
+  { caller, context, stopwatch, statements, targetNameUses, identifiers, timing }: Exchange,
   identity: Identity,
   { request: parsed, planned }: PlannedRequest,
 ): Promise<Reply> {
@@ -455,7 +463,7 @@ async function execute(
   statements?.push(...transaction.batch.statements);
   let result: BatchResult;
   try {
-    const run = () => timedTransaction(database, transaction.batch, { request, timing });
+    const run = () => timedTransaction(database, transaction.batch, { caller, timing });
     const { divided = null } = planned;
     result = divided === null ? await run() : await context.uploads.run(divided.pieces, run);
   } catch (error) {
@@ -492,25 +500,27 @@ function ownerOf(
 function timedTransaction(
   database: Database,
   batch: Batch,
-  { request, timing }: Pick<Exchange, "request" | "timing">,
+  { caller, timing }: Pick<Exchange, "caller" | "timing">,
 ): Promise<BatchResult> {
-  if (timing === null) return database.transaction(batch, request);
-  const caller = new TimedCaller(request, timing);
-  return timing.measure(() => database.transaction(batch, caller));
+  if (timing === null) return database.transaction(batch, caller);
+  const timed = new TimedCaller(caller, timing);
+  return timing.measure(() => database.transaction(batch, timed));
 }
 
 /** A request whose time in the queue is measured. */
 class TimedCaller implements Caller {
   readonly timing: RequestTiming;
-  readonly #request: Request;
+  readonly deadline: RequestDeadline | null;
+  readonly #caller: Caller;
 
-  constructor(request: Request, timing: RequestTiming) {
-    this.#request = request;
+  constructor(caller: Caller, timing: RequestTiming) {
+    this.#caller = caller;
+    this.deadline = caller.deadline ?? null;
     this.timing = timing;
   }
 
   get signal(): AbortSignal {
-    return this.#request.signal;
+    return this.#caller.signal;
   }
 }
 

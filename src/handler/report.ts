@@ -52,7 +52,9 @@ export function reportRequest(
   }
   // A failure that follows from the client's disconnect is not logged.
   if (error !== null && isLoggedFailure(result, service.dialect) && !request.signal.aborted) {
-    const kind = reply.status === 504 && error.fields.own ? "pool-timeout" : "request-failed";
+    const kind = error.fields.own && error.fields.code === "003"
+      ? "pool-timeout"
+      : "request-failed";
     service.observe({ kind, error: errorFacts(error, service.dialect) });
   } else if (error?.fields.code === "X00" && !request.signal.aborted) {
     service.observe({ kind: "unexpected-error", error: thrown });

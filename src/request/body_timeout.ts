@@ -5,6 +5,7 @@
  */
 import { errors } from "../errors/catalogue.ts";
 import { deferred } from "../lib/deferred.ts";
+import type { RequestDeadline } from "../lib/request_deadline.ts";
 import type { Schedule } from "../lib/timers.ts";
 
 /** Limits how long the service waits for a piece. Time in which it does not wait does not count. */
@@ -12,24 +13,34 @@ export interface BodyTimeout {
   /** 0 sets no limit. */
   readonly milliseconds: number;
   readonly schedule: Schedule;
+  /** The end of the whole request's time. Default: null, for none. */
+  readonly deadline?: RequestDeadline | null;
 }
 
-/** Settles as a read from the client does. Rejects with `133` if that takes too long. */
+/**
+ * Settles as a read from the client does. Rejects with `133` if that takes too long, and with `134` when
+ * the request's time is over.
+ */
 export function inTime<Value>(read: Promise<Value>, timeout: BodyTimeout): Promise<Value> {
-  return timeout.milliseconds === 0 ? read : raced(read, timeout);
+  const isLimited = timeout.milliseconds > 0 || (timeout.deadline ?? null) !== null;
+  return isLimited ? raced(read, timeout) : read;
 }
 
 async function raced<Value>(
   read: Promise<Value>,
-  { milliseconds, schedule }: BodyTimeout,
+  { milliseconds, schedule, deadline }: BodyTimeout,
 ): Promise<Value> {
   const overdue = deferred<never>();
-  const cancel = schedule(() => overdue.reject(errors.bodyTooSlow()), milliseconds);
+  const stopTimer = milliseconds === 0
+    ? () => {}
+    : schedule(() => overdue.reject(errors.bodyTooSlow()), milliseconds);
+  const stopDeadline = deadline?.onOver(() => overdue.reject(errors.requestTimeout()));
   // The read ends later, when the connection is closed.
   read.catch(() => {});
   try {
     return await Promise.race([read, overdue.promise]);
   } finally {
-    cancel();
+    stopTimer();
+    stopDeadline?.();
   }
 }

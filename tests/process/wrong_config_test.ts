@@ -194,6 +194,7 @@ const wrong: Readonly<Record<OptionKey, readonly [value: string, problem: string
     "the value of X-A has a character that no header may have (expected a JSON object of header " +
     'names and values, such as {"X-Frame-Options": "DENY"}, got "{\\"X-A\\": \\"1\\\\r\\\\n2\\"}")',
   ],
+  "server-request-timeout": time,
   "server-reuseport": bool,
   "server-security-headers": bool,
   "server-spool-size": [

@@ -82,6 +82,17 @@ export const limitOptions = {
     example: "1000",
     extension: true,
   }),
+  "server-request-timeout": option({
+    codec: time(),
+    default: 0,
+    reloadable: true,
+    inDatabase: true,
+    doc:
+      "Time from the end of a request's header to the head of its response; then the statement is " +
+      "canceled, and the request fails with SVC134. 0 sets no limit.",
+    example: '"30s"',
+    extension: true,
+  }),
   "server-max-url-length": option({
     codec: size(),
     default: 0,

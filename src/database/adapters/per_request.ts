@@ -41,8 +41,11 @@ class Unpooled implements Database {
     if (this.#closed) throw errors.cannotConnect("the database was closed");
     const signal = batch.access === "read only" ? caller?.signal : undefined;
     signal?.throwIfAborted();
+    const deadline = caller?.deadline ?? null;
+    if (deadline?.isOver) throw errors.requestTimeout();
     const transport = await this.#open();
     let ended = () => {};
+    let ignoreDeadline = () => {};
     const done = new Promise<void>((resolve) => ended = resolve);
     this.#running.add(done);
     const connection = new Connection(transport, connectionOptions, {
@@ -50,6 +53,7 @@ class Unpooled implements Database {
       closed: () => {
         this.#running.delete(done);
         signal?.removeEventListener("abort", cancel);
+        ignoreDeadline();
         ended();
       },
       requeued: () => {},
@@ -61,7 +65,12 @@ class Unpooled implements Database {
       connection.end();
       throw signal.reason;
     }
+    if (deadline?.isOver) {
+      connection.end();
+      throw errors.requestTimeout();
+    }
     signal?.addEventListener("abort", cancel, { once: true });
+    ignoreDeadline = deadline?.onOver(cancel) ?? ignoreDeadline;
     return await new Promise((resolve, reject) => connection.execute([{ batch, resolve, reject }]));
   }
 

@@ -33,6 +33,7 @@ import { ConnectionOpener, type OpenedConnection } from "./connection_opener.ts"
 import { LargeBodies } from "./large_bodies.ts";
 import { type PoolTrace, traceStep } from "./pool_trace.ts";
 import {
+  cancelOverdue,
   close,
   destroySlowestReader,
   destroyUnread,
@@ -135,8 +136,11 @@ class Pool implements Database {
     return new Promise((resolve, reject) => {
       this.#traceOf([{ batch }])?.({ kind: "pool-acquiring" });
       if (this.#closed !== null) throw errors.cannotConnect("the database was closed");
-      this.#enqueue({
+      const deadline = caller?.deadline ?? null;
+      if (deadline?.isOver) throw errors.requestTimeout();
+      const queued: QueuedBatch = {
         batch,
+        deadline,
         resolve,
         reject,
         // A write runs to its end although its client has left.
@@ -148,7 +152,9 @@ class Pool implements Database {
         isRequeued: false,
         stopListening: null,
         node: null,
-      });
+      };
+      this.#enqueue(queued);
+      deadline?.onOver(() => this.#overdue(queued));
     });
   }
 
@@ -212,6 +218,14 @@ class Pool implements Database {
     this.#timers.deadline.start(this.#options.acquisitionTimeoutMs);
     this.#timers.slow.start(slowCheckMs);
     if (this.#idle.length === 0) this.#openMore();
+  }
+
+  /** The time of a batch is over: it fails if it waits, and is canceled if it runs. */
+  #overdue(queued: QueuedBatch): void {
+    if (queued.node !== null) return this.#reject(queued, errors.requestTimeout());
+    for (const pooled of [...this.#connections]) {
+      if (pooled.work?.batches.includes(queued)) cancelOverdue(pooled);
+    }
   }
 
   #mayStart(queued: QueuedBatch): boolean {
@@ -397,6 +411,9 @@ class Pool implements Database {
       if (queued.since === 0) queued.since = now;
     }
     this.#queue.putBack(batches);
+    for (const queued of batches) {
+      if (queued.deadline?.isOver) this.#reject(queued, errors.requestTimeout());
+    }
     this.#serve();
     this.#rejectOverdue();
   }
@@ -462,6 +479,7 @@ class Pool implements Database {
   #checkSlow(): void {
     const now = this.#clock.now();
     for (const pooled of [...this.#connections]) {
+      cancelOverdue(pooled);
       const slow = workSince(pooled, now, slowBatchMs);
       if (slow !== null) handleSlowWork(pooled, slow, now);
       const counted = workSince(pooled, now, maxCountedMs);

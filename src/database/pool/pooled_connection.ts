@@ -102,6 +102,15 @@ function isReadSlowly(
   return isContended && connection.waitedFor() >= maxReaderWaitMs;
 }
 
+/** Cancels a running batch whose time is over, unless the cancel could reach a batch behind it. */
+export function cancelOverdue(pooled: PooledConnection): void {
+  const { work } = pooled;
+  if (work === null || work.isCancelled) return;
+  if (!work.batches.some(({ deadline }) => deadline?.isOver)) return;
+  const [running, ...behind] = pooled.connection.requeuePending() as readonly QueuedBatch[];
+  if (running?.deadline?.isOver && behind.length === 0) cancel(pooled, work);
+}
+
 /** Cancels the running statement; the connection is closed afterwards, as a cancel may arrive late. */
 function cancel({ connection }: PooledConnection, work: Work): void {
   work.isCancelled = true;

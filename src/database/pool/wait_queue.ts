@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { RequestDeadline } from "../../lib/request_deadline.ts";
 import type { Caller, QueueTiming } from "../database.ts";
 import type { PendingBatch } from "../connection/execution.ts";
 import type { PipelineClass } from "./concurrency_limiter.ts";
@@ -26,6 +27,8 @@ export interface QueuedBatch extends PendingBatch {
   readonly caller: Caller | null;
   /** Null where nothing measures the time in the queue. */
   readonly timing: QueueTiming | null;
+  /** Null without a limit of time. */
+  readonly deadline: RequestDeadline | null;
   /** Null where the kind of the batch is unknown. */
   readonly serviceTime: ServiceTime | null;
   /** Whether it counts for the limit of connections with large bodies. */

@@ -99,6 +99,7 @@ Deno.test("loadConfig takes the defaults", () => {
       serverPort: 3000,
       serverRequestIdHeader: null,
       serverResponseHeaders: null,
+      serverRequestTimeout: 0,
       serverReuseport: false,
       dbAnonStatementTimeout: null,
       dbMaxCost: null,

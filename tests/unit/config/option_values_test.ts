@@ -633,6 +633,7 @@ const cases: Readonly<Record<OptionKey, Cases>> = {
   "server-max-requests": counts,
   "server-max-url-length": sizes,
   "server-port": bounded(0, 65535),
+  "server-request-timeout": times,
   "server-request-id-header": headerNames,
   "server-response-headers": {
     accepted: [

@@ -24,6 +24,7 @@ function queue(batch: Batch = reading, parts: Partial<QueuedBatch> = {}): Queued
     reject: () => {},
     caller: null,
     timing: null,
+    deadline: null,
     serviceTime: short,
     expectsLargeBody: false,
     since: 0,

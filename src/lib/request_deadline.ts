@@ -1,0 +1,40 @@
+/**
+ * The end of the time that a request may take.
+ *
+ * @module
+ */
+import type { Schedule } from "./timers.ts";
+
+/** Begins with its creation. */
+export class RequestDeadline {
+  readonly #cancel: () => void;
+  #isOver = false;
+  readonly #listeners = new Set<() => void>();
+
+  constructor(milliseconds: number, schedule: Schedule) {
+    this.#cancel = schedule(() => this.#pass(), milliseconds);
+  }
+
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  /** Runs a function when the time is over, or at once if it is. Returns a function that ends this. */
+  onOver(run: () => void): () => void {
+    if (this.#isOver) run();
+    else this.#listeners.add(run);
+    return () => void this.#listeners.delete(run);
+  }
+
+  /** Ends the deadline: its time is never over. */
+  clear(): void {
+    this.#cancel();
+    this.#listeners.clear();
+  }
+
+  #pass(): void {
+    this.#isOver = true;
+    for (const run of [...this.#listeners]) run();
+    this.#listeners.clear();
+  }
+}
