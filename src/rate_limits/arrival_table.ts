@@ -38,7 +38,6 @@ export class ArrivalTable {
   readonly #words = new Uint32Array(2 * slots);
   readonly #hash: SeededHash;
   readonly #now: () => number;
-  readonly #found: Hash64 = { high: 0, low: 0 };
   #start: number;
 
   constructor({ now, hashKey = randomHashKey() }: ArrivalTableOptions) {
@@ -56,41 +55,40 @@ export class ArrivalTable {
     return 1;
   }
 
+  /** Returns the hash that stands for a text in the methods below. `salt` is the hash of another text. */
+  hash(text: string, salt?: Hash64): Hash64 {
+    return this.#hash.hash(text, salt);
+  }
+
   /** Returns the arrival time of a key; 0 without one. */
-  get(key: string): number {
+  get(key: Hash64): number {
     const slot = this.#slotOf(key);
     return slot < 0 ? 0 : this.#timeAt(slot);
   }
 
   /** Sets the arrival time of a key. */
-  set(key: string, time: number): void {
+  set(key: Hash64, time: number): void {
     const found = this.#slotOf(key);
-    const slot = found >= 0 ? found : this.#earlierSlot();
+    const slot = found >= 0 ? found : this.#earlierSlot(key);
     const high = Math.floor(time / two32) & timeHighMask;
-    this.#words[2 * slot] = (this.#fingerprint << timeHighBits | high) >>> 0;
+    this.#words[2 * slot] = ((key.high & fingerprintMask) << timeHighBits | high) >>> 0;
     this.#words[2 * slot + 1] = time % two32;
   }
 
-  /** Hashes the key. Returns the slot that holds it; -1 if none does. */
-  #slotOf(key: string): number {
-    this.#hash.hash(key, this.#found);
-    const { low } = this.#found;
+  /** Returns the slot that holds a key; -1 if none does. */
+  #slotOf({ high, low }: Hash64): number {
+    const fingerprint = high & fingerprintMask;
     const one = low & slotMask;
-    if (this.#holds(one)) return one;
+    if (this.#holds(one, fingerprint)) return one;
     const two = low >>> 16;
-    return this.#holds(two) ? two : -1;
+    return this.#holds(two, fingerprint) ? two : -1;
   }
 
-  get #fingerprint(): number {
-    return this.#found.high & fingerprintMask;
+  #holds(slot: number, fingerprint: number): boolean {
+    return this.#words[2 * slot]! >>> timeHighBits === fingerprint && this.#timeAt(slot) > 0;
   }
 
-  #holds(slot: number): boolean {
-    return this.#words[2 * slot]! >>> timeHighBits === this.#fingerprint && this.#timeAt(slot) > 0;
-  }
-
-  #earlierSlot(): number {
-    const { low } = this.#found;
+  #earlierSlot({ low }: Hash64): number {
     const [one, two] = [low & slotMask, low >>> 16];
     return this.#timeAt(two) < this.#timeAt(one) ? two : one;
   }

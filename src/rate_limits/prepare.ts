@@ -29,14 +29,25 @@ export async function prepareRateLimits(
 ): Promise<RateLimits | null> {
   const reading = text === null ? null : readRateLimits(text);
   if (reading?.kind !== "policies") return null;
+  const table = previous?.table ?? new ArrivalTable({ now });
+  const prepare = (policy: RateLimitPolicy) => preparePolicy(policy, table);
+  const policies = await Promise.all(reading.policies.map(prepare));
   return {
-    policies: await Promise.all(reading.policies.map(preparePolicy)),
-    table: previous?.table ?? new ArrivalTable({ now }),
+    table,
+    beforeToken: policies.filter(needsNoToken),
+    afterToken: policies.filter((policy) => !needsNoToken(policy)),
   };
 }
 
-async function preparePolicy(policy: RateLimitPolicy): Promise<PreparedPolicy> {
-  const { name, method, roles, path, by } = policy;
+function needsNoToken({ definition: { by, roles } }: PreparedPolicy): boolean {
+  return roles === null && (by.kind === "ip" || by.kind === "all");
+}
+
+async function preparePolicy(
+  policy: RateLimitPolicy,
+  table: ArrivalTable,
+): Promise<PreparedPolicy> {
+  const { name, count, windowSeconds, method, roles, path, by } = policy;
   const prefix = decodedPath(path).replace(/\/+$/, "");
   return {
     name,
@@ -44,6 +55,8 @@ async function preparePolicy(policy: RateLimitPolicy): Promise<PreparedPolicy> {
     roles,
     definition: policy,
     rate: rateOf(policy),
+    salt: table.hash(name),
+    header: ["RateLimit-Policy", `"${name}";q=${count};w=${windowSeconds}`],
     under: prefix === "" ? null : prefix,
     claim: by.kind === "claim" ? await claimReader(name, by.path) : null,
   };

@@ -7,6 +7,7 @@ import { networkOf } from "../http/client_address.ts";
 import { errors } from "../errors/catalogue.ts";
 import type { HeaderList } from "../lib/header_list.ts";
 import type { ArrivalTable } from "./arrival_table.ts";
+import type { Hash64 } from "./seeded_hash.ts";
 import { decide, type Decision, type Rate } from "./gcra.ts";
 import { isUnder, type LimitedResource } from "./resource.ts";
 import type { RateLimitPolicy } from "../config/rate_limit_grammar.ts";
@@ -15,6 +16,10 @@ import type { RateLimitPolicy } from "../config/rate_limit_grammar.ts";
 export interface PreparedPolicy extends Pick<RateLimitPolicy, "name" | "method" | "roles"> {
   readonly definition: RateLimitPolicy;
   readonly rate: Rate;
+  /** The hash of the policy's name, which separates its keys from those of other policies. */
+  readonly salt: Hash64;
+  /** The field that describes the policy to clients. */
+  readonly header: readonly [name: string, value: string];
   /** Path under which requests count, in the form of {@linkcode LimitedResource}; null for all. */
   readonly under: string | null;
   /** Returns the text of a claim; null without it. Null if the policy counts by something else. */
@@ -23,7 +28,10 @@ export interface PreparedPolicy extends Pick<RateLimitPolicy, "name" | "method" 
 
 /** The policies in the order of the configuration, and the arrival times of their keys. */
 export interface RateLimits {
-  readonly policies: readonly PreparedPolicy[];
+  /** Policies that can be checked before the token is verified. */
+  readonly beforeToken: readonly PreparedPolicy[];
+  /** The other policies. */
+  readonly afterToken: readonly PreparedPolicy[];
   readonly table: ArrivalTable;
 }
 
@@ -49,7 +57,7 @@ export interface LimitedIdentity {
 /** A policy that has admitted the request, and what it charged. */
 interface Charge {
   readonly policy: PreparedPolicy;
-  readonly key: string;
+  readonly key: Hash64;
   readonly decision: Decision;
 }
 
@@ -65,16 +73,17 @@ export class Admission {
 
   /** Charges the policies that need no token. Throws `136` if one refuses. */
   chargeClient(): void {
-    this.#charge((policy) => {
-      if (!isClientPolicy(policy)) return null;
-      return policy.definition.by.kind === "all" ? "all" : this.#clientKey;
-    });
+    const { beforeToken } = this.#request.limits;
+    if (beforeToken.length === 0) return;
+    this.#charge(beforeToken, ({ definition: { by } }) => by.kind === "all" ? "" : this.#clientKey);
   }
 
   /** Charges the other policies. Throws `136` if one refuses, and charges none then. */
   chargeIdentity(identity: LimitedIdentity): void {
-    this.#charge((policy) => {
-      if (isClientPolicy(policy) || policy.roles?.includes(identity.role) === false) return null;
+    const { afterToken } = this.#request.limits;
+    if (afterToken.length === 0) return;
+    this.#charge(afterToken, (policy) => {
+      if (policy.roles?.includes(identity.role) === false) return null;
       return this.#identityKey(policy, identity);
     });
   }
@@ -85,28 +94,33 @@ export class Admission {
     return charge === null ? noHeaders : rateLimitHeaders(charge);
   }
 
-  #charge(keyOf: (policy: PreparedPolicy) => string | null): void {
-    const { limits: { policies, table }, onRefused } = this.#request;
+  #charge(
+    policies: readonly PreparedPolicy[],
+    keyOf: (policy: PreparedPolicy) => string | null,
+  ): void {
+    const { table } = this.#request.limits;
     const now = table.now();
     const charges: Charge[] = [];
     let refusal: Charge | null = null;
     for (const policy of policies) {
-      const key = this.#isMatched(policy) ? keyOf(policy) : null;
-      if (key === null) continue;
-      const stored = `${policy.name}\0${key}`;
-      const arrival = table.get(stored);
+      const text = this.#isMatched(policy) ? keyOf(policy) : null;
+      if (text === null) continue;
+      const key = table.hash(text, policy.salt);
+      const arrival = table.get(key);
       const decision = decide(policy.rate, arrival, now);
-      const charge = { policy, key: stored, decision };
+      const charge = { policy, key, decision };
       charges.push(charge);
       if (decision.isAdmitted) continue;
-      if (decision.arrival < arrival) table.set(stored, decision.arrival);
+      if (decision.arrival < arrival) table.set(key, decision.arrival);
       if (refusal === null || decision.wait > refusal.decision.wait) refusal = charge;
     }
-    if (refusal === null) {
-      for (const { key, decision } of charges) table.set(key, decision.arrival);
-      this.#charges = this.#charges.length === 0 ? charges : [...this.#charges, ...charges];
-      return;
-    }
+    if (refusal !== null) return this.#refuse(refusal);
+    for (const { key, decision } of charges) table.set(key, decision.arrival);
+    this.#charges = this.#charges.length === 0 ? charges : [...this.#charges, ...charges];
+  }
+
+  #refuse(refusal: Charge): never {
+    const { limits: { table }, onRefused } = this.#request;
     this.#refusal = refusal;
     for (const { key, policy } of this.#charges) refund(table, key, policy.rate);
     onRefused(refusal.policy.name);
@@ -129,7 +143,7 @@ export class Admission {
     const { by } = policy.definition;
     switch (by.kind) {
       case "role":
-        return `role\0${role}`;
+        return role;
       case "token":
         return token === null ? this.#clientKey : `token\0${token}`;
       case "claim": {
@@ -139,7 +153,7 @@ export class Admission {
       case "ip":
         return this.#clientKey;
       case "all":
-        return "all";
+        return "";
       default:
         return by satisfies never;
     }
@@ -156,30 +170,21 @@ export class Admission {
 
 const noHeaders: HeaderList = [];
 
-/** Whether a policy can be checked before the token is verified. */
-function isClientPolicy({ definition: { by, roles } }: PreparedPolicy): boolean {
-  return roles === null && (by.kind === "ip" || by.kind === "all");
-}
-
 function isTighter(one: Decision, other: Decision): boolean {
   if (one.remaining !== other.remaining) return one.remaining < other.remaining;
   return one.wait > other.wait;
 }
 
 /** Takes one request back out of the count of a key. */
-function refund(table: ArrivalTable, key: string, { interval }: Rate): void {
+function refund(table: ArrivalTable, key: Hash64, { interval }: Rate): void {
   const arrival = table.get(key);
   if (arrival > interval) table.set(key, arrival - interval);
 }
 
 /** Fields of draft-ietf-httpapi-ratelimit-headers-10. */
-function rateLimitHeaders({ policy: { definition }, decision }: Charge): HeaderList {
-  const { name, count, windowSeconds } = definition;
+function rateLimitHeaders({ policy: { name, header }, decision }: Charge): HeaderList {
   const { remaining, wait } = decision;
-  return [
-    ["RateLimit-Policy", `"${name}";q=${count};w=${windowSeconds}`],
-    ["RateLimit", `"${name}";r=${remaining};t=${secondsOf(wait)}`],
-  ];
+  return [header, ["RateLimit", `"${name}";r=${remaining};t=${secondsOf(wait)}`]];
 }
 
 function secondsOf(microseconds: number): number {

@@ -10,8 +10,8 @@
 
 /** 64 bits as two whole numbers of 32 bits. */
 export interface Hash64 {
-  high: number;
-  low: number;
+  readonly high: number;
+  readonly low: number;
 }
 
 /** The key of the hash. */
@@ -23,64 +23,58 @@ export function randomHashKey(): HashKey {
   return [one, two];
 }
 
-/** Hashes texts with one key. Its methods reuse their state, so that a hash allocates no memory. */
+const noSalt: Hash64 = { high: 0, low: 0 };
+
+/** Hashes texts with one key. */
 export class SeededHash {
   readonly #one: number;
   readonly #two: number;
-  #a = 0;
-  #b = 0;
-  #c = 0;
-  #d = 0;
 
   constructor([one, two]: HashKey) {
     this.#one = one | 0;
     this.#two = two | 0;
   }
 
-  /** Writes the hash of a text to `result`. Two UTF-16 units make one word. */
-  hash(text: string, result: Hash64): void {
+  /**
+   * Returns the hash of a text behind a salt, which is the hash of another text. Two UTF-16 units make one
+   * word. The words behind the text are its length, so that no text is the beginning of another.
+   */
+  hash(text: string, salt: Hash64 = noSalt): Hash64 {
     const { length } = text;
-    this.#a = this.#one;
-    this.#b = this.#two ^ 0xee;
-    this.#c = 0x6c796765 ^ this.#one;
-    this.#d = 0x74656462 ^ this.#two;
-    const even = length & ~1;
-    for (let at = 0; at < even; at += 2) {
-      this.#absorb(text.charCodeAt(at) | text.charCodeAt(at + 1) << 16);
+    let a = this.#one;
+    let b = this.#two ^ 0xee;
+    let c = 0x6c796765 ^ this.#one;
+    let d = 0x74656462 ^ this.#two;
+    let high = 0;
+    // The words: salt, text, length; then the rounds of both halves of the result, without words.
+    const textWords = length + 1 >>> 1;
+    const lengthAt = 2 + textWords;
+    const end = lengthAt + 1;
+    for (let step = 0; step < end + 6; step++) {
+      let word = 0;
+      if (step < 2) word = step === 0 ? salt.high : salt.low;
+      else if (step < lengthAt) {
+        const at = 2 * (step - 2);
+        word = text.charCodeAt(at) | (at + 1 < length ? text.charCodeAt(at + 1) << 16 : 0);
+      } else if (step === lengthAt) word = length;
+      else if (step === end) c ^= 0xee;
+      else if (step === end + 3) {
+        high = b ^ d;
+        b ^= 0xdd;
+      }
+      d ^= word;
+      a = a + b | 0;
+      b = (b << 5 | b >>> 27) ^ a;
+      a = a << 16 | a >>> 16;
+      c = c + d | 0;
+      d = (d << 8 | d >>> 24) ^ c;
+      a = a + d | 0;
+      d = (d << 7 | d >>> 25) ^ a;
+      c = c + b | 0;
+      b = (b << 13 | b >>> 19) ^ c;
+      c = c << 16 | c >>> 16;
+      a ^= word;
     }
-    // The last word holds the length, so that no text is the beginning of another.
-    const last = even === length ? 0 : text.charCodeAt(even);
-    this.#absorb(last | length << 16);
-    if (length > 0xffff) this.#absorb(length >>> 16);
-    this.#c ^= 0xee;
-    for (let round = 0; round < 3; round++) this.#round();
-    result.high = (this.#b ^ this.#d) >>> 0;
-    this.#b ^= 0xdd;
-    for (let round = 0; round < 3; round++) this.#round();
-    result.low = (this.#b ^ this.#d) >>> 0;
-  }
-
-  #absorb(word: number): void {
-    this.#d ^= word;
-    this.#round();
-    this.#a ^= word;
-  }
-
-  #round(): void {
-    let [a, b, c, d] = [this.#a, this.#b, this.#c, this.#d];
-    a = a + b | 0;
-    b = (b << 5 | b >>> 27) ^ a;
-    a = a << 16 | a >>> 16;
-    c = c + d | 0;
-    d = (d << 8 | d >>> 24) ^ c;
-    a = a + d | 0;
-    d = (d << 7 | d >>> 25) ^ a;
-    c = c + b | 0;
-    b = (b << 13 | b >>> 19) ^ c;
-    c = c << 16 | c >>> 16;
-    this.#a = a;
-    this.#b = b;
-    this.#c = c;
-    this.#d = d;
+    return { high: high >>> 0, low: (b ^ d) >>> 0 };
   }
 }

@@ -6,11 +6,14 @@
 import { parseArgs } from "node:util";
 import { type LoadSet, loadSets } from "./cases.ts";
 
-/** A set of cases: under load, or of one large request at a time. */
-export type CaseSet = LoadSet | "large";
+/**
+ * A set of cases: under load, of one large request at a time, or of configurations that are compared. The
+ * last is measured only if it is named.
+ */
+export type CaseSet = LoadSet | "large" | "guards";
 
 /** The sets of cases, in the order of their measurement. */
-export const caseSets: readonly CaseSet[] = [...loadSets, "large"];
+export const caseSets: readonly CaseSet[] = [...loadSets, "large", "guards"];
 
 /** What is to be measured, and how. */
 export interface BenchOptions {
@@ -40,7 +43,8 @@ export const usage = `Usage: deno task bench [options]
 
   --seconds N       seconds of each measured run (default 5)
   --connections N   connections of the load (default 20)
-  --set NAME        only cases of a set: plain, token, rls, large (default all)
+  --set NAME        only cases of a set: plain, token, rls, large (default all), or guards:
+                    limits, logs and compression beside the service without them
   --case NAME       only cases whose name contains NAME; may be repeated
   --rounds N        runs of each case (default 1; 3 with --peer); medians are shown
   --peer COMMAND    another server of the same interface to run in turn with this one;
@@ -110,5 +114,5 @@ export function isWanted({ cases }: Pick<BenchOptions, "cases">, name: string): 
 
 /** Whether a set of cases is among those asked for. */
 export function isInSet({ set }: Pick<BenchOptions, "set">, name: CaseSet): boolean {
-  return set === null || set === name;
+  return set === name || (set === null && name !== "guards");
 }

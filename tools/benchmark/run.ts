@@ -9,6 +9,7 @@ import { measureBodies } from "./bodies.ts";
 import { casesOf, loadSets } from "./cases.ts";
 import { items, makeUsers, plainFixture, roles, schema } from "./fixture.ts";
 import { growths, type GrowthTable, growthText, prepareGrowth } from "./growth.ts";
+import { measureGuards } from "./guards.ts";
 import { largeTables, measureAnswers } from "./large_answers.ts";
 import { largeCases } from "./large.ts";
 import { contestLarge } from "./large_contest.ts";
@@ -32,6 +33,12 @@ async function main(args: readonly string[]): Promise<number> {
   }
   await needWrk();
   await using bench = await startBench(options);
+  if (options.set === "guards") {
+    await runSql(bench, `${roles}${schema}${items}`);
+    await runSql(bench, "vacuum analyze");
+    console.log(await measureGuards(bench));
+    return 0;
+  }
   if (options.bodies) {
     await runSql(bench, `${roles}${schema}${items}`);
     const needsAnswers = ["answers", "readers"].some((name) => isWanted(options, name));

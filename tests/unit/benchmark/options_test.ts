@@ -28,6 +28,7 @@ const read: readonly (readonly [args: readonly string[], differing: Partial<Benc
   [["--peer", "x {conf}", "--rounds", "5"], { peer: "x {conf}", rounds: 5 }],
   [["--set", "rls"], { set: "rls" }],
   [["--set", "large"], { set: "large" }],
+  [["--set", "guards"], { set: "guards" }],
   [["--set=all"], { set: null }],
   [["--cases"], { listsCases: true }],
   [["--growth"], { growth: true }],
@@ -47,7 +48,7 @@ const refused: readonly (readonly [args: readonly string[], message: RegExp])[] 
   [["--rounds", "-1"], /rounds/],
   [["--peer", "postgrest"], /^Error: --peer needs \{conf\} in it$/],
   [["--case"], /case/],
-  [["--set", "slow"], /^Error: --set takes one of plain, token, rls, large, all$/],
+  [["--set", "slow"], /^Error: --set takes one of plain, token, rls, large, guards, all$/],
   [["--speed"], /speed/],
   [["case"], /case/],
 ];

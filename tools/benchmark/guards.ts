@@ -1,0 +1,161 @@
+/**
+ * Measures the cost of limits, logs and compression: the service with and without them, in turn.
+ *
+ * @module
+ */
+import { type OptionKey, options as configOptions } from "../../src/config/options.ts";
+import type { FileConfig } from "../../tests/support/process.ts";
+import { type Bench, progress, untilIdle } from "./bench.ts";
+import { exchange } from "./exchange.ts";
+import { median } from "./figures.ts";
+import { serverConfig } from "./fixture.ts";
+import { type LoadFigures, measureLoad } from "./measure.ts";
+import { isWanted } from "./options.ts";
+import { rowByKey } from "./plain_cases.ts";
+import { type BenchServer, ownCommand, startServer } from "./servers.ts";
+import { markdownTable, shown } from "./table.ts";
+import type { LoadRequest } from "./wrk.ts";
+
+/** A configuration that is compared with the first one of its group. */
+interface GuardCase {
+  readonly name: string;
+  readonly config: FileConfig;
+  /** Value of `Accept-Encoding`. Default: `identity`. */
+  readonly accept?: string;
+}
+
+/** Cases of the same request. */
+interface GuardGroup {
+  readonly name: string;
+  readonly request: LoadRequest;
+  readonly cases: readonly GuardCase[];
+}
+
+/** Limits that no request of the load reaches. */
+const policies = "address: 90000/1s by ip; role: 90000/1s by role; all: 90000/1s by all on /items";
+
+const rateLimits = { "rate-limits": policies };
+const textLog = { "log-level": "info" };
+const jsonLog = { "log-level": "info", "log-format": "json" };
+const cost = { "db-max-cost": 1_000_000 };
+const timeouts = { "db-statement-timeout": "60s" };
+const inProcess = { "server-max-requests": 10_000, "db-pool-queue-target": "10s" };
+const all = { ...rateLimits, ...jsonLog, ...inProcess };
+
+/** Rows whose JSON has about 100 kB. */
+const pageOfItems = 1000;
+
+const coded = (accept: string): GuardCase => ({
+  name: accept,
+  config: { "server-compression": "zstd, br, gzip" },
+  accept,
+});
+
+const groups: readonly GuardGroup[] = [
+  {
+    name: "row by key",
+    request: rowByKey.request,
+    cases: [
+      { name: "defaults", config: {} },
+      { name: "3 rate policies", config: rateLimits },
+      { name: "text log at info", config: textLog },
+      { name: "JSON log at info", config: jsonLog },
+      { name: "limits of requests in progress", config: inProcess },
+      { name: "statement timeout", config: timeouts },
+      { name: "cost limit", config: cost },
+      { name: "rate policies, JSON log, limits", config: all },
+    ],
+  },
+  {
+    name: `page of ${pageOfItems} rows`,
+    request: { line: `GET /items?limit=${pageOfItems}&id=gt.{1..100}` },
+    cases: [
+      { name: "uncompressed", config: {} },
+      coded("zstd"),
+      coded("br"),
+      coded("gzip"),
+    ],
+  },
+];
+
+/** Returns a table for each request that the options select. */
+export async function measureGuards(bench: Bench): Promise<string> {
+  const tables: string[] = [];
+  for (const group of groups) {
+    if (isWanted(bench.options, group.name)) tables.push(await measureGroup(group, bench));
+  }
+  return tables.join("\n\n");
+}
+
+/** A case with its server and its runs. */
+interface Entry {
+  readonly each: GuardCase;
+  readonly server: BenchServer;
+  readonly request: LoadRequest;
+  /** Bytes of the body of one response. */
+  readonly bytes: number;
+  readonly runs: LoadFigures[];
+}
+
+async function measureGroup(group: GuardGroup, bench: Bench): Promise<string> {
+  await using servers = new AsyncDisposableStack();
+  const entries: Entry[] = [];
+  for (const each of group.cases.filter(({ config }) => isKnown(config))) {
+    progress(`Starting the service: ${each.name}...`);
+    const config = { ...serverConfig(bench.postgres), "db-pool": 5, ...each.config };
+    const server = servers.use(await startServer("service", ownCommand, { config }));
+    const { accept = "identity" } = each;
+    const headers = { "Accept-Encoding": accept };
+    const request = { ...group.request, headers };
+    const { bytes } = await exchange(server.origin, {
+      line: group.request.line.replace(/\{.*?\}/, "1"),
+      headers,
+    });
+    entries.push({ each, server, request, bytes, runs: [] });
+  }
+  const { seconds, rounds, connections } = bench.options;
+  for (let round = -1; round < rounds; round++) {
+    for (const { each, server, request, runs } of entries) {
+      await untilIdle(bench);
+      const { postmaster } = bench;
+      const run = await measureLoad(request, { server, postmaster, connections, seconds });
+      if (run.failed > 0) throw new Error(`${each.name}: ${run.failed} requests failed`);
+      // The first round warms up.
+      if (round >= 0) runs.push(run);
+      progress(`${group.name}, ${each.name}: ${Math.round(run.perSecond)} requests/s`);
+    }
+  }
+  return tableOf(group, entries);
+}
+
+/** Whether the service has all options of a configuration. */
+function isKnown(config: FileConfig): boolean {
+  return Object.keys(config).every((key) => Object.hasOwn(configOptions, key as OptionKey));
+}
+
+function tableOf({ name }: GuardGroup, entries: readonly Entry[]): string {
+  const figures = entries.map(({ each, bytes, runs }) => ({
+    name: each.name,
+    bytes,
+    perSecond: median(runs.map(({ perSecond }) => perSecond)),
+    cpu: median(runs.map(({ cpu }) => cpu)),
+    p99: median(runs.map(({ p99 }) => p99)),
+  }));
+  const [first] = figures;
+  const rows = figures.map((each) => [
+    each.name,
+    shown(each.perSecond),
+    ratio(each.perSecond, first!.perSecond),
+    shown(each.cpu),
+    ratio(first!.cpu, each.cpu),
+    shown(each.p99),
+    shown(each.bytes / 1000),
+    ratio(each.bytes, first!.bytes),
+  ]);
+  const heads = [name, "requests/s", "ratio", "CPU µs", "per core", "p99 ms", "kB", "ratio"];
+  return markdownTable(heads, rows);
+}
+
+function ratio(value: number, base: number): string {
+  return `${(value / base).toFixed(3)}×`;
+}
