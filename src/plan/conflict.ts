@@ -26,7 +26,7 @@ export interface ConflictContext {
   readonly values: ValueRules;
 }
 
-/** What PostgreSQL finds the unique index by. */
+/** The keys by which PostgreSQL finds the unique index. */
 export interface ConflictTarget {
   /** Columns; null if the index has other keys. */
   readonly columns: readonly string[] | null;
