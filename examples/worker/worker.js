@@ -16,6 +16,8 @@ export default {
       dbSchemas: env.DB_SCHEMAS.split(","),
       dbAnonRole: env.DB_ANON_ROLE,
       jwtSecret: env.JWT_SECRET,
+      jwtJwksUrl: env.JWT_JWKS_URL,
+      jwtCookieName: env.JWT_COOKIE_NAME,
     });
     return api(request, {
       client: request.headers.get("CF-Connecting-IP"),

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { serveFile } from "../../examples/browser/serve.ts";
 import { bundle } from "../../tools/build/build.ts";
 import type { Outcome } from "./places.ts";
-import { type Report, suiteSecret } from "./suite.ts";
+import { type Report, suiteKeys, suiteSecret } from "./suite.ts";
 
 /** Where the browser's files go, and what fills the database. */
 export interface BrowserPlace {
@@ -39,6 +39,8 @@ export async function runInBrowser({ folder, sql }: BrowserPlace): Promise<Outco
           });
         case "/settings":
           return Response.json({ sql, secret: suiteSecret });
+        case "/keys":
+          return Response.json(suiteKeys);
         case "/report":
           reported.resolve(await request.json());
           return new Response();
@@ -90,10 +92,11 @@ const page = `<!DOCTYPE html>
       dbSchemas: ["api"],
       dbAnonRole: "anon",
       jwtSecret: secret,
+      jwtJwksUrl: location.origin + "/keys",
       embeddedInit: sql,
     });
     await api.ready();
-    await post(await runSuite(api, { base: "http://localhost", cancels: false }));
+    await post(await runSuite(api, { base: "http://localhost", cancels: false, sendsCookies: false }));
   } catch (error) {
     await post({ passed: 0, failed: [String(error.stack ?? error)], skipped: [] });
   }

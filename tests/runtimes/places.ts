@@ -11,13 +11,15 @@ import type { PostgresServer } from "../support/postgres_server.ts";
 import { runInBrowser } from "./browser.ts";
 import { coldStart } from "./cold_start.ts";
 import { installPackages } from "./npm_folder.ts";
-import { type Report, runSuite, type Send, suiteSecret } from "./suite.ts";
+import { type Report, runSuite, type Send, suiteCookie, suiteSecret } from "./suite.ts";
 
 /** What a runtime gets to work with. */
 export interface Place {
   /** For what is installed; removed afterwards. */
   readonly folder: string;
   readonly server: PostgresServer;
+  /** Where the key set of the suite is. */
+  readonly keysUrl: string;
 }
 
 /** How it went; without a report it was skipped for a reason. */
@@ -46,21 +48,21 @@ export const runtimes: Readonly<Record<string, (place: Place) => Promise<Outcome
   browser: async ({ folder }) => await runInBrowser({ folder, sql: await fixtureSql(fixture) }),
 };
 
-async function runInDeno({ server }: Place): Promise<Outcome> {
+async function runInDeno(place: Place): Promise<Outcome> {
   const report = await runServed({
     command: [Deno.execPath(), "run", "-A", "examples/deno_app/app.ts"],
-    env: await environment(server),
+    env: await environment(place),
     path: "/api",
   });
   return { version: Deno.version.deno, report };
 }
 
-async function runInNode({ folder, server }: Place): Promise<Outcome> {
+async function runInNode(place: Place): Promise<Outcome> {
   const version = await versionOf("node");
   if (version === null) return { version: "", reason: "node is not installed" };
-  const env = await environment(server);
+  const env = await environment(place);
   const report = await runServed({ command: ["node", "examples/node/server.mjs"], env });
-  const milliseconds = await coldStart(env, folder);
+  const milliseconds = await coldStart(env, place.folder);
   const note = `first answer ${milliseconds} ms after the import with a given schema cache`;
   return { version, report, note };
 }
@@ -68,27 +70,31 @@ async function runInNode({ folder, server }: Place): Promise<Outcome> {
 const architectures: Readonly<Record<string, string>> = { x86_64: "x64", aarch64: "aarch64" };
 
 /** The package of this platform is installed alone: `bun` itself would find it by an install script. */
-async function runInBun({ folder, server }: Place): Promise<Outcome> {
+async function runInBun(place: Place): Promise<Outcome> {
+  const { folder } = place;
   const { os, arch } = Deno.build;
   const name = `@oven/bun-${os}-${architectures[arch] ?? arch}`;
   await installPackages(folder, { [name]: bunVersion });
   const bun = join(folder, "node_modules", name, "bin", "bun");
   const report = await runServed({
     command: [bun, "examples/bun/server.js"],
-    env: await environment(server),
+    env: await environment(place),
   });
   return { version: await versionOf(bun) ?? "", report };
 }
 
-async function runInWorkerd({ folder, server }: Place): Promise<Outcome> {
+async function runInWorkerd(place: Place): Promise<Outcome> {
+  const { folder } = place;
   if (await versionOf("node") === null) return { version: "", reason: "node is not installed" };
   await installPackages(folder, { miniflare: miniflareVersion });
-  const { SVC_DB_URI: uri } = await environment(server);
+  const { SVC_DB_URI: uri } = await environment(place);
   const bindings = {
     DB_URI: uri,
     DB_SCHEMAS: "api",
     DB_ANON_ROLE: "anon",
     JWT_SECRET: suiteSecret,
+    JWT_JWKS_URL: place.keysUrl,
+    JWT_COOKIE_NAME: suiteCookie,
   };
   const report = await runServed({
     command: ["node", "tests/runtimes/serve_worker.mjs", folder, JSON.stringify(bindings)],
@@ -99,7 +105,9 @@ async function runInWorkerd({ folder, server }: Place): Promise<Outcome> {
 }
 
 /** What configures `handler`, with a new database. */
-async function environment(server: PostgresServer): Promise<Readonly<Record<string, string>>> {
+async function environment(
+  { server, keysUrl }: Place,
+): Promise<Readonly<Record<string, string>>> {
   const name = `shop_${crypto.randomUUID().replaceAll("-", "")}`;
   await withClient(server.uri(), (client) => client.query(`create database ${name}`));
   const sql = await fixtureSql(fixture);
@@ -110,6 +118,8 @@ async function environment(server: PostgresServer): Promise<Readonly<Record<stri
     SVC_DB_SCHEMAS: "api",
     SVC_DB_ANON_ROLE: "anon",
     SVC_JWT_SECRET: suiteSecret,
+    SVC_JWT_JWKS_URL: keysUrl,
+    SVC_JWT_COOKIE_NAME: suiteCookie,
   };
 }
 
@@ -156,7 +166,7 @@ async function runServed({ command, env, path = "", send = fetch }: Served): Pro
   try {
     const origin = await addressIn(output);
     void drain(output);
-    return await runSuite(send, { base: origin + path, cancels: true });
+    return await runSuite(send, { base: origin + path, cancels: true, sendsCookies: true });
   } finally {
     clearTimeout(limit);
     child.kill("SIGTERM");

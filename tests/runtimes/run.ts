@@ -8,15 +8,21 @@ import { build } from "../../tools/build/build.ts";
 import { guardedFolder } from "../support/guarded_folder.ts";
 import { startPostgres } from "../support/postgres_server.ts";
 import { type Outcome, type Place, runtimes } from "./places.ts";
+import { suiteKeys } from "./suite.ts";
 
 async function main(names: readonly string[]): Promise<number> {
   await build();
   await using server = await startPostgres();
+  await using keys = Deno.serve(
+    { hostname: "127.0.0.1", port: 0, onListen: () => {} },
+    () => Response.json(suiteKeys),
+  );
+  const keysUrl = `http://127.0.0.1:${keys.addr.port}/keys`;
   let failures = 0;
   for (const [name, run] of Object.entries(runtimes)) {
     if (names.length > 0 && !names.includes(name)) continue;
     await using folder = await guardedFolder("svc_runtime_");
-    const place: Place = { folder: folder.path, server };
+    const place: Place = { folder: folder.path, server, keysUrl };
     const outcome = await within(run(place)).catch((error): Outcome => ({
       version: "",
       report: { passed: 0, failed: [`${error?.stack ?? error}`], skipped: [] },

@@ -17,6 +17,7 @@ insert into api.orders values (1, 1, 9.50), (2, 1, 20), (3, 2, 7);
 create view api.numbers as select n, repeat('x', 20) as text from generate_series(1, 100000) n;
 
 create function api.add(a int, b int) returns int immutable language sql as 'select a + b';
+create function api.whoami() returns text stable language sql as 'select current_user::text';
 create function api.size(content text) returns int immutable language sql as 'select length(content)';
 create function api.refuse() returns void language plpgsql as $$
 begin

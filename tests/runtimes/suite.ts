@@ -39,11 +39,32 @@ export interface SuiteOptions {
   readonly base: string;
   /** False where PostgreSQL runs in the process: a statement that runs cannot be stopped there. */
   readonly cancels: boolean;
+  /** False in a browser, where pages cannot set the `Cookie` header. */
+  readonly sendsCookies: boolean;
 }
 
 /** The secret that the tokens of the suite are signed with. */
 export const suiteSecret = "reallyreallyreallyreallyverysafe";
 
+/** The key set by URL of the suite; a key of {@linkcode keyToken} and of no other token. */
+export const suiteKeys = {
+  keys: [{
+    kty: "EC",
+    crv: "P-256",
+    x: "oyW-uyF2G7hYMHJ7msriampTMx_LL8It0hsO_nDTKvg",
+    y: "5KHc9BRnW2X7s1xYPndi1PXCs6ZCygX37z6WQHETr1w",
+    kid: "suite",
+  }],
+};
+
+/** The cookie of the suite that may hold a token. */
+export const suiteCookie = "__Host-token";
+
+const keyToken =
+  "eyJhbGciOiJFUzI1NiIsImtpZCI6InN1aXRlIn0.eyJyb2xlIjoid3JpdGVyIn0.HvyUf1Vc2WVp7dFAP8tNygumqoGLYCkRPIvjLgIYcNxhcrFCLCpi8cM22zB71QJwjHkq-knf-oJ3dJnRacqhHw";
+/** The same key signs, but the set has none of this name. */
+const otherKeyToken =
+  "eyJhbGciOiJFUzI1NiIsImtpZCI6Im90aGVyIn0.eyJyb2xlIjoid3JpdGVyIn0.0WRYbGzNfUcWJTxmXQHQGU1cBd_VEroV8tBUL3cNKjupiW6pMIThGI1sGCx5xX3uLZTmlRFW2Bl8Kl9NR25BbQ";
 const writer =
   "Bearer eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJyb2xlIjoid3JpdGVyIn0.7lCzPlX2TkOSM60OTdwSqu_7IbV8JZ1A7fMMzBzOZ4o";
 const expired =
@@ -184,6 +205,24 @@ export const cases: readonly Case[] = [
     status: 200,
     answerHeaders: { "Access-Control-Allow-Origin": "*" },
   },
+  // keys by URL
+  {
+    line: "GET /rpc/whoami",
+    headers: { Authorization: `Bearer ${keyToken}` },
+    status: 200,
+    answer: "writer",
+  },
+  {
+    line: "GET /rpc/whoami",
+    headers: { Authorization: `Bearer ${otherKeyToken}` },
+    status: 401,
+    answer: {
+      code: "SVC301",
+      details: "No suitable key was found to decode the JWT",
+      hint: null,
+      message: "No suitable key or wrong key type",
+    },
+  },
   // large bodies: 100,000 rows out, 2 MB in
   { line: "GET /numbers?order=n", status: 200, answerLength: 4_488_893 },
   {
@@ -201,19 +240,56 @@ export const cases: readonly Case[] = [
   },
 ];
 
+const cookie = { Cookie: `theme=dark; ${suiteCookie}=${keyToken}` };
+
+/** Where requests may have cookies. */
+const cookieCases: readonly Case[] = [
+  {
+    line: "GET /rpc/whoami",
+    headers: cookie,
+    status: 200,
+    answer: "writer",
+    answerHeaders: { "Cache-Control": "private", "Vary": "Accept, Prefer, Range, Cookie" },
+  },
+  {
+    line: "POST /rpc/whoami",
+    headers: { ...cookie, "Sec-Fetch-Site": "same-origin" },
+    status: 200,
+    answer: "writer",
+  },
+  {
+    line: "POST /rpc/whoami",
+    headers: { ...cookie, "Sec-Fetch-Site": "cross-site" },
+    status: 403,
+    answerHeaders: { "Proxy-Status": "SVC; error=SVC313" },
+  },
+  {
+    line: "POST /rpc/whoami",
+    headers: { ...cookie, Origin: "https://evil.test" },
+    status: 403,
+    answerHeaders: { "Proxy-Status": "SVC; error=SVC313" },
+  },
+];
+
 /** Sends every request and compares the answers. Never rejects. */
-export async function runSuite(send: Send, { base, cancels }: SuiteOptions): Promise<Report> {
+export async function runSuite(
+  send: Send,
+  { base, cancels, sendsCookies }: SuiteOptions,
+): Promise<Report> {
   const failed: string[] = [];
   const check = async (name: string, problemOf: () => Promise<string | null>) => {
     const problem = await problemOf().catch((error) => `${error?.stack ?? error}`);
     if (problem !== null) failed.push(`${name}: ${problem}`);
   };
-  for (const row of cases) await check(row.line, () => problemOf(send, base, row));
+  await check(firstKeys, () => firstKeysProblem(send, base));
+  const rows = sendsCookies ? [...cases, ...cookieCases] : cases;
+  for (const row of rows) await check(row.line, () => problemOf(send, base, row));
   await check(concurrency, () => concurrencyProblem(send, base));
   await check(departure, () => departureProblem(send, base));
   if (cancels) await check(cancellation, () => cancellationProblem(send, base));
-  const total = cases.length + 2 + (cancels ? 1 : 0);
-  return { passed: total - failed.length, failed, skipped: cancels ? [] : [cancellation] };
+  const total = rows.length + 3 + (cancels ? 1 : 0);
+  const skipped = [...(cancels ? [] : [cancellation]), ...(sendsCookies ? [] : ["cookies"])];
+  return { passed: total - failed.length, failed, skipped };
 }
 
 async function problemOf(send: Send, base: string, row: Case): Promise<string | null> {
@@ -254,6 +330,19 @@ function bodyOf(response: Response, bytes: Uint8Array): unknown {
 function difference(wanted: unknown, given: unknown): string | null {
   const [a, b] = [JSON.stringify(wanted), JSON.stringify(given)];
   return a === b ? null : `expected ${a}, got ${b}`;
+}
+
+const firstKeys = "20 first requests that need the same keys";
+
+/** In Workers, none of them may wait for the I/O of another one. */
+async function firstKeysProblem(send: Send, base: string): Promise<string | null> {
+  const headers = { Authorization: `Bearer ${keyToken}` };
+  const ask = async () => {
+    const response = await send(new Request(`${base}/rpc/whoami`, { headers }));
+    return await response.json();
+  };
+  const answers = await Promise.all(Array.from({ length: 20 }, ask));
+  return difference(answers.map(() => "writer"), answers);
 }
 
 const concurrency = "20 requests at once";
