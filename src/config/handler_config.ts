@@ -67,6 +67,11 @@ export interface HandlerConfig {
   readonly dbPoolMaxIdletime?: number;
   /** Seconds after which the pool replaces a connection, as soon as it is idle. Default: `1800`. */
   readonly dbPoolMaxLifetime?: number;
+  /**
+   * Longest wait for a connection while the queue never empties; then the request fails with
+   * SVC135. 0 sets no such limit. Default: `0`.
+   */
+  readonly dbPoolQueueTarget?: number;
   /** Function that the service calls to read configuration from the database. Default: none. */
   readonly dbPreConfig?: FunctionName | null;
   /**

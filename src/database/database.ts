@@ -327,6 +327,8 @@ export interface InitScript {
 export interface DatabaseOptions {
   /** Whether statements are prepared; see `db-prepared-statements`. */
   readonly prepare: boolean;
+  /** Longest wait in an overloaded queue, in milliseconds; 0 for no such limit. See `db-pool-queue-target`. */
+  readonly queueTargetMs: number;
 }
 
 /** A PostgreSQL database: pooled, opened per request, or embedded. */

@@ -69,6 +69,16 @@ export const guardErrors = {
       shedReason: "requests",
     }),
   ),
+  queueOverloaded: defineError(
+    "135",
+    503,
+    "the request waits longer than `db-pool-queue-target` under overload",
+    (retryAfterSeconds: number) => ({
+      message: "Too many requests at the same time",
+      headers: [["Retry-After", String(retryAfterSeconds)]],
+      shedReason: "queue",
+    }),
+  ),
   spoolFull: defineError(
     "135",
     503,

@@ -14,8 +14,8 @@ export interface ErrorTexts {
   readonly hint?: string | null;
 }
 
-/** Limits that refuse requests under overload: requests in progress, temporary files. */
-export type ShedReason = "requests" | "spool";
+/** Limits that refuse requests under overload: requests in progress, the pool's queue, temporary files. */
+export type ShedReason = "requests" | "queue" | "spool";
 
 /** An error as data: its texts, code, status and headers. */
 export interface ErrorFields extends ErrorTexts {

@@ -14,7 +14,7 @@ import { changedStartupOptions, type DatabaseValues, keepStartupOptions } from "
 import type { Config, OptionKey } from "../config/options.ts";
 import { noValues } from "../config/load.ts";
 import type { ConfigSource } from "../config/source.ts";
-import type { Database } from "../database/database.ts";
+import type { Database, DatabaseOptions } from "../database/database.ts";
 import { isConnectionLost } from "../database/failure.ts";
 import { Listener, type ReloadTarget } from "../database/notifications/listener.ts";
 import {
@@ -210,6 +210,7 @@ export class Service {
     const cache = options.schemaCache ?? null;
     const unloaded = { roles: noRoleSettings, serverVersion: null, cache, cacheError: null };
     const snapshot = { config, auth, ...clientLimits, ...unloaded };
+    options.database.configure(databaseOptions(config));
     const service = new Service(options, { source, snapshot, remoteKeySets, metricRegistry });
     service.#warnOfOldRolePath();
     service.#updateTracing();
@@ -464,7 +465,7 @@ export class Service {
     this.observe({ kind: "config-reloaded" });
     for (const key of unapplied) this.#observeFinding({ kind: "restart-needed", key });
     this.#warnOfOldRolePath();
-    this.database.configure({ prepare: config.dbPreparedStatements });
+    this.database.configure(databaseOptions(config));
     this.#updateTracing();
     this.#configureListener();
     this.#watch?.configure(config);
@@ -642,5 +643,14 @@ function cacheCounts(data: SchemaCacheData) {
     functions: data.routines.length,
     representations: data.representations.length,
     mediaHandlers: data.mediaHandlers.length,
+  };
+}
+
+function databaseOptions(
+  config: Pick<Config, "dbPoolQueueTarget" | "dbPreparedStatements">,
+): DatabaseOptions {
+  return {
+    prepare: config.dbPreparedStatements,
+    queueTargetMs: config.dbPoolQueueTarget * 1000,
   };
 }

@@ -6,7 +6,7 @@ const shared: Readonly<Record<string, readonly string[]>> = {
   "102 400": ["invalidBody", "malformedJson"],
   "108 400": ["notEmbedded", "embeddedUnderAlias"],
   "130 413": ["bodyTooLarge", "bodyExpandsTooMuch"],
-  "135 503": ["tooManyRequests", "spoolFull"],
+  "135 503": ["tooManyRequests", "queueOverloaded", "spoolFull"],
   "301 401": [
     "invalidToken",
     "invalidClaims",

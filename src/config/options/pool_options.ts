@@ -4,6 +4,7 @@
  * @module
  */
 import { boolean, integer } from "../codecs.ts";
+import { time } from "../units.ts";
 import { option } from "./option.ts";
 import { seconds } from "./shared_codecs.ts";
 
@@ -44,6 +45,17 @@ export const poolOptions = {
     inDatabase: false,
     doc: "Seconds after which the pool closes an idle connection.",
     example: "30",
+  }),
+  "db-pool-queue-target": option({
+    codec: time(),
+    default: 0,
+    reloadable: true,
+    inDatabase: false,
+    doc:
+      "Longest wait for a connection while the queue never empties; then the request fails with " +
+      "SVC135. 0 sets no such limit.",
+    example: '"50ms"',
+    extension: true,
   }),
   "db-pool-max-lifetime": option({
     codec: seconds(0),

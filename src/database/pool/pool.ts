@@ -31,6 +31,7 @@ import {
 import type { Transport } from "../transport.ts";
 import { ConnectionOpener, type OpenedConnection } from "./connection_opener.ts";
 import { LargeBodies } from "./large_bodies.ts";
+import { OverloadControl } from "./overload.ts";
 import { type PoolTrace, traceStep } from "./pool_trace.ts";
 import {
   cancelOverdue,
@@ -94,6 +95,7 @@ class Pool implements Database {
   readonly #largeBodies: LargeBodies;
   readonly #serviceTimes = new WeakMap<object, ServiceTime>();
   readonly #roundTrip = new MinRoundTrip();
+  readonly #overload = new OverloadControl();
   readonly #timers: PoolTimers;
   readonly #opener: ConnectionOpener;
   /** Whether new connections prepare statements. */
@@ -169,7 +171,8 @@ class Pool implements Database {
     for (const pooled of this.#idle.splice(0)) close(pooled, "release");
   }
 
-  configure({ prepare }: DatabaseOptions): void {
+  configure({ prepare, queueTargetMs }: DatabaseOptions): void {
+    this.#overload.configure(queueTargetMs);
     if (prepare === this.#prepare) return;
     this.#prepare = prepare;
     this.flush();
@@ -214,6 +217,7 @@ class Pool implements Database {
       return this.#execute(this.#idle.pop()!, [queued]);
     }
     queued.since = this.#clock.now();
+    if (this.#queue.size === 0) this.#overload.recordEmpty(queued.since);
     this.#queue.add(queued);
     this.#timers.deadline.start(this.#options.acquisitionTimeoutMs);
     this.#timers.slow.start(slowCheckMs);
@@ -256,6 +260,7 @@ class Pool implements Database {
   /** Records how long a batch was in the queue; a requeued one from the beginning. */
   #recordWait({ since, timing, isRequeued }: QueuedBatch, now: number): void {
     const waitMs = since === 0 ? 0 : now - since;
+    this.#overload.recordWait(waitMs, now);
     if (!isRequeued) this.queueSeconds.record(waitMs / 1000);
     if (timing !== null) timing.queueMs = waitMs;
   }
@@ -281,6 +286,8 @@ class Pool implements Database {
           waiting: this.#queue.size,
           freeConnections: this.#limiter.freeConnections(this.#limitOf(first)),
         }),
+      // Under overload, the oldest have waited for so long that their clients may have left.
+      this.#overload.isOverloaded(this.#clock.now()) ? "newest first" : "oldest first",
     );
     if (batches.length === 0) return false;
     this.#execute(pooled, batches);
@@ -368,6 +375,7 @@ class Pool implements Database {
 
   #recordServiceTime({ work }: PooledConnection): void {
     const { batches, startedAt, failures } = work!;
+    this.#overload.recordService(this.#clock.now() - startedAt, batches.length);
     if (failures > 0) return;
     const ms = this.#roundTrip.serviceTime(this.#clock.now() - startedAt, batches.length);
     for (const { serviceTime } of batches) serviceTime?.record(ms);
@@ -487,9 +495,20 @@ class Pool implements Database {
     }
     spoolSlowReaders(this.#connections, { isContended: this.#queue.size > 0 });
     if (this.#idle.length > 0 && this.#queue.size > 0) this.#serve();
+    this.#shed(now);
     this.#listenToWaiting(now);
     if (this.#queue.size > 0 || this.#connections.size > this.#idle.length) {
       this.#timers.slow.start(slowCheckMs);
+    }
+  }
+
+  /** Rejects the batches of an overloaded queue that have waited for longer than the target. */
+  #shed(now: number): void {
+    if (this.#queue.size === 0 || !this.#overload.isOverloaded(now)) return;
+    const retryAfter = this.#overload.retryAfter(this.#queue.size, this.#options.max);
+    for (const queued of this.#queue) {
+      if (now - queued.since <= this.#overload.targetMs) continue;
+      this.#reject(queued, errors.queueOverloaded(retryAfter));
     }
   }
 

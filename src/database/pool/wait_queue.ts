@@ -21,6 +21,14 @@ interface QueueNode {
   next: QueueNode | null;
 }
 
+/** Which batch leaves a queue first. */
+export type QueueOrder = "oldest first" | "newest first";
+
+const followers: Readonly<Record<QueueOrder, (node: QueueNode) => QueueNode | null>> = {
+  "oldest first": ({ next }) => next,
+  "newest first": ({ previous }) => previous,
+};
+
 /** A batch that a pool is to execute. */
 export interface QueuedBatch extends PendingBatch {
   /** Null where nothing cancels the batch. */
@@ -90,20 +98,22 @@ export class WaitQueue {
   }
 
   /**
-   * Removes and returns the first batch that may start, together with those directly behind it that may
-   * share its write: at most `limit(first)` in all.
+   * Removes and returns the first batch that may start, together with those directly behind it, in the
+   * same order, that may share its write: at most `limit(first)` in all.
    */
   take(
     mayStart: (queued: QueuedBatch) => boolean,
     limit: (first: QueuedBatch, pipeline: PipelineClass) => number,
+    order: QueueOrder = "oldest first",
   ): readonly QueuedBatch[] {
-    let node = this.#first(mayStart);
+    const follow = followers[order];
+    let node = this.#first(mayStart, order);
     if (node === null) return noBatches;
     const first = node.queued;
     const pipeline = pipelineOf(first);
     const most = pipeline === null ? 1 : limit(first, pipeline);
     const taken = [first];
-    for (node = node.next; node !== null && taken.length < most; node = node.next) {
+    for (node = follow(node); node !== null && taken.length < most; node = follow(node)) {
       if (pipelineOf(node.queued) !== pipeline) break;
       taken.push(node.queued);
     }
@@ -115,12 +125,14 @@ export class WaitQueue {
     return expectsLargeBody ? this.#large : this.#others;
   }
 
-  /** Returns the batch that has waited longest of those that may start. */
-  #first(mayStart: (queued: QueuedBatch) => boolean): QueueNode | null {
-    const { head: large } = this.#large;
-    const other = this.#others.find(mayStart);
+  /** Returns the batch that has waited longest, or shortest, of those that may start. */
+  #first(mayStart: (queued: QueuedBatch) => boolean, order: QueueOrder): QueueNode | null {
+    const large = this.#large.end(order);
+    const other = this.#others.find(mayStart, order);
     if (large === null || !mayStart(large.queued)) return other;
-    return other === null || large.queued.since <= other.queued.since ? large : other;
+    if (other === null) return large;
+    const isLargeOlder = large.queued.since <= other.queued.since;
+    return isLargeOlder === (order === "oldest first") ? large : other;
   }
 }
 
@@ -176,10 +188,16 @@ class LinkedList {
     }
   }
 
+  /** Returns the member that comes first in an order. */
+  end(order: QueueOrder): QueueNode | null {
+    return order === "oldest first" ? this.#head : this.#tail;
+  }
+
   /** Returns the first member that may start, of those that are looked through. */
-  find(mayStart: (queued: QueuedBatch) => boolean): QueueNode | null {
-    let node = this.#head;
-    for (let lookups = 0; node !== null && lookups < maxLookups; lookups++, node = node.next) {
+  find(mayStart: (queued: QueuedBatch) => boolean, order: QueueOrder): QueueNode | null {
+    const follow = followers[order];
+    let node = this.end(order);
+    for (let lookups = 0; node !== null && lookups < maxLookups; lookups++, node = follow(node)) {
       if (mayStart(node.queued)) return node;
     }
     return null;

@@ -47,6 +47,7 @@ Deno.test("loadConfig takes the defaults", () => {
       dbPoolAutomaticRecovery: true,
       dbPoolMaxIdletime: 30,
       dbPoolMaxLifetime: 1800,
+      dbPoolQueueTarget: 0,
       dbPreConfig: null,
       dbPreRequest: null,
       dbPreparedStatements: true,

@@ -318,6 +318,7 @@ const cases: Readonly<Record<OptionKey, Cases>> = {
   "db-pool-automatic-recovery": booleans,
   "db-pool-max-idletime": bounded(0, 2147483),
   "db-pool-max-lifetime": bounded(0, 2147483),
+  "db-pool-queue-target": times,
   "db-pre-config": functions,
   "db-pre-request": functions,
   "db-pipelining": booleans,

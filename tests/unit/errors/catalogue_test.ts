@@ -205,6 +205,9 @@ const rows: readonly Row[] = [
   [errors.tooManyRequests(), "135", 503, "Too many requests at the same time", {
     headers: [["Retry-After", "1"]],
   }],
+  [errors.queueOverloaded(3), "135", 503, "Too many requests at the same time", {
+    headers: [["Retry-After", "3"]],
+  }],
   [errors.spoolFull(), "135", 503, "Too many requests at the same time", {
     details: "The temporary files of long bodies have no room for this one",
     headers: [["Retry-After", "5"]],

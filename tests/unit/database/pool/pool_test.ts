@@ -174,12 +174,12 @@ Deno.test("Pool.configure() replaces connections when preparing is switched", as
     await fake.serveAll();
     await done;
   };
-  pool.configure({ prepare: true });
+  pool.configure({ prepare: true, queueTargetMs: 0 });
   await run();
-  pool.configure({ prepare: true });
+  pool.configure({ prepare: true, queueTargetMs: 0 });
   await run();
   strictEqual(transports.length, 1);
-  pool.configure({ prepare: false });
+  pool.configure({ prepare: false, queueTargetMs: 0 });
   deepStrictEqual(transports[0]!.log, ["end"]);
   await run();
   const names = ({ sent }: FakeTransport) =>
