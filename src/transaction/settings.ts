@@ -91,11 +91,9 @@ export function settingsStatement(
   return { ...compile(renderSettings(all)), use: "none", isShared: true };
 }
 
-function isPlain(
-  { roleSettings, timeoutMs, timezone, overrides }: TransactionSettings,
-): boolean {
-  return roleSettings.length === 0 && timeoutMs === null && overrides.length === 0 &&
-    timezone === null;
+/** Whether the text of the statement is one of {@linkcode plainTexts}. */
+function isPlain({ roleSettings, timezone, overrides }: TransactionSettings): boolean {
+  return roleSettings.length === 0 && overrides.length === 0 && timezone === null;
 }
 
 /**
@@ -125,11 +123,15 @@ const connectionTimeout = sql`pg_catalog.current_setting('statement_timeout')`;
 function timeout(timeoutMs: number): readonly Sql[] {
   const restored = setting("statement_timeout", sql`null`);
   if (timeoutMs === 0) return [restored];
-  const value = sql`${param(`${timeoutMs}ms`)}::pg_catalog.text`;
+  const value = sql`${param(timeoutText(timeoutMs))}::pg_catalog.text`;
   const isStricter = sql`${connectionTimeout} operator(pg_catalog.<>) '0' and
 ${connectionTimeout}::pg_catalog.interval operator(pg_catalog.<) ${value}::pg_catalog.interval`;
   const stricter = sql`case when ${isStricter} then ${connectionTimeout} else ${value} end`;
   return [restored, setting("statement_timeout", stricter)];
+}
+
+function timeoutText(timeoutMs: number): string {
+  return `${timeoutMs}ms`;
 }
 
 const loginRole = setting("role", sql`'none'`);
@@ -184,26 +186,39 @@ function plainParams(settings: TransactionSettings): readonly ParamValue[] {
 
 /** Returns the statement of settings without extras. Its text was compiled before. */
 function plainStatement(settings: TransactionSettings, form: SettingsForm): Statement {
-  const { requestId, applicationName } = settings;
-  const params: ParamValue[] = [...plainParams(settings)];
+  const { requestId, applicationName, timeoutMs } = settings;
+  const [searchPath = "", ...others] = plainParams(settings);
+  const params: ParamValue[] = timeoutMs ? [searchPath, timeoutText(timeoutMs)] : [searchPath];
+  params.push(...others);
   if (requestId !== null) params.push(requestId);
   if (applicationName !== null) params.push(applicationName);
-  const text = plainTexts[form][identifierKey({ requestId, applicationName })]!;
+  const text = plainTexts[form][plainKey({ requestId, applicationName, timeoutMs })]!;
   return { text, params, use: "none", isShared: true };
 }
 
-/** Returns a number from 0 to 3 for the identifiers that are present. */
-function identifierKey({ requestId, applicationName }: Identifiers): number {
-  return (requestId === null ? 0 : 1) + (applicationName === null ? 0 : 2);
+/** Timeouts whose statements have different texts: see `TransactionSettings.timeoutMs`. */
+const timeoutKinds: readonly (number | null)[] = [null, 0, 1];
+
+/** The settings that the text of a plain statement depends on. */
+type PlainShape = Identifiers & Pick<TransactionSettings, "timeoutMs">;
+
+/** Returns the position of a text among those of its form. */
+function plainKey({ requestId, applicationName, timeoutMs }: PlainShape): number {
+  const identifiers = (requestId === null ? 0 : 1) + (applicationName === null ? 0 : 2);
+  const timeout = timeoutMs === null ? 0 : timeoutMs === 0 ? 1 : 2;
+  return identifiers * timeoutKinds.length + timeout;
 }
 
 function plainTextsOf(form: SettingsForm): readonly string[] {
   const placeholders = ["", "", ...requestSettingNames.map(() => "")];
-  return [0, 1, 2, 3].map((key) => {
+  return [0, 1, 2, 3].flatMap((key) => {
     const requestId = (key & 1) === 0 ? null : "";
     const applicationName = (key & 2) === 0 ? null : "";
     const after = identifierSettings({ requestId, applicationName });
-    return compile(renderSettings(columns(form, placeholders, { beforeRole: [], after }))).text;
+    return timeoutKinds.map((timeoutMs) => {
+      const beforeRole = timeoutMs === null ? [] : timeout(timeoutMs);
+      return compile(renderSettings(columns(form, placeholders, { beforeRole, after }))).text;
+    });
   });
 }
 

@@ -82,7 +82,10 @@ const groups: readonly GuardGroup[] = [
 export async function measureGuards(bench: Bench): Promise<string> {
   const tables: string[] = [];
   for (const group of groups) {
-    if (isWanted(bench.options, group.name)) tables.push(await measureGroup(group, bench));
+    const cases = group.cases.filter(({ name, config }, index) =>
+      isKnown(config) && (index === 0 || isWanted(bench.options, `${group.name}, ${name}`))
+    );
+    if (cases.length > 1) tables.push(await measureGroup({ ...group, cases }, bench));
   }
   return tables.join("\n\n");
 }
@@ -100,7 +103,7 @@ interface Entry {
 async function measureGroup(group: GuardGroup, bench: Bench): Promise<string> {
   await using servers = new AsyncDisposableStack();
   const entries: Entry[] = [];
-  for (const each of group.cases.filter(({ config }) => isKnown(config))) {
+  for (const each of group.cases) {
     progress(`Starting the service: ${each.name}...`);
     const config = { ...serverConfig(bench.postgres), "db-pool": 5, ...each.config };
     const server = servers.use(await startServer("service", ownCommand, { config }));
