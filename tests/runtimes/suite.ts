@@ -238,6 +238,22 @@ export const cases: readonly Case[] = [
     status: 200,
     answer: 1_000_000,
   },
+  // an insert of 5 MB, which PostgreSQL gets in pieces
+  {
+    line: "POST /customers",
+    headers: { ...asWriter, "Content-Type": "application/x-ndjson", Prefer: "count=exact" },
+    body: Array.from({ length: 5000 }, (_, n) => `{"name":"${`${n} `.padEnd(1000, "é")}"}\n`).join(
+      "",
+    ),
+    status: 201,
+    answerHeaders: { "Content-Range": "*/5000" },
+  },
+  {
+    line: "DELETE /customers?id=gt.2",
+    headers: { Authorization: writer, Prefer: "count=exact" },
+    status: 204,
+    answerHeaders: { "Content-Range": "*/5000" },
+  },
 ];
 
 const cookie = { Cookie: `theme=dark; ${suiteCookie}=${keyToken}` };

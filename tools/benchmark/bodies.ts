@@ -8,7 +8,8 @@ import pg from "pg";
 import { memoryOf, resetPeak } from "../../tests/support/process_memory.ts";
 import { type Bench, progress, runSql, startServers } from "./bench.ts";
 import { serverConfig } from "./fixture.ts";
-import type { BenchServer } from "./servers.ts";
+import { type BenchServer, startServer, watchedCommand } from "./servers.ts";
+import { longestHold } from "./slow_readers.ts";
 import { markdownTable, shown } from "./table.ts";
 
 /** No index: the time per byte does not depend on the rows before. */
@@ -86,6 +87,8 @@ interface BodyFigures {
   readonly growth: number;
   /** The longest time that another request took meanwhile. */
   readonly longestOther: number;
+  /** The longest time for which the event loop was held; NaN for other servers. */
+  readonly held: number;
 }
 
 const [mega, giga] = [1e6, 1e9];
@@ -106,15 +109,13 @@ export async function measureBodies(bench: Bench): Promise<string> {
     }
   }
   for (const format of formats) {
-    await using servers = await startServers(bench);
-    const server = servers.all[0]!;
+    progress("Starting the service...");
+    const config = serverConfig(bench.postgres);
+    await using server = await startServer("service", watchedCommand, { config });
     results.push(await measureInsert(bench, { server, format, bytes: giga }));
   }
-  const heads = ["insert", "ms", "MB/s", "growth MB", "longest other request ms"];
-  const cells = results.map(({ name, total, megabytesPerSecond, growth, longestOther }) => [
-    name,
-    ...[total, megabytesPerSecond, growth, longestOther].map(shown),
-  ]);
+  const heads = ["insert", "ms", "MB/s", "growth MB", "longest other request ms", "event loop ms"];
+  const cells = results.map(({ name, ...figures }) => [name, ...Object.values(figures).map(shown)]);
   return markdownTable(heads, cells);
 }
 
@@ -130,6 +131,7 @@ async function measureInsert(
   await runSql(bench, "truncate api.uploads");
   const base = await memoryOf(server.pid, "VmRSS");
   await resetPeak(server.pid);
+  const heldBefore = server.stderr.all.length;
   const others = watchOthers(server);
   const began = performance.now();
   const { sent, answer } = await upload(`${server.origin}/uploads`, { format, bytes });
@@ -137,8 +139,9 @@ async function measureInsert(
   const total = performance.now() - began;
   const growth = (await memoryOf(server.pid, "VmHWM") - base) / mega;
   const longestOther = await others.stop();
-  progress(`${name}: ${shown(total)} ms, ${shown(growth)} MB`);
-  return { name, total, megabytesPerSecond: sent / 1000 / total, growth, longestOther };
+  const held = server.name === "peer" ? NaN : longestHold(server.stderr.all.slice(heldBefore));
+  progress(`${name}: ${shown(total)} ms, ${shown(growth)} MB, held ${shown(held)} ms`);
+  return { name, total, megabytesPerSecond: sent / 1000 / total, growth, longestOther, held };
 }
 
 /** Sends a body in chunks by curl, whose own costs are small; returns its length and the status. */
@@ -206,7 +209,7 @@ async function measureBare(bench: Bench, bytes: number): Promise<BodyFigures> {
     await client.query(statement, [body]);
     const total = performance.now() - began;
     const megabytesPerSecond = body.length / 1000 / total;
-    return { name, total, megabytesPerSecond, growth: NaN, longestOther: NaN };
+    return { name, total, megabytesPerSecond, growth: NaN, longestOther: NaN, held: NaN };
   } finally {
     await client.end();
   }

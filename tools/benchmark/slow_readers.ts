@@ -90,8 +90,11 @@ function quantile(times: readonly number[], share: number): number {
   return times.toSorted((a, b) => a - b)[Math.floor(share * (times.length - 1))]!;
 }
 
-/** Returns the longest time for which the event loop was held while it had a processor, in milliseconds. */
-function longestHold(lines: readonly string[]): number {
+/**
+ * Returns the longest time for which the event loop was held while it had a processor, in milliseconds.
+ * Takes the lines of a watched server.
+ */
+export function longestHold(lines: readonly string[]): number {
   const held = lines.map((line) => {
     const [, heldMs, waitMs] = /^held ([\d.]+) ms, of which ([\d.]+)/.exec(line) ?? [];
     return heldMs === undefined ? 0 : Number(heldMs) - Number(waitMs);
