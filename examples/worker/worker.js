@@ -18,6 +18,8 @@ export default {
       jwtSecret: env.JWT_SECRET,
       jwtJwksUrl: env.JWT_JWKS_URL,
       jwtCookieName: env.JWT_COOKIE_NAME,
+      rateLimits: env.RATE_LIMITS,
+      serverCompression: env.COMPRESSION?.split(","),
     });
     return api(request, {
       client: request.headers.get("CF-Connecting-IP"),

@@ -266,5 +266,12 @@ function toResponse(
   if (isHead && content instanceof ReadableStream) content.cancel().catch(() => {});
   const body = isHead ? null : content as BodyInit | null;
   const omitsLength = setsContentLength && body instanceof Uint8Array;
-  return new Response(body, { status, statusText, headers: headersInit(headers, omitsLength) });
+  const init: ResponseInit & { readonly encodeBody: string } = {
+    status,
+    statusText,
+    headers: headersInit(headers, omitsLength),
+    // Keeps Workers from encoding a body that has a `Content-Encoding` once more. Others ignore it.
+    encodeBody: "manual",
+  };
+  return new Response(body, init);
 }

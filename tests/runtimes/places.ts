@@ -11,7 +11,14 @@ import type { PostgresServer } from "../support/postgres_server.ts";
 import { runInBrowser } from "./browser.ts";
 import { coldStart } from "./cold_start.ts";
 import { installPackages } from "./npm_folder.ts";
-import { type Report, runSuite, type Send, suiteCookie, suiteSecret } from "./suite.ts";
+import {
+  type Report,
+  runSuite,
+  type Send,
+  suiteCookie,
+  suiteRateLimits,
+  suiteSecret,
+} from "./suite.ts";
 
 /** What a runtime gets to work with. */
 export interface Place {
@@ -95,6 +102,8 @@ async function runInWorkerd(place: Place): Promise<Outcome> {
     JWT_SECRET: suiteSecret,
     JWT_JWKS_URL: place.keysUrl,
     JWT_COOKIE_NAME: suiteCookie,
+    RATE_LIMITS: suiteRateLimits,
+    COMPRESSION: "gzip",
   };
   const report = await runServed({
     command: ["node", "tests/runtimes/serve_worker.mjs", folder, JSON.stringify(bindings)],
@@ -120,6 +129,8 @@ async function environment(
     SVC_JWT_SECRET: suiteSecret,
     SVC_JWT_JWKS_URL: keysUrl,
     SVC_JWT_COOKIE_NAME: suiteCookie,
+    SVC_RATE_LIMITS: suiteRateLimits,
+    SVC_SERVER_COMPRESSION: "gzip",
   };
 }
 

@@ -258,14 +258,40 @@ export const cases: readonly Case[] = [
 
 const cookie = { Cookie: `theme=dark; ${suiteCookie}=${keyToken}` };
 
-/** Where requests may have cookies. */
-const cookieCases: readonly Case[] = [
+/** Policies of the suite, where the runner is not in the page. */
+export const suiteRateLimits = "limited: 2/1d by ip on /rpc/limited";
+
+/** Where requests may have cookies, and the handler has the options of a server. */
+const serverCases: readonly Case[] = [
+  {
+    line: "GET /rpc/limited",
+    status: 404,
+    answerHeaders: { "RateLimit": '"limited";r=1;t=43200' },
+  },
+  {
+    line: "GET /rpc/%6Cimited",
+    status: 404,
+    answerHeaders: { "RateLimit": '"limited";r=0;t=43200' },
+  },
+  {
+    line: "GET /rpc/limited",
+    status: 429,
+    answer: {
+      code: "SVC136",
+      details: "Policy limited allows 2 requests in 86400 seconds",
+      hint: null,
+      message: "Too many requests",
+    },
+  },
   {
     line: "GET /rpc/whoami",
     headers: cookie,
     status: 200,
     answer: "writer",
-    answerHeaders: { "Cache-Control": "private", "Vary": "Accept, Prefer, Range, Cookie" },
+    answerHeaders: {
+      "Cache-Control": "private",
+      "Vary": "Accept, Prefer, Range, Accept-Encoding, Cookie",
+    },
   },
   {
     line: "POST /rpc/whoami",
@@ -298,13 +324,17 @@ export async function runSuite(
     if (problem !== null) failed.push(`${name}: ${problem}`);
   };
   await check(firstKeys, () => firstKeysProblem(send, base));
-  const rows = sendsCookies ? [...cases, ...cookieCases] : cases;
+  const rows = sendsCookies ? [...cases, ...serverCases] : cases;
   for (const row of rows) await check(row.line, () => problemOf(send, base, row));
   await check(concurrency, () => concurrencyProblem(send, base));
   await check(departure, () => departureProblem(send, base));
   if (cancels) await check(cancellation, () => cancellationProblem(send, base));
-  const total = rows.length + 3 + (cancels ? 1 : 0);
-  const skipped = [...(cancels ? [] : [cancellation]), ...(sendsCookies ? [] : ["cookies"])];
+  if (sendsCookies) await check(compression, () => compressionProblem(send, base));
+  const total = rows.length + 3 + (cancels ? 1 : 0) + (sendsCookies ? 1 : 0);
+  const skipped = [
+    ...(cancels ? [] : [cancellation]),
+    ...(sendsCookies ? [] : ["cookies, limits, compression"]),
+  ];
   return { passed: total - failed.length, failed, skipped };
 }
 
@@ -386,6 +416,19 @@ async function departureProblem(send: Send, base: string): Promise<string | null
   const clients = Array.from({ length: 20 }, leave);
   const statuses = await Promise.all(clients);
   return difference(statuses.map(() => 200), statuses) ?? await concurrencyProblem(send, base);
+}
+
+const compression = "long answers shrink by gzip";
+
+/** `fetch` decodes the body itself. */
+async function compressionProblem(send: Send, base: string): Promise<string | null> {
+  const headers = { "Accept-Encoding": "gzip" };
+  const response = await send(new Request(`${base}/numbers?order=n`, { headers }));
+  const isVaried = response.headers.get("Vary")?.includes("Accept-Encoding") ?? false;
+  // Only an answer of unknown length is a stream that is encoded on its way.
+  const isWhole = response.headers.has("Content-Length");
+  const { length } = new Uint8Array(await response.arrayBuffer());
+  return difference([4_488_893, true, false], [length, isVaried, isWhole]);
 }
 
 const cancellation = "a client that leaves ends its query";
