@@ -22,6 +22,8 @@ export interface BenchOptions {
   readonly growth: boolean;
   /** Measures long bodies, in place of the cases. */
   readonly bodies: boolean;
+  /** Measures answers under more load than can be served, in place of the cases. */
+  readonly overload: boolean;
   /** Seconds of each measured run. */
   readonly seconds: number;
   /** Measured runs of each case and server; 3 beside a peer, else 1. */
@@ -53,6 +55,7 @@ export const usage = `Usage: deno task bench [options]
   --growth          how costs grow with connections, rows, tables and bodies
   --bodies          answers of 105 MB and 3 GB, slow readers, inserts of 50 MB and 1 GB;
                     --case answers, readers or inserts measures one of these
+  --overload        answers when more requests come than can be served, with and without shedding
   --json            results as JSON
   --help            this text
 
@@ -67,6 +70,7 @@ export function parseOptions(args: readonly string[]): BenchOptions {
       help: { type: "boolean", default: false },
       growth: { type: "boolean", default: false },
       bodies: { type: "boolean", default: false },
+      overload: { type: "boolean", default: false },
       seconds: { type: "string", default: "5" },
       rounds: { type: "string" },
       connections: { type: "string", default: "20" },
@@ -83,6 +87,7 @@ export function parseOptions(args: readonly string[]): BenchOptions {
     help: values.help,
     growth: values.growth,
     bodies: values.bodies,
+    overload: values.overload,
     seconds: count("seconds", values.seconds),
     rounds: count("rounds", values.rounds ?? (peer === null ? "1" : "3")),
     connections: count("connections", values.connections),

@@ -15,6 +15,7 @@ import { largeCases } from "./large.ts";
 import { contestLarge } from "./large_contest.ts";
 import { contestLoads } from "./load_contest.ts";
 import { type BenchOptions, isInSet, isWanted, parseOptions, usage } from "./options.ts";
+import { measureOverload } from "./overload.ts";
 import { isFlawless, resultJson, resultTables } from "./report.ts";
 import { rlsFixture } from "./rls_fixture.ts";
 import { measureSlowReaders } from "./slow_readers.ts";
@@ -46,6 +47,11 @@ async function main(args: readonly string[]): Promise<number> {
     if (isWanted(options, "answers")) console.log(await measureAnswers(bench));
     if (isWanted(options, "readers")) console.log(await measureSlowReaders(bench));
     if (isWanted(options, "inserts")) console.log(await measureBodies(bench));
+    return 0;
+  }
+  if (options.overload) {
+    await runSql(bench, `${roles}${schema}`);
+    console.log(await measureOverload(bench));
     return 0;
   }
   return options.growth ? await measureGrowth(bench) : await measureCases(bench);

@@ -10,6 +10,7 @@ const usual: BenchOptions = {
   help: false,
   growth: false,
   bodies: false,
+  overload: false,
   seconds: 5,
   rounds: 1,
   connections: 20,
@@ -33,6 +34,7 @@ const read: readonly (readonly [args: readonly string[], differing: Partial<Benc
   [["--cases"], { listsCases: true }],
   [["--growth"], { growth: true }],
   [["--bodies"], { bodies: true }],
+  [["--overload"], { overload: true }],
   [["--help"], { help: true }],
 ];
 
