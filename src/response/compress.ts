@@ -54,7 +54,7 @@ export function compressReply(reply: Reply, context: CompressionContext): Reply 
   if (coding === null) return varied;
   const encoder = encoders.get(coding)!;
   if (length !== null && length < encoder.minBytes) return varied;
-  return encodedReply(varied, content, { coding, encoder });
+  return encodedReply(varied, content, { coding, encoder }) ?? varied;
 }
 
 function mayBeCompressed({ status, headers }: Reply): boolean {
@@ -80,11 +80,12 @@ function namedTags(headers: HeaderList, ifNoneMatch: string): HeaderList {
   );
 }
 
+/** Returns the encoded reply; null if the encoder cannot open another stream. */
 function encodedReply(
   reply: Reply,
   content: Uint8Array | ReadableStream<Uint8Array>,
   { coding, encoder }: { readonly coding: ResponseCoding; readonly encoder: BodyEncoder },
-): Reply {
+): Reply | null {
   const headers = encodedHeaders(reply.headers, coding);
   const isWhole = content instanceof Uint8Array && content.length <= maxWholeBytes;
   if (isWhole && encoder.encode !== null) {
@@ -93,7 +94,8 @@ function encodedReply(
     return { ...reply, headers, content: encoded, length: encoded.length };
   }
   const source = content instanceof Uint8Array ? piecesOf(content) : content;
-  return { ...reply, headers, content: encoder.encodeStream(source), length: null };
+  const encoded = encoder.encodeStream(source);
+  return encoded === null ? null : { ...reply, headers, content: encoded, length: null };
 }
 
 /** Returns the headers of the encoded body, without its length. */

@@ -18,8 +18,11 @@ export interface BodyEncoder {
   readonly minBytes: number;
   /** Encodes a short body at once; null where only streams are encoded. */
   readonly encode: ((bytes: Uint8Array) => Uint8Array) | null;
-  /** Encodes a stream. Bytes wait for further bytes of the source for 50 ms at most. */
-  readonly encodeStream: (source: ReadableStream<Uint8Array>) => ReadableStream<Uint8Array>;
+  /**
+   * Encodes a stream. Bytes wait for further bytes of the source for 50 ms at most. Returns null if as many
+   * streams as possible are open.
+   */
+  readonly encodeStream: (source: ReadableStream<Uint8Array>) => ReadableStream<Uint8Array> | null;
 }
 
 /** The encoders of a runtime. */
@@ -29,6 +32,11 @@ export type BodyEncoders = ReadonlyMap<ResponseCoding, BodyEncoder>;
 const flushDelayMs = 50;
 /** Bytes of one piece of an encoded stream. */
 const chunkBytes = 64 * 1024;
+/**
+ * Streams of `node:zlib` that may be open at once. Each takes up to 1.5 MB until its reader has all of it, so
+ * slow readers could use up the memory.
+ */
+const maxOpenStreams = 100;
 /** A `CompressionStream` costs more than it saves for shorter bodies. */
 const minStreamedBytes = 8 * 1024;
 
@@ -56,6 +64,8 @@ function zlibEncoders(zlib: Zlib, schedule: Schedule): BodyEncoders {
     zstd: { params: { [constants.ZSTD_c_compressionLevel]: 3 }, chunkSize: chunkBytes },
   };
   const encoders = new Map<ResponseCoding, BodyEncoder>();
+  let openStreams = 0;
+  const onClose = () => void openStreams--;
   const add = (
     coding: ResponseCoding,
     encode: BodyEncoder["encode"] | undefined,
@@ -65,7 +75,11 @@ function zlibEncoders(zlib: Zlib, schedule: Schedule): BodyEncoders {
     encoders.set(coding, {
       minBytes: 0,
       encode,
-      encodeStream: (source) => encodedByZlib(source, { ...open(), schedule }),
+      encodeStream: (source) => {
+        if (openStreams >= maxOpenStreams) return null;
+        openStreams++;
+        return encodedByZlib(source, { ...open(), schedule, onClose });
+      },
     });
   };
   add("gzip", (bytes) => zlib.gzipSync(bytes, options.gzip), () => ({
@@ -105,9 +119,16 @@ interface OpenEncoder {
   readonly flushKind: number;
 }
 
+/** An encoder of one stream. */
+interface StreamEncoder extends OpenEncoder {
+  readonly schedule: Schedule;
+  /** Called once, when the encoder has released its memory. */
+  readonly onClose: () => void;
+}
+
 function encodedByZlib(
   source: ReadableStream<Uint8Array>,
-  encoder: OpenEncoder & { readonly schedule: Schedule },
+  encoder: StreamEncoder,
 ): ReadableStream<Uint8Array> {
   const { transform } = encoder;
   const reader = source.getReader();
@@ -139,7 +160,7 @@ function encodedByZlib(
 /** Writes the pieces of a source. Flushes while the source pauses. */
 async function feed(
   reader: ReadableStreamDefaultReader<Uint8Array>,
-  { transform, flushKind, schedule }: OpenEncoder & { readonly schedule: Schedule },
+  { transform, flushKind, schedule, onClose }: StreamEncoder,
 ): Promise<void> {
   let isClosed = false;
   let proceed = () => {};
@@ -147,6 +168,7 @@ async function feed(
   transform.on("close", () => {
     isClosed = true;
     proceed();
+    onClose();
   });
   let isFlushed = true;
   const flush = () => {

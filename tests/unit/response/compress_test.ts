@@ -7,7 +7,7 @@ import type { HeaderList } from "../../../src/lib/header_list.ts";
 import { compressReply } from "../../../src/response/compress.ts";
 import { bodyEncoders } from "../../../src/response/encoders.ts";
 import type { Reply } from "../../../src/response/reply.ts";
-import { fakeClock } from "../../support/fake_clock.ts";
+import { fakeClock, settled } from "../../support/fake_clock.ts";
 
 const codings: readonly ResponseCoding[] = ["zstd", "br", "gzip"];
 const encoders = bodyEncoders();
@@ -215,4 +215,31 @@ Deno.test("bodyEncoders() compresses long bodies in runtimes without node:zlib",
   strictEqual(fields(reply).get("Content-Encoding"), "gzip");
   strictEqual(reply.length, null);
   deepStrictEqual(new Uint8Array(zlib.gunzipSync(await bytesOf(reply))), text(300_000));
+});
+
+Deno.test("bodyEncoders() bounds the streams that are open at once", async () => {
+  const found = bodyEncoders();
+  const open = () => {
+    const source = openSource();
+    const reply = compressed(replyOf(source.stream), { found });
+    return { ...source, reply };
+  };
+  const streams = Array.from({ length: 100 }, open);
+  ok(streams.every(({ reply }) => fields(reply).get("Content-Encoding") === "zstd"));
+  const refused = open();
+  strictEqual(fields(refused.reply).get("Content-Encoding"), null);
+  strictEqual(refused.reply.content, refused.stream);
+  // A long body in memory needs a stream as well; a short one does not.
+  strictEqual(fields(compressed(replyOf(text(300_000)), { found })).get("Content-Encoding"), null);
+  strictEqual(fields(compressed(replyOf(text(3000)), { found })).get("Content-Encoding"), "zstd");
+  streams[0]!.controller.close();
+  await bytesOf(streams[0]!.reply);
+  await (streams[1]!.reply.content as ReadableStream<Uint8Array>).cancel();
+  await settled();
+  const [one, two, three] = [open(), open(), open()];
+  const codings = [one, two, three].map(({ reply }) => fields(reply).get("Content-Encoding"));
+  deepStrictEqual(codings, ["zstd", "zstd", null]);
+  for (const { reply } of [...streams.slice(2), one, two]) {
+    await (reply.content as ReadableStream<Uint8Array>).cancel();
+  }
 });
