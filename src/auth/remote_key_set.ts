@@ -202,23 +202,28 @@ export class RemoteKeySet {
 
   async #attempt(scope: FetchScope): Promise<void> {
     if (await this.#takeStored()) return;
-    const { observe, now } = this.#dependencies;
-    const { location } = this.#names;
+    const previous = this.#loaded;
+    let loaded: LoadedKeys;
     try {
-      const previous = this.#loaded;
-      const loaded = await fetchKeys(location, previous, this.#dependencies);
-      this.#succeed(loaded);
-      this.#dependencies.fetches.increment(this.label, "success");
-      if (loaded.keySet !== previous?.keySet) this.#reportInvalidKeys(loaded);
-      this.#store(loaded, previous, scope);
+      loaded = await fetchKeys(this.#names.location, previous, this.#dependencies);
     } catch (error) {
-      this.#dependencies.fetches.increment(this.label, "failure");
-      const isFirst = this.#backoffSeconds === 0;
-      this.#backoffSeconds = isFirst ? 1 : Math.min(this.#backoffSeconds * 2, maxBackoffSeconds);
-      this.#retryAt = now() + this.#backoffSeconds * 1000;
-      // An outage has one line in the log.
-      if (isFirst) observe({ kind: "jwks-failed", issuer: this.label, reason: reasonOf(error) });
+      this.#fail(error);
+      return;
     }
+    this.#succeed(loaded);
+    this.#dependencies.fetches.increment(this.label, "success");
+    if (loaded.keySet !== previous?.keySet) this.#reportInvalidKeys(loaded);
+    this.#store(loaded, previous, scope);
+  }
+
+  /** Schedules a retry. An outage has one line in the log. */
+  #fail(error: unknown): void {
+    const { observe, now, fetches } = this.#dependencies;
+    fetches.increment(this.label, "failure");
+    const isFirst = this.#backoffSeconds === 0;
+    this.#backoffSeconds = isFirst ? 1 : Math.min(this.#backoffSeconds * 2, maxBackoffSeconds);
+    this.#retryAt = now() + this.#backoffSeconds * 1000;
+    if (isFirst) observe({ kind: "jwks-failed", issuer: this.label, reason: reasonOf(error) });
   }
 
   /** Takes keys that another instance has stored. Returns whether they are fresh. */
@@ -250,7 +255,11 @@ export class RemoteKeySet {
     const stored = Promise.all(
       documents.map((one) => storeDocument(one, this.#maxStaleMs, this.#dependencies)),
     ).then(() => {});
-    scope.waitUntil?.(stored);
+    try {
+      scope.waitUntil?.(stored);
+    } catch {
+      // The request has ended; the next instance may have to fetch the keys.
+    }
   }
 
   #reportInvalidKeys({ keySet: { invalidKeys } }: LoadedKeys): void {

@@ -102,18 +102,23 @@ export interface TokenFlags {
 }
 
 /**
- * Returns the claims of a token: the role where `jwt-role-claim-key` says, `aud` if `jwt-aud` is set,
- * `iat`, `exp`, and the claims of the flags, which replace the others. `now` is in epoch milliseconds.
+ * Returns the claims of a token: the role where `jwt-role-claim-key` says, `iss` if `jwt-issuer` is set,
+ * `aud` if `jwt-aud` is set, `iat`, `exp`, and the claims of the flags, which replace the others. `now` is
+ * in epoch milliseconds.
  */
 export function tokenClaims(
   { role, claims, expires }: TokenFlags,
-  { jwtAud, jwtRoleClaimKey }: Pick<Config, "jwtAud" | "jwtRoleClaimKey">,
+  { jwtAud, jwtIssuer, jwtRoleClaimKey }: Pick<
+    Config,
+    "jwtAud" | "jwtIssuer" | "jwtRoleClaimKey"
+  >,
   now: number,
 ): Readonly<Record<string, unknown>> {
   if (role === null || role === "") throw new Error("--role=ROLE is required");
   const iat = Math.floor(now / 1000);
   return {
     ...roleClaim(role, jwtRoleClaimKey),
+    ...(jwtIssuer === null ? {} : { iss: jwtIssuer }),
     ...(jwtAud === null ? {} : { aud: jwtAud }),
     iat,
     exp: iat + secondsOf(expires),

@@ -1,5 +1,6 @@
-import { strictEqual } from "node:assert/strict";
-import { maxAgeOf } from "../../../src/auth/fetch_document.ts";
+import { deepStrictEqual, rejects, strictEqual } from "node:assert/strict";
+import { fetchDocument, maxAgeOf } from "../../../src/auth/fetch_document.ts";
+import { schedule } from "../../../src/lib/timers.ts";
 
 Deno.test("maxAgeOf() reads max-age within bounds", () => {
   const rows: readonly (readonly [header: string | null, seconds: number])[] = [
@@ -20,4 +21,50 @@ Deno.test("maxAgeOf() reads max-age within bounds", () => {
     ["no-store,max-age=120", 120],
   ];
   for (const [header, seconds] of rows) strictEqual(maxAgeOf(header), seconds, String(header));
+});
+
+/** Sends chunks until the client has enough. */
+function endless(): Response {
+  const chunk = new Uint8Array(65_536).fill(32);
+  return new Response(new ReadableStream({ pull: (controller) => controller.enqueue(chunk) }));
+}
+
+Deno.test("fetchDocument() reads hostile answers of a server no further than needed", async () => {
+  const paths: string[] = [];
+  await using server = Deno.serve(
+    { hostname: "127.0.0.1", port: 0, onListen: () => {} },
+    (request) => {
+      const { pathname } = new URL(request.url);
+      paths.push(pathname);
+      switch (pathname) {
+        case "/redirect":
+          return new Response(null, { status: 302, headers: { Location: "/document" } });
+        case "/endless":
+          return endless();
+        case "/document":
+          return new Response("{}", { headers: { "ETag": '"1"', "Cache-Control": "max-age=90" } });
+        case "/unchanged":
+          return new Response(null, { status: request.headers.has("if-none-match") ? 304 : 200 });
+        default:
+          return new Response("no", { status: 404 });
+      }
+    },
+  );
+  const fetchPath = (path: string, etag: string | null = null) =>
+    fetchDocument(`http://127.0.0.1:${server.addr.port}${path}`, {
+      etag,
+      schedule,
+      fetch: (url, init) => fetch(url, init),
+    });
+  const reason = (message: string) => ({ name: "KeyFetchError", message });
+  await rejects(fetchPath("/redirect"), reason("status 302"));
+  deepStrictEqual(paths, ["/redirect"]);
+  await rejects(fetchPath("/endless"), reason("more than 1048576 bytes"));
+  await rejects(fetchPath("/missing"), reason("status 404"));
+  deepStrictEqual(await fetchPath("/document"), { text: "{}", etag: '"1"', maxAgeSeconds: 90 });
+  deepStrictEqual(await fetchPath("/unchanged", '"1"'), {
+    text: null,
+    etag: '"1"',
+    maxAgeSeconds: 600,
+  });
 });

@@ -5,7 +5,7 @@ import { loadKeys } from "../../../src/auth/keys.ts";
 import { signToken } from "../../../src/auth/sign_token.ts";
 import { tokenClaims, type TokenFlags } from "../../../src/cli/token.ts";
 
-const config = { jwtAud: null, jwtRoleClaimKey: "$.role" };
+const config = { jwtAud: null, jwtIssuer: null, jwtRoleClaimKey: "$.role" };
 const flags: TokenFlags = { role: "web_user", claims: [], expires: "1h" };
 const now = 1_700_000_000_999;
 const iat = 1_700_000_000;
@@ -13,7 +13,7 @@ const iat = 1_700_000_000;
 const claimRows: readonly (readonly [
   label: string,
   flags: Partial<TokenFlags>,
-  config: Partial<typeof config> | { readonly jwtAud: string },
+  config: Partial<typeof config> | { readonly jwtAud: string } | { readonly jwtIssuer: string },
   claims: Readonly<Record<string, unknown>>,
 ])[] = [
   ["role, time and validity", {}, {}, { role: "web_user", iat, exp: iat + 3600 }],
@@ -46,6 +46,12 @@ const claimRows: readonly (readonly [
     {},
     { jwtAud: "shop" },
     { role: "web_user", aud: "shop", iat, exp: iat + 3600 },
+  ],
+  [
+    "the issuer",
+    {},
+    { jwtIssuer: "https://id.test" },
+    { role: "web_user", iss: "https://id.test", iat, exp: iat + 3600 },
   ],
 ];
 
