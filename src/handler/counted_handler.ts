@@ -12,6 +12,8 @@ import { unknownRoute } from "./route_names.ts";
 /** A response, and what the metrics need beside it. */
 export interface Answer {
   readonly response: Response;
+  /** Milliseconds from the arrival of the request. */
+  readonly durationMs: number;
   /** Default: {@linkcode unknownRoute}. */
   readonly route?: string;
   /** Absent if the response has no body. */
@@ -26,7 +28,6 @@ export function countedHandler(
   metrics: RequestMetrics,
 ): (request: Request, info?: RequestInfo) => Promise<Response> {
   return async function counted(request, info) {
-    const startedAt = performance.now();
     metrics.begin();
     let answer: Answer | null = null;
     try {
@@ -41,7 +42,7 @@ export function countedHandler(
         method: request.method,
         route: answer?.route ?? unknownRoute,
         status,
-        seconds: (performance.now() - startedAt) / 1000,
+        seconds: (answer?.durationMs ?? 0) / 1000,
         requestBytes: status < 400 ? answer?.requestBytes ?? null : null,
         responseBytes: request.method === "HEAD" ? null : reply?.length ?? null,
       });

@@ -33,7 +33,7 @@ import { EarlyPrivilegeCheck } from "./early_privilege.ts";
 import { HealthCheck } from "./health_check.ts";
 import { RequestsInFlight } from "./in_flight.ts";
 import { type PipelineContext, type PipelineResult, runPipeline } from "./pipeline.ts";
-import { type Arrival, reportRequest, reportStatements } from "./report.ts";
+import { reportRequest, reportStatements } from "./report.ts";
 import { lengthError } from "./request_checks.ts";
 import { identifiersOf } from "./request_identifiers.ts";
 import { healthRoute, RouteNames } from "./route_names.ts";
@@ -76,7 +76,8 @@ function answering(
   const health = new HealthCheck(service, loading);
   let encoders: BodyEncoders | null = null;
   return async function answer(request, info = {}) {
-    const arrival: Arrival = { time: service.now(), startedAt: performance.now() };
+    const [time, startedAt] = [service.now(), performance.now()];
+    const elapsedMs = () => performance.now() - startedAt;
     const { snapshot } = service;
     const { config } = snapshot;
     const context = contextOf(snapshot);
@@ -100,15 +101,18 @@ function answering(
     const preflight = refusal === null ? preflightHeaders(request, allowedOrigins) : null;
     if (preflight !== null) {
       const init = { status: 200, headers: headersInit(sent(preflight)) };
-      return { response: new Response(null, init), route: context.routes.of(pieces.path) };
+      const route = context.routes.of(pieces.path);
+      return { response: new Response(null, init), route, durationMs: elapsedMs() };
     }
     if (!isHostHeader(pieces.headers["host"] ?? null)) {
-      return { response: badHostResponse(headersInit(sent(noHeaders))) };
+      const response = badHostResponse(headersInit(sent(noHeaders)));
+      return { response, durationMs: elapsedMs() };
     }
     if (refusal === null && health.matches(pieces.path)) {
       const { status, headers } = await health.check(pieces);
       const init = { status, headers: headersInit(sent(headers)) };
-      return { response: new Response(null, init), route: healthRoute };
+      const response = new Response(null, init);
+      return { response, route: healthRoute, durationMs: elapsedMs() };
     }
     const statements: Statement[] | null = config.logQuery ? [] : null;
     const timing = config.logFormat === "json" ? new RequestTiming() : null;
@@ -127,7 +131,8 @@ function answering(
         areRequestsLimited: snapshot.rateLimits !== null,
       });
     const route = context.routes.of(pieces.path);
-    const facts = { ...arrival, config, client, identifiers, timing, route };
+    const durationMs = elapsedMs();
+    const facts = { time, durationMs, config, client, identifiers, timing, route };
     reportRequest(service, request, { ...facts, result });
     const reload = service.reloadIfStale(result.error);
     if (reload !== null && info.waitUntil !== undefined) info.waitUntil(reload);
@@ -136,7 +141,8 @@ function answering(
       headers: sent(withCookieHeaders(result.reply, jwtCookieName, credential), cors),
       setsContentLength: info.setsContentLength ?? false,
     });
-    return { response, route, reply: result.reply, requestBytes: bodyLength(pieces) };
+    const requestBytes = bodyLength(pieces);
+    return { response, route, durationMs, reply: result.reply, requestBytes };
   };
 }
 

@@ -14,16 +14,11 @@ import type { Service } from "../service/service.ts";
 import { isLoggedFailure, type PipelineResult } from "./pipeline.ts";
 import { spanOf } from "./request_identifiers.ts";
 
-/** The arrival of a request. */
-export interface Arrival {
-  /** Epoch milliseconds. */
-  readonly time: number;
-  /** Milliseconds of `performance.now()`. */
-  readonly startedAt: number;
-}
-
 /** Facts about a request beside its reply. */
-export interface RequestFacts extends Arrival {
+export interface RequestFacts {
+  /** Time of arrival, in epoch milliseconds. */
+  readonly time: number;
+  readonly durationMs: number;
   readonly config: LogConfig;
   /** Returns the client's address; null if it is not known. */
   readonly client: () => string | null;
@@ -109,7 +104,7 @@ class LazyFinishedRequest implements FinishedRequest {
     { facts, service }: { readonly facts: RequestFacts; readonly service: Service },
   ) {
     this.status = result.reply.status;
-    this.durationMs = performance.now() - facts.startedAt;
+    this.durationMs = facts.durationMs;
     this.#request = request;
     this.#result = result;
     this.#facts = facts;

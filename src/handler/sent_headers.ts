@@ -58,17 +58,20 @@ export function sentHeaders(
   { added, trace, reply, replacing, own }: ResponseHeaders,
 ): HeaderList {
   const sent: Header[] = [];
-  const addUnless = (headers: HeaderList, ...others: readonly HeaderList[]) => {
-    for (const header of headers) {
-      if (!others.some((other) => hasHeader(header[0], other))) sent.push(header);
-    }
-  };
-  addUnless(isHtml(reply, added) ? added.toHtml : added.toOthers, reply, replacing, own);
-  if (trace !== null) addUnless([trace], reply, replacing, own);
-  addUnless(reply, replacing, own);
-  addUnless(replacing, own);
-  sent.push(...own);
+  for (const header of isHtml(reply, added) ? added.toHtml : added.toOthers) {
+    if (!hasHeader(header[0], reply) && isKept(header, replacing, own)) sent.push(header);
+  }
+  if (trace !== null && !hasHeader(trace[0], reply) && isKept(trace, replacing, own)) {
+    sent.push(trace);
+  }
+  for (const header of reply) if (isKept(header, replacing, own)) sent.push(header);
+  for (const header of replacing) if (!hasHeader(header[0], own)) sent.push(header);
+  for (const header of own) sent.push(header);
   return sent;
+}
+
+function isKept([name]: Header, replacing: HeaderList, own: HeaderList): boolean {
+  return !hasHeader(name, replacing) && !hasHeader(name, own);
 }
 
 function isHtml(headers: HeaderList, { toHtml, toOthers }: AddedHeaders): boolean {

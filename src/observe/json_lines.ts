@@ -4,7 +4,7 @@
  * @module
  */
 import type { CallWords } from "./call_words.ts";
-import { isRequestLogged } from "./access_log.ts";
+import { type AccessLogContext, isRequestLogged } from "./access_log.ts";
 import { messageOf } from "./logger.ts";
 import {
   type Diagnostic,
@@ -19,7 +19,10 @@ import { oneLine, redact } from "./redact.ts";
  * Returns the line of a request without its line feed; null if the level does not log it. The order of
  * members is fixed. Members whose value is null are left out.
  */
-export function jsonAccessLine(request: FinishedRequest, level: LogLevel): string | null {
+export function jsonAccessLine(
+  request: FinishedRequest,
+  { level, timeText }: AccessLogContext,
+): string | null {
   const { status } = request;
   if (!isRequestLogged(status, level)) return null;
   return `{"time":"${timeText(request.time)}","level":"${requestLevel(status)}"` +
@@ -64,14 +67,14 @@ export function jsonDiagnosticLine(
   { level, epochMs, call }: JsonLogContext,
 ): string | null {
   if (!isLogged(severities[event.kind], level)) return null;
-  return `{"time":"${timeText(epochMs)}","level":"${diagnosticLevel(event)}"` +
+  return `{"time":"${isoTime(epochMs)}","level":"${diagnosticLevel(event)}"` +
     member("event", event.kind) + member("message", messageOf(event, call)) +
     fieldsOf(event) + "}";
 }
 
 /** Returns the line of a statement of a request without its line feed. */
 export function jsonQueryLine(text: string, epochMs: number): string {
-  return `{"time":"${timeText(epochMs)}","level":"info","event":"query"` +
+  return `{"time":"${isoTime(epochMs)}","level":"info","event":"query"` +
     member("message", oneLine(text)) + "}";
 }
 
@@ -159,6 +162,23 @@ function escapeUnprintable(json: string): string {
 }
 
 /** Formats a time as RFC 3339 with milliseconds, in UTC. */
-function timeText(epochMs: number): string {
+function isoTime(epochMs: number): string {
   return new Date(epochMs).toISOString();
+}
+
+/** Length of `2026-07-26T06:56:38.` */
+const secondLength = 20;
+
+/** Returns a function that formats times as {@linkcode isoTime} does. It keeps the last second's text. */
+export function isoTimeFormatter(): (epochMs: number) => string {
+  let second = NaN;
+  let text = "";
+  return (epochMs) => {
+    const current = Math.floor(epochMs / 1000);
+    if (current !== second) {
+      text = isoTime(epochMs).slice(0, secondLength);
+      second = current;
+    }
+    return `${text}${String(Math.floor(epochMs - current * 1000)).padStart(3, "0")}Z`;
+  };
 }

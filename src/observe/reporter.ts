@@ -7,7 +7,12 @@
 import { accessLine, isRequestLogged } from "./access_log.ts";
 import type { CallWords } from "./call_words.ts";
 import type { LineSink } from "./line_sink.ts";
-import { jsonAccessLine, jsonDiagnosticLine, jsonQueryLine } from "./json_lines.ts";
+import {
+  isoTimeFormatter,
+  jsonAccessLine,
+  jsonDiagnosticLine,
+  jsonQueryLine,
+} from "./json_lines.ts";
 import { diagnosticLine } from "./logger.ts";
 import {
   type Diagnostic,
@@ -103,8 +108,9 @@ function textLines({ call, now, offsetMinutes }: LineFormatOptions): LineFormat 
 }
 
 function jsonLines({ call, now }: LineFormatOptions): LineFormat {
+  const timeText = isoTimeFormatter();
   return {
-    access: jsonAccessLine,
+    access: (request, level) => jsonAccessLine(request, { level, timeText }),
     diagnostic: (event, level) => jsonDiagnosticLine(event, { level, epochMs: now(), call }),
     query: (text) => jsonQueryLine(text, now()),
   };

@@ -105,7 +105,9 @@ Deno.test("db-trace-application-name leaves the connection's name behind a trans
   const sql = `create function api.name() returns text stable language sql
       as $$ select current_setting('application_name') $$;
     create function api.id() returns text stable language sql
-      as $$ select current_setting('request.id', true) $$`;
+      as $$ select current_setting('request.id', true) $$;
+    create function api.activity() returns text stable language sql security definer
+      as $$ select application_name from pg_stat_activity where pid = pg_backend_pid() $$`;
   const config = {
     dbSchemas: ["api"],
     jwtSecret: testSecret,
@@ -128,6 +130,8 @@ Deno.test("db-trace-application-name leaves the connection's name behind a trans
     };
     const before = await names();
     strictEqual(await get("/rpc/name", { "X-Id": "one" }), "svc one");
+    strictEqual(await get("/rpc/activity", { "X-Id": "one" }), "svc one");
+    strictEqual(await get("/rpc/activity", { traceparent }), `svc ${traceparent}`);
     deepStrictEqual(await names(), before);
     strictEqual(await get("/rpc/id", { "X-Id": "two" }), "two");
     notStrictEqual(await get("/rpc/id", {}), "two");

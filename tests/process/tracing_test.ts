@@ -22,6 +22,8 @@ Deno.test("with OTEL_DENO the stages are spans within the request's", async () =
       "db-anon-role": "web_anon",
       "jwt-secret": testSecret,
       "server-host": "127.0.0.1",
+      "log-level": "info",
+      "log-format": "json",
     }, { env: receiver.env });
     await service.listening();
     const token = await signToken({ role: "web_anon" });
@@ -45,6 +47,9 @@ Deno.test("with OTEL_DENO the stages are spans within the request's", async () =
       if (before) ok(BigInt(span.startTimeUnixNano) >= BigInt(before.startTimeUnixNano));
       ok(BigInt(span.endTimeUnixNano) >= BigInt(span.startTimeUnixNano));
     }
+    const logged = service.stdout.all.map((line) => JSON.parse(line))
+      .find(({ target }) => target === "/items?id=eq.1");
+    deepStrictEqual([logged.trace_id, logged.span_id], [request.traceId, request.spanId]);
     strictEqual((await service.stop()).code, 0);
     const sent = receiver.texts.join("\n");
     const password = new URL(database.uri).password;

@@ -1,10 +1,15 @@
 import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
 import type { FinishedRequest, LogLevel } from "../../../src/observe/observation.ts";
 import {
-  jsonAccessLine,
+  isoTimeFormatter,
+  jsonAccessLine as accessLine,
   jsonDiagnosticLine,
   jsonQueryLine,
 } from "../../../src/observe/json_lines.ts";
+
+const timeText = isoTimeFormatter();
+const jsonAccessLine = (request: FinishedRequest, level: LogLevel) =>
+  accessLine(request, { level, timeText });
 
 const full: FinishedRequest = {
   kind: "request-finished",
@@ -60,6 +65,12 @@ Deno.test("jsonAccessLine() leaves out members without a value", () => {
     '{"time":"2026-07-26T06:56:38.007Z","level":"info","method":"GET",' +
       '"target":"/orders?id=eq.7","route":"/orders","status":200,"duration_ms":1.235}',
   );
+});
+
+Deno.test("isoTimeFormatter() formats times of any order as the platform does", () => {
+  for (const time of [0, 999, 1000, 7, 1_700_000_000_123, 1_700_000_000_999, 1_699_999_999_001]) {
+    strictEqual(timeText(time), new Date(time).toISOString());
+  }
 });
 
 const levels: readonly (readonly [status: number, level: LogLevel, logged: string | null])[] = [

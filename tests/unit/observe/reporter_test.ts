@@ -1,5 +1,6 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import type { LogLevel, Observation } from "../../../src/observe/observation.ts";
+import { LineSink } from "../../../src/observe/line_sink.ts";
 import { createReporter } from "../../../src/observe/reporter.ts";
 import { fakeClock } from "../../support/fake_clock.ts";
 
@@ -159,4 +160,54 @@ Deno.test("createReporter() writes each hint once per minute, and at most 1000 o
   time = 120_000;
   advise("a");
   strictEqual(diagnostics.length, 1);
+});
+
+Deno.test("createReporter() writes 20,000 requests as JSON, none of which waits for the reader", async () => {
+  const chunks: string[] = [];
+  let release = () => {};
+  const access = new LineSink({
+    write: async (bytes) => {
+      await new Promise<void>((resolve) => void (release = resolve));
+      chunks.push(new TextDecoder().decode(bytes));
+    },
+    schedule: (run) => {
+      run();
+      return () => {};
+    },
+  });
+  const report = createReporter({
+    settings: () => ({ logLevel: "info", logFormat: "json" }),
+    now: () => 0,
+    offsetMinutes: () => 0,
+    call: { program: "svc", source: "" },
+    access,
+    diagnostics: { add: () => {} },
+  });
+  for (let index = 0; index < 20_000; index++) {
+    report({
+      kind: "request-finished",
+      method: "GET",
+      target: `/${index}"\0😀\ud800`,
+      status: 200,
+      length: 1,
+      role: "anon",
+      client: null,
+      referer: null,
+      userAgent: null,
+      time: index,
+      ...unlogged,
+    });
+  }
+  strictEqual(chunks.length, 0);
+  const flushed = access.flush();
+  while (chunks.length < 2) {
+    release();
+    await Promise.resolve();
+  }
+  await flushed;
+  const lines = chunks.join("").trimEnd().split("\n");
+  strictEqual(lines.length, 20_000);
+  lines.forEach((line, index) => {
+    strictEqual(JSON.parse(line).target, `/${index}"\0😀\ufffd`);
+  });
 });
