@@ -58,6 +58,15 @@ export const queryErrors = {
     "a value names an `@` parameter that the request does not have",
     (name: string) => ({ message: `Parameter '@${quotable(name)}' is missing` }),
   ),
+  severalValues: defineError(
+    "174",
+    400,
+    "a comparison names a to-many embed without an aggregate",
+    (embed: string, column: string) => ({
+      message: `'${quotable(embed)}' gives more than one value`,
+      hint: `Use an aggregate: ${quotable(embed)}(${quotable(column)}.max())`,
+    }),
+  ),
   queryTooComplex: defineError(
     "177",
     400,

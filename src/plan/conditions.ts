@@ -41,29 +41,37 @@ export function planConditions(
     values,
     hasExcluded,
   };
-  return [...filters, ...logic].map((tree) => planCondition(tree, scope, noEmbeds));
+  const trees = [...filters, ...logic];
+  trees.forEach(refuseEmbeds);
+  return trees.map((tree) => planRowCondition(tree, scope));
 }
 
-/**
- * Returns the position of the embed that a name addresses; undefined when no embed has that name.
- */
-export type EmbedPosition = (name: string) => number | undefined;
-
-/** Plans one condition of a node. A null test of an embed's name becomes an EXISTS test. */
-export function planCondition(
-  tree: LogicTree,
-  scope: FieldScope,
-  embedPosition: EmbedPosition,
-): Condition {
-  if (tree.kind === "filter") {
-    const embed = isNullTest(tree) ? embedPosition(tree.field.name) : undefined;
-    return embed === undefined
-      ? planFilter(tree, scope)
-      : { kind: "embedded", embed, present: tree.negated };
+/** Throws `160` for a condition across embeds. */
+function refuseEmbeds(tree: LogicTree): void {
+  if (tree.kind === "embedTest") throw errors.onlyForReading(tree.embed);
+  if (tree.kind === "group") tree.children.forEach(refuseEmbeds);
+  else if (tree.operand?.kind === "related" && tree.prefersColumn !== true) {
+    throw errors.onlyForReading(tree.operand.embed);
+  } else if (tree.operation.kind === "column" && tree.operation.operand.kind === "related") {
+    throw errors.onlyForReading(tree.operation.operand.embed);
   }
-  const { kind, negated, operator } = tree;
-  const children = tree.children.map((child) => planCondition(child, scope, embedPosition));
-  return { kind, negated, operator, children };
+}
+
+/** Plans a condition without embeds, such as those of a write. Throws `108` for embeds. */
+export function planRowCondition(tree: LogicTree, scope: FieldScope): Condition {
+  switch (tree.kind) {
+    case "filter":
+      return planFilter(tree, scope);
+    case "group": {
+      const { kind, negated, operator } = tree;
+      const children = tree.children.map((child) => planRowCondition(child, scope));
+      return { kind, negated, operator, children };
+    }
+    case "embedTest":
+      throw errors.notEmbedded(tree.embed);
+    default:
+      return tree satisfies never;
+  }
 }
 
 /** Returns true if a filter is `is.null` or `not.is.null` on a whole column. */
@@ -71,13 +79,15 @@ export function isNullTest({ field, operation }: Filter): boolean {
   return field.path.length === 0 && operation.kind === "is" && operation.word === "null";
 }
 
-const noEmbeds: EmbedPosition = () => undefined;
+/** Plans the other side of a comparison with a column. */
+export type OtherPlanner = (operand: Operand) => PlannedOperand;
 
 /** Plans a filter on a column or a value. Throws the errors of {@linkcode planValue}. */
 export function planFilter(
   filter: Filter,
   scope: FieldScope,
   place: ValuePlace = rowPlace,
+  planOther: OtherPlanner = (operand) => planOperand(valueInRow(operand), scope, place),
 ): FieldCondition {
   const { negated, operation } = filter;
   const compared = comparedOf(filter, scope);
@@ -97,7 +107,7 @@ export function planFilter(
       if (isExcluded && scope.hasExcluded !== true) {
         throw errors.invalidConflict("'excluded' has a meaning in on_conflict.where only");
       }
-      const other = planOperand(valueInRow(operand), scope, place);
+      const other = planOther(operand);
       return { kind, operator, other, isExcluded, field, negated };
     }
     case "fullText":

@@ -21,6 +21,7 @@ import { hasAggregateCall } from "./values.ts";
 
 /** Returns true if a filter, or one in a group, names the key of an aggregate. */
 export function namesAggregate(tree: LogicTree, names: LevelNames): boolean {
+  if (tree.kind === "embedTest") return false;
   if (tree.kind === "group") return tree.children.some((child) => namesAggregate(child, names));
   const item = keyedItem(tree, names);
   return item !== undefined && isAggregateItem(item);
@@ -45,6 +46,7 @@ export interface GroupScope {
 
 /** Plans a condition on groups. Throws `162` for what is neither an aggregate nor grouped. */
 export function planGroupCondition(tree: LogicTree, groups: GroupScope): Condition {
+  if (tree.kind === "embedTest") throw errors.notGrouped(tree.embed);
   if (tree.kind === "group") {
     const { kind, negated, operator } = tree;
     const children = tree.children.map((child) => planGroupCondition(child, groups));
@@ -52,6 +54,7 @@ export function planGroupCondition(tree: LogicTree, groups: GroupScope): Conditi
   }
   const { scope, filterOf } = groups;
   const { name } = tree.field;
+  if (tree.operand?.kind === "related") throw errors.notGrouped(name);
   const compared = groups.prefersKeys ? withKey(tree, scope.names) : tree;
   const value = comparedOf(compared, scope);
   if (!hasAggregateCall(value)) checkGrouped(value, name, groups);

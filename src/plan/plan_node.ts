@@ -6,14 +6,16 @@
  */
 import { errors } from "../errors/catalogue.ts";
 import type { OrderTerm, RowBounds } from "../request/query_types.ts";
+import type { RelatedOperand } from "../request/value_types.ts";
 import type { Relationship, SchemaCache } from "../schema_cache/schema_cache.ts";
 import type { Aliases } from "./aliases.ts";
-import { planCondition } from "./conditions.ts";
+import { planRowCondition } from "./conditions.ts";
 import { resolveNullFilters } from "./embed_filters.ts";
 import { planDistinct } from "./distinct.ts";
 import { type FieldScope, planField } from "./fields.ts";
 import { type GroupScope, namesAggregate, planGroupCondition } from "./group_conditions.ts";
-import { levelNames, ownNames, valueOf } from "./level_names.ts";
+import { keyOfItem, levelNames, ownNames, valueOf } from "./level_names.ts";
+import { type EmbedScope, planCondition, planRelatedValue, positionOf } from "./related.ts";
 import { type AggregateFilters, plainField, planItems } from "./select_list.ts";
 import { hasSpreadAggregate, spreadsMany } from "./tree_checks.ts";
 import { addressOf, type EmbedItem } from "./select_tree.ts";
@@ -68,7 +70,8 @@ export function planNode(node: ResolvedNode, context: NodeContext): ReadNode {
   const scope = scopeOf(node, row, context);
   const grouped = node.item?.kind !== "spread" && hasSpreadAggregate(node);
   const filters = planAggregateFilters(node, scope);
-  const planned = planConditions(node, scope, filters);
+  const level: EmbedScope = { node, scope, reads: context.rows !== "representation" };
+  const planned = planConditions(level, filters);
   const { conditions, embeds } = resolveNullFilters(
     planned.conditions,
     node.children.map((child) => planEmbed(child, row, context)),
@@ -84,7 +87,7 @@ export function planNode(node: ResolvedNode, context: NodeContext): ReadNode {
   const paged = picksRows || (distinct !== null && distinct !== "all" && node.relation !== null);
   const expandAll = context.expandAll || paged || grouped || node.item?.kind === "spread" ||
     (node.item === null && context.rows === "representation");
-  const order = node.order.map((term) => planOrder(term, { node, scope, filters }));
+  const order = node.order.map((term) => planOrder(term, { level, filters }));
   return {
     alias,
     relation: hasSuppliedRows(node, context) ? null : node.origin,
@@ -109,7 +112,7 @@ function planAggregateFilters({ aggregateFilters }: ResolvedNode, scope: FieldSc
   return new Map(
     Array.from(aggregateFilters, ([alias, trees]) => [
       alias,
-      trees.map((tree) => planCondition(tree, own, () => undefined)),
+      trees.map((tree) => planRowCondition(tree, own)),
     ]),
   );
 }
@@ -122,11 +125,8 @@ interface NodeConditions {
   readonly having: readonly Condition[];
 }
 
-function planConditions(
-  node: ResolvedNode,
-  scope: FieldScope,
-  filters: AggregateFilters,
-): NodeConditions {
+function planConditions(level: EmbedScope, filters: AggregateFilters): NodeConditions {
+  const { node, scope } = level;
   const conditions: Condition[] = [];
   const having: Condition[] = [];
   const groups: GroupScope = {
@@ -138,7 +138,7 @@ function planConditions(
   };
   for (const tree of [...node.filters, ...node.logic]) {
     if (namesAggregate(tree, scope.names)) having.push(planGroupCondition(tree, groups));
-    else conditions.push(planCondition(tree, scope, (name) => positionOf(node, name)));
+    else conditions.push(planCondition(tree, level));
   }
   for (const tree of node.having) {
     if (node.item?.kind === "spread") throw errors.notGrouped(node.item.target);
@@ -165,19 +165,25 @@ function scopeOf(node: ResolvedNode, row: RowType, context: NodeContext): FieldS
 /** Plans one order term. An earlier pass has checked that related terms name embeds. */
 function planOrder(
   term: OrderTerm,
-  { node, scope, filters }: {
-    readonly node: ResolvedNode;
-    readonly scope: FieldScope;
-    readonly filters: AggregateFilters;
-  },
+  { level, filters }: { readonly level: EmbedScope; readonly filters: AggregateFilters },
 ): PlannedOrder {
+  const { node, scope } = level;
   const { relation, field, operand, direction, nulls } = term;
-  if (operand?.kind === "related") throw errors.notEmbedded(operand.embed);
+  const related = operand?.kind === "related" ? operand : columnOfEmbed(term, level);
+  if (related !== null) {
+    const value = planRelatedValue(
+      related,
+      level,
+      ({ origin, name }) => errors.relatedOrderToMany(origin, name),
+    );
+    return { kind: "value", value, direction, nulls };
+  }
   if (relation === null) {
     const { names } = scope;
     const isKey = operand === undefined && field.path.length === 0 && !names.isOwn(field.name);
     const item = isKey ? names.item(field.name) : undefined;
-    const value = item === undefined ? operand?.value : valueOf(item);
+    const own = operand?.kind === "value" ? operand.value : undefined;
+    const value = item === undefined ? own : valueOf(item);
     const plain = value === undefined ? field : value.steps.length === 0 ? value.field : null;
     if (value === undefined || plain !== null) {
       return { kind: "field", field: planField(plain ?? field, scope), direction, nulls };
@@ -189,9 +195,19 @@ function planOrder(
   return { kind: "related", embed, key: field.name, path: field.path, direction, nulls };
 }
 
-function positionOf({ children }: ResolvedNode, name: string): number | undefined {
-  const position = children.findIndex(({ item }) => addressOf(item) === name);
-  return position < 0 ? undefined : position;
+/** Returns the column of an embed's relation that a term names, if no item of the embed has the key. */
+function columnOfEmbed(
+  { relation, field }: OrderTerm,
+  { node, reads }: EmbedScope,
+): RelatedOperand | null {
+  if (relation === null || !reads) return null;
+  const { fields, children } = node.children[positionOf(node, relation)!]!;
+  const isKey = fields.length === 0 ||
+    children.some(({ item }) => item.kind === "spread" || addressOf(item) === field.name) ||
+    fields.some((item) => item.kind === "all" || keyOfItem(item) === field.name);
+  if (isKey) return null;
+  const operand = { kind: "value", value: { field, steps: [] } } as const;
+  return { kind: "related", embed: relation, operand };
 }
 
 function planEmbed(node: ResolvedEmbed, parentRow: RowType, context: NodeContext): Embed {

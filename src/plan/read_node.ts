@@ -6,6 +6,7 @@
  */
 import type {
   AggregateFunction,
+  EmbedQuantifier,
   FullTextOperator,
   IsWord,
   OrderTerm,
@@ -52,7 +53,17 @@ export type PlannedValue =
     readonly distinct: boolean;
     /** Conditions on the rows that it takes (FILTER); empty for all rows. */
     readonly filter: readonly Condition[];
-  };
+  }
+  /** The value of an embed's row, or the aggregate over its rows. */
+  | {
+    readonly kind: "related";
+    /** Position among the node's embeds. */
+    readonly embed: number;
+    /** A value of the embed. */
+    readonly value: PlannedValue;
+  }
+  /** A value of the node around, in a condition on the rows of an embed. */
+  | { readonly kind: "outer"; readonly value: PlannedOperand };
 
 /** An argument of a function in a value. */
 export type PlannedArgument =
@@ -87,12 +98,15 @@ export function isAggregated(value: PlannedValue): boolean {
       return isAggregated(value.value);
     case "aggregate":
       return true;
+    case "related":
+    case "outer":
+      return false;
     default:
       return value satisfies never;
   }
 }
 
-/** Lists the fields in a value, with those in its arguments and its filter. */
+/** Lists the fields in a value, with those in its arguments and its filter, also those of embeds. */
 export function fieldsOf(operand: PlannedOperand): readonly PlannedField[] {
   if (isPlainField(operand)) return [operand];
   const inArguments = (args: readonly PlannedArgument[]) =>
@@ -109,18 +123,23 @@ export function fieldsOf(operand: PlannedOperand): readonly PlannedField[] {
         ...operand.argument === null ? [] : fieldsOf(operand.argument),
         ...operand.filter.flatMap(fieldsOfCondition),
       ];
+    case "related":
+    case "outer":
+      return fieldsOf(operand.value);
     default:
       return operand satisfies never;
   }
 }
 
-/** Lists the fields in a condition, without those of embeds. */
+/** Lists the fields in a condition, without those of null tests. */
 export function fieldsOfCondition(condition: Condition): readonly PlannedField[] {
   switch (condition.kind) {
     case "group":
       return condition.children.flatMap(fieldsOfCondition);
     case "embedded":
       return [];
+    case "related":
+      return condition.conditions.flatMap(fieldsOfCondition);
     case "column":
       return [...fieldsOf(condition.field), ...fieldsOf(condition.other)];
     default:
@@ -196,6 +215,13 @@ export type Condition =
     readonly negated: boolean;
     readonly operator: "and" | "or";
     readonly children: readonly Condition[];
+  }
+  /** Tests how many rows of the embed at this position fulfil conditions of the embed. */
+  | {
+    readonly kind: "related";
+    readonly embed: number;
+    readonly quantifier: EmbedQuantifier;
+    readonly conditions: readonly Condition[];
   }
   /** Tests whether the embed at this position has a row (`present`) or has no row. */
   | { readonly kind: "embedded"; readonly embed: number; readonly present: boolean };

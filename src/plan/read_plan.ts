@@ -14,7 +14,7 @@ import { checkColumnCount } from "./column_limit.ts";
 import { buildSelectTree, type TargetNameConfig } from "./select_tree.ts";
 import { planNode } from "./plan_node.ts";
 import { fieldsOf, fieldsOfCondition, type ReadItem, type ReadNode } from "./read_node.ts";
-import { checkValueCount } from "./query_limits.ts";
+import { checkTestCount, checkValueCount } from "./query_limits.ts";
 import { type ResolvedRoot, resolveTree } from "./resolved_tree.ts";
 import type { ValueRules } from "./values.ts";
 
@@ -106,6 +106,7 @@ export function planRead(input: ReadInput, cache: SchemaCache, config: ReadConfi
       ? new Set(source.columns)
       : null,
   });
+  checkTestCount(node);
   return { root: node, relation, targetNameUses };
 }
 

@@ -171,6 +171,8 @@ function isRetrySafeCondition(
       return condition.children.every((child) => isRetrySafeCondition(child, isRetrySafe, scope));
     case "embedded":
       return true;
+    case "related":
+      return namesNoFunction(fieldsOfCondition(condition), scope);
     case "compare":
     case "in":
       return fieldsOfCondition(condition).every(isRetrySafe) &&
@@ -186,6 +188,11 @@ function isRetrySafeCondition(
     default:
       return condition satisfies never;
   }
+}
+
+/** Returns true if no field has the name of a volatile function: its relation is another one. */
+function namesNoFunction(fields: readonly PlannedField[], { volatile }: Scope): boolean {
+  return fields.every(({ column }) => !volatile.has(column));
 }
 
 /**
@@ -209,7 +216,9 @@ function isRetrySafeOrder(
     case "field":
       return isRetrySafe(term.field);
     case "value":
-      return fieldsOf(term.value).every(isRetrySafe);
+      return term.value.kind === "related"
+        ? fieldsOf(term.value).every(({ column }) => !volatile.has(column))
+        : fieldsOf(term.value).every(isRetrySafe);
     case "related":
       return !volatile.has(term.key);
     default:

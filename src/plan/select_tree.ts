@@ -10,6 +10,7 @@ import type { TargetNameUse } from "../errors/target_name_warning.ts";
 import type {
   AtLevel,
   Clause,
+  EmbedTest,
   Field,
   Filter,
   LogicGroup,
@@ -39,7 +40,7 @@ export interface SelectNode {
   readonly fields: readonly FieldItem[];
   readonly children: readonly SelectNode[];
   readonly filters: readonly Filter[];
-  readonly logic: readonly LogicGroup[];
+  readonly logic: readonly (LogicGroup | EmbedTest)[];
   /** Conditions on groups. */
   readonly having: readonly LogicGroup[];
   /** Conditions on the rows that an aggregate takes, by the aggregate's alias. */
@@ -116,6 +117,9 @@ function attachClause(draft: Draft, clause: Clause): void {
     case "having":
       draft.having.push(clause.group);
       break;
+    case "embedTest":
+      draft.logic.push(clause.test);
+      break;
     case "distinct":
       draft.distinct ??= clause.fields;
       break;
@@ -133,7 +137,7 @@ export function addressOf(item: EmbedItem): string {
 interface Draft extends SelectNode {
   readonly children: Draft[];
   readonly filters: Filter[];
-  readonly logic: LogicGroup[];
+  readonly logic: (LogicGroup | EmbedTest)[];
   readonly having: LogicGroup[];
   readonly aggregateFilters: Map<string, LogicTree[]>;
   distinct: readonly Field[] | "all" | null;

@@ -67,8 +67,8 @@ function hasAggregate({ fields }: ResolvedNode): boolean {
 }
 
 function checkRelatedOrders(node: ResolvedNode): void {
-  for (const { relation: name } of node.order) {
-    if (name === null) continue;
+  for (const { relation: name, operand } of node.order) {
+    if (name === null || operand !== undefined) continue;
     const embed = findEmbed(node, name);
     if (embed === undefined) throw errors.notEmbedded(name);
     if (!isToOne(embed.relationship)) throw errors.relatedOrderToMany(node.origin.name, name);
@@ -98,7 +98,7 @@ function filtersOf({ filters, logic }: ResolvedNode): readonly Filter[] {
   while (stack.length > 0) {
     const tree = stack.pop()!;
     if (tree.kind === "filter") found.push(tree);
-    else for (const child of tree.children) stack.push(child);
+    else if (tree.kind === "group") { for (const child of tree.children) stack.push(child); }
   }
   return found;
 }

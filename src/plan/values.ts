@@ -239,8 +239,11 @@ function timeType(value: PlannedValue, scope: FieldScope): "date" | "time" | nul
       return sameTypeFunctions.has(value.function) && value.argument !== null
         ? timeType(value.argument, scope)
         : null;
-    default:
+    case "related":
+    case "outer":
       return null;
+    default:
+      return value satisfies never;
   }
 }
 

@@ -22,22 +22,37 @@ import type { QualifiedName, Relation } from "../schema_cache/schema_cache.ts";
 import { and, emptySql, join, or, param, type Sql, sql } from "../sql/fragment.ts";
 import { arrayLiteral } from "./array_literal.ts";
 import { renderConversion, renderField } from "./field.ts";
-import { renderAggregate, renderValue, type ValueSource } from "./value.ts";
+import { renderAggregate, renderOperand, renderValue, type ValueSource } from "./value.ts";
 
-/** Returns the EXISTS test of an embed, by its position in the node. */
-export type ExistsTest = (embed: number) => Sql;
+/** A condition on how many rows of an embed fulfil conditions. */
+export type RelatedCondition = Extract<Condition, { kind: "related" }>;
+
+/** Renders the tests of a node's embeds. */
+export interface EmbedTests {
+  /** The EXISTS test of an embed, by its position in the node. */
+  readonly exists: (embed: number) => Sql;
+  readonly related: (condition: RelatedCondition) => Sql;
+  /** The comparison of an embed's number of rows; null for other comparisons. */
+  readonly count: (condition: FieldCondition) => Sql | null;
+}
 
 /**
  * Renders each condition on a relation's columns. `qualifier` qualifies the columns: an alias, or
- * schema and table. `existsTest` renders the tests of embeds.
+ * schema and table.
  */
-export function renderConditions(
-  conditions: Conditions,
-  qualifier: Sql,
-  existsTest: ExistsTest = noEmbed,
-): readonly Sql[] {
+export function renderConditions(conditions: Conditions, qualifier: Sql): readonly Sql[] {
   const operand = operandsOf(qualifier);
-  return conditions.map((condition) => renderCondition(condition, operand, existsTest));
+  return conditions.map((condition) => renderCondition(condition, operand, noEmbeds));
+}
+
+/** Renders each condition on a row, with the tests of its embeds. */
+export function renderRowConditions(
+  conditions: Conditions,
+  source: ValueSource,
+  tests: EmbedTests,
+): readonly Sql[] {
+  const operand: OperandRenderer = (operand) => renderOperand(operand, source);
+  return conditions.map((condition) => renderCondition(condition, operand, tests));
 }
 
 /** Renders a compared value. */
@@ -48,7 +63,7 @@ export function renderGroupConditions(
   conditions: Conditions,
   operand: OperandRenderer,
 ): readonly Sql[] {
-  return conditions.map((condition) => renderCondition(condition, operand, noEmbed));
+  return conditions.map((condition) => renderCondition(condition, operand, noEmbeds));
 }
 
 function operandsOf(qualifier: Sql): OperandRenderer {
@@ -61,9 +76,15 @@ function operandsOf(qualifier: Sql): OperandRenderer {
 const excludedOperand: OperandRenderer = (operand) => operandsOf(sql`excluded`)(operand);
 
 /** Returns the source of values of one row. `qualifier` qualifies the columns of filters. */
-export function rowSource(field: ValueSource["field"], qualifier: Sql): ValueSource {
+export function rowSource(
+  field: ValueSource["field"],
+  qualifier: Sql,
+  { related, outer }: Pick<ValueSource, "related" | "outer"> = noOthers,
+): ValueSource {
   const source: ValueSource = {
     field,
+    related,
+    outer,
     aggregate: (value) => {
       const { argument, filter } = value;
       return renderAggregate(value, {
@@ -80,21 +101,34 @@ export function whereClause(conditions: readonly Sql[]): Sql {
   return conditions.length === 0 ? emptySql : sql` where ${join(conditions, sql` and `)}`;
 }
 
-function noEmbed(): Sql {
-  return sql`true`;
+const noOthers: Pick<ValueSource, "related" | "outer"> = { related: noEmbed, outer: null };
+const noEmbeds: EmbedTests = { exists: noEmbed, related: noEmbed, count: () => null };
+
+function noEmbed(): never {
+  throw new TypeError("cannot render a condition on an embed: it has no node");
 }
 
 function renderCondition(
   condition: Condition,
   operand: OperandRenderer,
-  existsTest: ExistsTest,
+  tests: EmbedTests,
 ): Sql {
-  if (condition.kind === "embedded") {
-    return negate(!condition.present, existsTest(condition.embed));
+  switch (condition.kind) {
+    case "embedded":
+      return negate(!condition.present, tests.exists(condition.embed));
+    case "related":
+      return tests.related(condition);
+    case "group": {
+      const children = condition.children.map((child) => renderCondition(child, operand, tests));
+      return negate(condition.negated, groups[condition.operator](children));
+    }
+    default: {
+      const counted = tests.count(condition);
+      return counted === null
+        ? renderComparison(condition, operand)
+        : negate(condition.negated, counted);
+    }
   }
-  if (condition.kind !== "group") return renderComparison(condition, operand);
-  const children = condition.children.map((child) => renderCondition(child, operand, existsTest));
-  return negate(condition.negated, groups[condition.operator](children));
 }
 
 const groups = { and, or } as const;

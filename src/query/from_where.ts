@@ -3,11 +3,29 @@
  *
  * @module
  */
-import type { Embed, EmbedJoin, ReadNode, RowRange } from "../plan/read_node.ts";
+import {
+  type Condition,
+  type Embed,
+  type EmbedJoin,
+  type FieldCondition,
+  isAggregated,
+  isPlainField,
+  type PlannedField,
+  type PlannedValue,
+  type ReadNode,
+  type RowRange,
+} from "../plan/read_node.ts";
 import type { ColumnPair } from "../schema_cache/schema_cache.ts";
-import { emptySql, ident, join, param, smallNumber, type Sql, sql } from "../sql/fragment.ts";
-import { renderConditions, whereClause } from "./condition.ts";
-import { nameOf, renderRow } from "./field.ts";
+import { and, emptySql, ident, join, param, smallNumber, type Sql, sql } from "../sql/fragment.ts";
+import {
+  type EmbedTests,
+  type RelatedCondition,
+  renderRowConditions,
+  rowSource,
+  whereClause,
+} from "./condition.ts";
+import { nameOf, renderField, renderRow } from "./field.ts";
+import { type RelatedValue, renderValue, type ValueSource } from "./value.ts";
 
 /** The FROM item of a node, and the conditions that join it to its parent. */
 export interface JoinSource {
@@ -98,12 +116,24 @@ export const joinedColumn = {
   arrays: sql`present`,
 } as const;
 
-/** Renders a node as ` from … where …`. `joins` are further FROM items. */
+/** The place of rows that a condition of the node around tests. */
+interface TestPlace {
+  /** The row of the node around. */
+  readonly outer: ValueSource;
+  /** Conditions of which at least one does not hold. */
+  readonly failing: readonly Condition[];
+}
+
+/**
+ * Renders a node as ` from … where …`. `joins` are further FROM items. `place` is for the rows of an
+ * embed that a condition tests.
+ */
 export function renderFromWhere(
   node: ReadNode,
   source: JoinSource,
   options: ExistsOptions,
   joins: Sql = emptySql,
+  place: TestPlace | null = null,
 ): Sql {
   const inPlace = (embed: Embed) => existsTest(embed, ownRow(node), options);
   const test = (position: number) => {
@@ -124,10 +154,115 @@ export function renderFromWhere(
   );
   const where = [
     ...source.conditions,
-    ...renderConditions(node.conditions, ident(node.alias), test),
+    ...renderOwnConditions(node, { options, test, place }),
     ...node.embeds.flatMap(({ inner }, position) => inner ? [test(position)] : []),
   ];
   return sql` from ${source.from}${joins}${join(existsJoins, emptySql)}${whereClause(where)}`;
+}
+
+function renderOwnConditions(
+  node: ReadNode,
+  { options, test, place }: {
+    readonly options: ExistsOptions;
+    readonly test: EmbedTests["exists"];
+    readonly place: TestPlace | null;
+  },
+): readonly Sql[] {
+  const failing = place?.failing ?? [];
+  if (node.conditions.length === 0 && failing.length === 0) return [];
+  const alias = ident(node.alias);
+  const field = (field: PlannedField) => renderField(field, alias);
+  const source = nodeSource(node, { field, options, outer: place?.outer ?? null });
+  const tests: EmbedTests = {
+    exists: test,
+    related: (condition) => relatedTest(node, condition, { source, options }),
+    count: (condition) => countTest(node, condition, { source, options }),
+  };
+  const held = renderRowConditions(node.conditions, source, tests);
+  if (failing.length === 0) return held;
+  return [...held, sql`${and(renderRowConditions(failing, source, tests))} is not true`];
+}
+
+/** Returns the source of values of a node's row, with those of its embeds. */
+export function nodeSource(
+  node: ReadNode,
+  { field, options, outer }: {
+    readonly field: ValueSource["field"];
+    readonly options: ExistsOptions;
+    readonly outer: ValueSource | null;
+  },
+): ValueSource {
+  const source: ValueSource = rowSource(field, ident(node.alias), {
+    related: (value) => relatedValue(node, value, { source, options }),
+    outer,
+  });
+  return source;
+}
+
+/** A node's row, and the options for its embeds. */
+interface RelatedPlace {
+  readonly source: ValueSource;
+  readonly options: ExistsOptions;
+}
+
+/** Renders the rows of an embed that conditions test. Orders, ranges and groups do not apply. */
+function testedRows(
+  node: ReadNode,
+  { embed: position, conditions = [], failing = [] }: {
+    readonly embed: number;
+    readonly conditions?: readonly Condition[];
+    readonly failing?: readonly Condition[];
+  },
+  { source, options }: RelatedPlace,
+): Sql {
+  const embed = node.embeds[position]!;
+  const rows = { ...embed.node, conditions: [...embed.node.conditions, ...conditions] };
+  const whole = { ...options, ranges: false, joined: false };
+  const place = { outer: source, failing };
+  return renderFromWhere(rows, embedSource(embed, ownRow(node)), whole, emptySql, place);
+}
+
+function relatedTest(
+  node: ReadNode,
+  { embed, quantifier, conditions }: RelatedCondition,
+  place: RelatedPlace,
+): Sql {
+  const tested = quantifier === "all" ? { embed, failing: conditions } : { embed, conditions };
+  const exists = sql`exists (select 1${testedRows(node, tested, place)})`;
+  return quantifier === "any" ? exists : sql`not ${exists}`;
+}
+
+/** Renders the aggregate over the rows of an embed, or the value of its only row. */
+function relatedValue(node: ReadNode, { embed, value }: RelatedValue, place: RelatedPlace): Sql {
+  const child = node.embeds[embed]!.node;
+  const alias = ident(child.alias);
+  const source = nodeSource(child, {
+    field: (field) => renderField(field, alias),
+    options: place.options,
+    outer: place.source,
+  });
+  const single = isAggregated(value) ? emptySql : sql` limit 1`;
+  return sql`(select ${renderValue(value, source)}${testedRows(node, { embed }, place)}${single})`;
+}
+
+/** Counts no more rows than the comparison needs; null for comparisons that need all. */
+function countTest(node: ReadNode, condition: FieldCondition, place: RelatedPlace): Sql | null {
+  if (condition.kind !== "compare" || condition.quantifier !== null) return null;
+  const { field, operator } = condition;
+  const isLower = operator === "gt" || operator === "gte";
+  if (!isLower || isPlainField(field) || field.kind !== "related" || !isRowCount(field.value)) {
+    return null;
+  }
+  const least = param(condition.value);
+  // The bounds keep PostgreSQL from refusing a limit that is negative or too large.
+  const enough = sql`greatest(0, least(cast(${least} as bigint), 9223372036854775806)) + 1`;
+  const rows = sql`select 1${testedRows(node, { embed: field.embed }, place)} limit ${enough}`;
+  const comparison = operator === "gt" ? sql`>` : sql`>=`;
+  return sql`(select count(*) from (${rows}) as svc_counted) ${comparison} ${least}`;
+}
+
+function isRowCount(value: PlannedValue): boolean {
+  return value.kind === "aggregate" && value.function === "count" && value.argument === null;
 }
 
 /**

@@ -78,7 +78,7 @@ function renderNode(node: ReadNode, source: JoinSource, use: NodeUse): NodeQuery
 
 /** Renders a node as one SELECT. */
 function renderFlat(node: ReadNode, source: JoinSource, { naming, json }: NodeUse): NodeQuery {
-  const reader = directReader(node);
+  const reader = directReader(node, { ...shown, joined: false });
   const { outputs, joins } = renderOutputs(node, reader, json);
   const order = node.order.map((term) => orderTerm(orderValue(term, node, reader, outputs), term));
   const allJoins = sql`${orderJoins(node)}${joins}`;
@@ -115,7 +115,7 @@ function distinctRows(
  */
 function renderPaged(node: ReadNode, source: JoinSource, { naming, json }: NodeUse): NodeQuery {
   const alias = ident(node.alias);
-  const own = directReader(node);
+  const own = directReader(node, { ...shown, joined: false });
   const page = pageReader(node, own);
   const { outputs, joins } = renderOutputs(node, page, json);
   const order = node.order.map((term) => {
@@ -185,7 +185,7 @@ export function renderGroups(node: ReadNode, source: JoinSource): Sql {
   const whole = { ...node, order: [], orderSources: [], range: unlimited };
   const { distinct } = node;
   if (distinct === null || distinct === "all") return renderFlat(whole, source, shownRows).query;
-  const reader = directReader(node);
+  const reader = directReader(node, { ...shown, joined: false });
   const keys = distinct.map((operand) => readOperand(reader, operand));
   return sql`select distinct ${join(keys)}${
     renderFromWhere(whole, source, { ...shown, joined: false })

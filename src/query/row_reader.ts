@@ -11,9 +11,8 @@ import {
   type ReadNode,
 } from "../plan/read_node.ts";
 import { ident, join, type Sql, sql } from "../sql/fragment.ts";
-import { rowSource } from "./condition.ts";
 import { renderField } from "./field.ts";
-import { ownRow, type ParentRow } from "./from_where.ts";
+import { type ExistsOptions, nodeSource, ownRow, type ParentRow } from "./from_where.ts";
 import { renderValue, type ValueSource } from "./value.ts";
 
 /** Renders values of a node's row. */
@@ -30,7 +29,7 @@ export interface RowReader {
  * Returns a reader of the relation itself. Equal fields and equal values are the same fragment, so
  * GROUP BY matches them.
  */
-export function directReader(node: ReadNode): RowReader {
+export function directReader(node: ReadNode, options: ExistsOptions): RowReader {
   const alias = ident(node.alias);
   const rendered = new Map<string, Sql>();
   const field = (field: PlannedField) => {
@@ -39,7 +38,7 @@ export function directReader(node: ReadNode): RowReader {
     rendered.set(key, value);
     return value;
   };
-  const source = rowSource(field, alias);
+  const source = nodeSource(node, { field, options, outer: null });
   const value = (value: PlannedValue) => {
     const key = valueKey(value);
     const sql = rendered.get(key) ?? renderValue(value, source);

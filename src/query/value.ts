@@ -3,7 +3,13 @@
  *
  * @module
  */
-import type { PlannedArgument, PlannedField, PlannedValue } from "../plan/read_node.ts";
+import {
+  isPlainField,
+  type PlannedArgument,
+  type PlannedField,
+  type PlannedOperand,
+  type PlannedValue,
+} from "../plan/read_node.ts";
 import { valueFunctions } from "../plan/value_functions.ts";
 import { emptySql, ident, join, literal, param, type Sql, sql, tableSql } from "../sql/fragment.ts";
 import { renderCast } from "./field.ts";
@@ -12,7 +18,14 @@ import { renderCast } from "./field.ts";
 export interface ValueSource {
   readonly field: (field: PlannedField) => Sql;
   readonly aggregate: (value: AggregateValue) => Sql;
+  /** A value of an embed. */
+  readonly related: (value: RelatedValue) => Sql;
+  /** The row of the node around; null for the root, and where no embed is tested. */
+  readonly outer: ValueSource | null;
 }
+
+/** A value of an embed. */
+export type RelatedValue = Extract<PlannedValue, { kind: "related" }>;
 
 /** A call of an aggregate. */
 export type AggregateValue = Extract<PlannedValue, { kind: "aggregate" }>;
@@ -32,9 +45,18 @@ export function renderValue(value: PlannedValue, source: ValueSource): Sql {
       });
     case "aggregate":
       return source.aggregate(value);
+    case "related":
+      return source.related(value);
+    case "outer":
+      return renderOperand(value.value, source.outer!);
     default:
       return value satisfies never;
   }
+}
+
+/** Renders a compared value. */
+export function renderOperand(operand: PlannedOperand, source: ValueSource): Sql {
+  return isPlainField(operand) ? source.field(operand) : renderValue(operand, source);
 }
 
 /** The rows that an aggregate takes. */
@@ -59,7 +81,7 @@ export function renderAggregate(
 }
 
 /** The arguments of aggregates are constants. */
-const noRow: ValueSource = { field: noValue, aggregate: noValue };
+const noRow: ValueSource = { field: noValue, aggregate: noValue, related: noValue, outer: null };
 
 function noValue(): never {
   throw new TypeError("cannot render an argument of an aggregate: it is not a constant");
@@ -143,6 +165,9 @@ export function aggregateIn(value: PlannedValue): AggregateValue | null {
       return aggregateIn(value.value);
     case "aggregate":
       return value;
+    case "related":
+    case "outer":
+      return null;
     default:
       return value satisfies never;
   }

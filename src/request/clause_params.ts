@@ -1,5 +1,5 @@
 /**
- * Parameters that only reads have: `having`, `distinct` and `@name`.
+ * Parameters that only reads have: `having`, `distinct`, `<embed>.any` and `@name`.
  *
  * @module
  */
@@ -17,7 +17,7 @@ const maxTexts = 32;
 const maxDistinctTerms = 32;
 
 /** Reads the value of a clause. Throws `100`. */
-type ClauseReader = (value: string) => Clause;
+type ClauseReader = (value: string, path: readonly string[]) => Clause;
 
 const readers: ReadonlyMap<string, ClauseReader> = new Map<string, ClauseReader>([
   ["having", (raw) => ({
@@ -29,6 +29,18 @@ const readers: ReadonlyMap<string, ClauseReader> = new Map<string, ClauseReader>
       children: readWhole({ what: "logic tree", raw }, group),
     },
   })],
+  ...(["any", "all", "none"] as const).map((quantifier): [string, ClauseReader] => [
+    quantifier,
+    (raw, path) => ({
+      kind: "embedTest",
+      test: {
+        kind: "embedTest",
+        embed: path.at(-1)!,
+        quantifier,
+        children: readWhole({ what: "logic tree", raw }, group),
+      },
+    }),
+  ]),
   ["distinct", (raw) => readWhole({ what: "distinct", raw }, distinct)],
 ]);
 
@@ -70,7 +82,9 @@ export function readClause(
 ): NamedClause | undefined {
   const last = name.slice(name.lastIndexOf(".") + 1);
   const reader = readers.get(last);
-  return reader && { name: last, path, value: reader(value) };
+  const isTest = last === "any" || last === "all" || last === "none";
+  if (reader === undefined || (isTest && path.length === 0)) return undefined;
+  return { name: last, path: isTest ? path.slice(0, -1) : path, value: reader(value, path) };
 }
 
 /** Returns the name behind `@`; null for other parameters. */

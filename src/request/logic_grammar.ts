@@ -5,7 +5,14 @@
  */
 import { bare, operatorExpression, quotedWhole } from "./filter_grammar.ts";
 import { delimiter, fieldFrom, name, seesName } from "./name_grammar.ts";
-import type { Field, Filter, LogicGroup, LogicTree } from "./query_types.ts";
+import type {
+  EmbedQuantifier,
+  EmbedTest,
+  Field,
+  Filter,
+  LogicGroup,
+  LogicTree,
+} from "./query_types.ts";
 import type { Scanner } from "./scanner.ts";
 import { relatedFrom, seesStep, steps } from "./value_grammar.ts";
 import type { Operand } from "./value_types.ts";
@@ -47,7 +54,7 @@ function tree(scanner: Scanner): LogicTree | undefined {
     scanner.expect(treeStart);
     return undefined;
   }
-  const read = filter(scanner);
+  const read = filterOrTest(scanner);
   if (read !== undefined) return read;
   scanner.position = start;
   if (seesGroupWord(scanner)) {
@@ -81,9 +88,35 @@ function groupTree(scanner: Scanner): LogicGroup | undefined {
   return { kind: "group", negated, operator, children };
 }
 
-/** `filter = operand "." op-expr` */
-function filter(scanner: Scanner): Filter | undefined {
-  const compared = comparedOperand(scanner);
+/** `filter / embed-test` */
+function filterOrTest(scanner: Scanner): Filter | EmbedTest | undefined {
+  const first = name(scanner);
+  if (first === undefined) return undefined;
+  const quantifier = seesQuantifier(scanner);
+  return quantifier === null ? filter(scanner, first) : embedTest(scanner, first, quantifier);
+}
+
+/** `embed-test = name "." ( "any" / "all" / "none" ) group`, whose name has been read. */
+function embedTest(
+  scanner: Scanner,
+  embed: string,
+  quantifier: EmbedQuantifier,
+): EmbedTest | undefined {
+  scanner.position += quantifier.length + 1;
+  const children = group(scanner);
+  return children && { kind: "embedTest", embed, quantifier, children };
+}
+
+const quantifierStart = /\.(any|all|none)(?=[ \t]*\()/y;
+
+function seesQuantifier({ text, position }: Scanner): EmbedQuantifier | null {
+  quantifierStart.lastIndex = position;
+  return (quantifierStart.exec(text)?.[1] ?? null) as EmbedQuantifier | null;
+}
+
+/** `filter = operand "." op-expr`, whose first name has been read. */
+function filter(scanner: Scanner, first: string): Filter | undefined {
+  const compared = comparedOperand(scanner, first);
   if (compared === undefined || !scanner.take(".", delimiter)) return undefined;
   const read = operatorExpression(scanner, value);
   return read === undefined ? undefined : { kind: "filter", ...compared, ...read };
@@ -91,9 +124,7 @@ function filter(scanner: Scanner): Filter | undefined {
 
 type Compared = Pick<Filter, "field" | "operand">;
 
-function comparedOperand(scanner: Scanner): Compared | undefined {
-  const first = name(scanner);
-  if (first === undefined) return undefined;
+function comparedOperand(scanner: Scanner, first: string): Compared | undefined {
   if (scanner.sees("(")) {
     const read = first === "count" && scanner.skip("()")
       ? stepped(scanner, null)

@@ -142,8 +142,20 @@ export interface Filter {
   readonly operation: Operation;
 }
 
-/** A filter or a group of them. */
-export type LogicTree = Filter | LogicGroup;
+/** A filter, a group of them, or a test of an embed's rows. */
+export type LogicTree = Filter | LogicGroup | EmbedTest;
+
+/** A test how many rows of an embed fulfil conditions: `tools.any(price.gt.1,name.eq.saw)`. */
+export interface EmbedTest {
+  readonly kind: "embedTest";
+  /** Name or alias of the embed. */
+  readonly embed: string;
+  readonly quantifier: EmbedQuantifier;
+  /** Conditions on one row of the embed, which must all hold. */
+  readonly children: readonly LogicTree[];
+}
+
+export type EmbedQuantifier = "any" | "all" | "none";
 
 export interface LogicGroup {
   readonly kind: "group";
@@ -173,6 +185,8 @@ export interface AtLevel<T> {
 export type Clause =
   /** Conditions on groups. */
   | { readonly kind: "having"; readonly group: LogicGroup }
+  /** A condition on the level that embeds the tested rows. */
+  | { readonly kind: "embedTest"; readonly test: EmbedTest }
   /** Fields or keys of which equal rows appear once; `all` stands for whole rows. */
   | { readonly kind: "distinct"; readonly fields: readonly Field[] | "all" };
 

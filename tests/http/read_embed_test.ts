@@ -276,15 +276,9 @@ suite.rows("parents are ordered by a related column", [
       { pages: 40, name: "drill", maker: "Bosk" },
     ],
   ],
-  [
-    "GET /tools?select=id,makers(name)&order=makers(city)",
-    {},
-    400,
-    failure(
-      "42703",
-      "column makers_2.city does not exist",
-    ),
-  ],
+  ["GET /tools?select=id,makers(name)&order=makers(city)&limit=1", {}, 200, [
+    { id: 3, makers: { name: "Ryo" } },
+  ]],
   ["GET /tools?select=id&order=makers(name)", {}, 400, notEmbedded("makers")],
   ["GET /tools?select=id,makers()&order=makers(name).desc.nullslast,id", {}, 200, ids(3, 1, 2, 4)],
   ["GET /tools?select=id,makers!inner()&order=makers(name).desc,id", {}, 200, ids(3, 1, 2)],

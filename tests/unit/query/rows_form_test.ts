@@ -1,6 +1,6 @@
 import { strictEqual } from "node:assert/strict";
 import type { BodyFormat } from "../../../src/plan/negotiate.ts";
-import type { LogicTree } from "../../../src/request/query_types.ts";
+import type { Filter, LogicGroup } from "../../../src/request/query_types.ts";
 import { rowFormatOf } from "../../../src/query/rows_form.ts";
 import { at, filter, group, place, planOf } from "../../support/reading.ts";
 
@@ -11,7 +11,7 @@ const anyId = filter("id", { kind: "compare", operator: "eq", quantifier: "any",
 const rows: readonly (readonly [
   name: string,
   relation: string,
-  filter: LogicTree,
+  filter: Filter | LogicGroup,
   form: "single value" | "rows",
 ])[] = [
   ["the primary key", "tools", byId, "single value"],

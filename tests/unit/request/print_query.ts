@@ -149,9 +149,16 @@ function printPositive(operation: Operation, literal: (text: string) => string):
 
 /** Prints a condition as a member of a group. */
 export function printTree(tree: LogicTree): string {
-  return tree.kind === "filter"
-    ? `${printCompared(tree)}.${printOperation(tree, quote)}`
-    : `${tree.negated ? "not." : ""}${tree.operator}${printGroup(tree.children)}`;
+  switch (tree.kind) {
+    case "filter":
+      return `${printCompared(tree)}.${printOperation(tree, quote)}`;
+    case "group":
+      return `${tree.negated ? "not." : ""}${tree.operator}${printGroup(tree.children)}`;
+    case "embedTest":
+      return `${printName(tree.embed)}.${tree.quantifier}${printGroup(tree.children)}`;
+    default:
+      return tree satisfies never;
+  }
 }
 
 function printCompared({ field, operand }: Filter): string {

@@ -4,6 +4,7 @@ import { parseQuery } from "../../../src/request/query_params.ts";
 import { canonicalQuery, splitQuery } from "../../../src/request/query_string.ts";
 import { operatorWords } from "../../../src/request/operators.ts";
 import type {
+  EmbedTest,
   Field,
   Filter,
   IsWord,
@@ -137,8 +138,14 @@ const comparison: fc.Arbitrary<Filter> = fc.record({
   operation,
 }).map((each) => ({ ...each, field: fieldBeside(each.operand) }));
 
-const { group } = fc.letrec<{ tree: LogicTree; group: LogicGroup }>((tie) => ({
-  tree: fc.oneof({ maxDepth: 4 }, filter, comparison, tie("group")),
+const { group } = fc.letrec<{ tree: LogicTree; test: EmbedTest; group: LogicGroup }>((tie) => ({
+  tree: fc.oneof({ maxDepth: 4 }, filter, comparison, tie("test"), tie("group")),
+  test: fc.record({
+    kind: fc.constant("embedTest" as const),
+    embed: name,
+    quantifier: fc.constantFrom("any" as const, "all" as const, "none" as const),
+    children: fc.array(tie("tree"), { minLength: 1, maxLength: 2 }),
+  }),
   group: fc.record({
     kind: fc.constant("group"),
     negated: fc.boolean(),
@@ -247,6 +254,26 @@ Deno.test("parseQuery reads every logic tree that can be printed", () => {
       deepStrictEqual(logic, [{ path: [], value: expected }]);
     }),
     { numRuns: 500 },
+  );
+});
+
+Deno.test("parseQuery reads every clause that can be printed", () => {
+  const fields = fc.array(field, { minLength: 1, maxLength: 4 }).map(wellFormed);
+  fc.assert(
+    fc.property(group.map(wellFormed), fields, ({ children }, fields) => {
+      const having = { kind: "group", negated: false, operator: "and", children } as const;
+      deepStrictEqual(parse("having", printGroup(children)).clauses, [
+        { name: "having", path: [], value: { kind: "having", group: having } },
+      ]);
+      const test = { kind: "embedTest", embed: "b", quantifier: "none", children } as const;
+      deepStrictEqual(parse("a.b.none", printGroup(children)).clauses, [
+        { name: "none", path: ["a"], value: { kind: "embedTest", test } },
+      ]);
+      deepStrictEqual(parse("a.distinct", fields.map(printField).join()).clauses, [
+        { name: "distinct", path: ["a"], value: { kind: "distinct", fields } },
+      ]);
+    }),
+    { numRuns: 300 },
   );
 });
 
