@@ -1,14 +1,19 @@
 /**
- * Measures the cost of limits, logs and compression: the service with and without them, in turn.
+ * Measures the cost of limits, logs, compression and sources of tokens: the service with and without them,
+ * in turn.
  *
  * @module
  */
 import { type OptionKey, options as configOptions } from "../../src/config/options.ts";
+import { freePort } from "../../tests/support/free_port.ts";
+import { issuerKey, signWith } from "../../tests/support/key_sets.ts";
+import { withClient } from "../../tests/support/postgres_client.ts";
 import type { FileConfig } from "../../tests/support/process.ts";
+import { signToken } from "../../tests/support/token.ts";
 import { type Bench, progress, untilIdle } from "./bench.ts";
 import { exchange } from "./exchange.ts";
 import { median } from "./figures.ts";
-import { serverConfig } from "./fixture.ts";
+import { serverConfig, userRole } from "./fixture.ts";
 import { type LoadFigures, measureLoad } from "./measure.ts";
 import { isWanted } from "./options.ts";
 import { rowByKey } from "./plain_cases.ts";
@@ -22,6 +27,8 @@ interface GuardCase {
   readonly config: FileConfig;
   /** Value of `Accept-Encoding`. Default: `identity`. */
   readonly accept?: string;
+  /** Token of each request, which is in the cache of tokens after the first one. Default: none. */
+  readonly token?: string;
 }
 
 /** Cases of the same request. */
@@ -51,7 +58,28 @@ const coded = (accept: string): GuardCase => ({
   accept,
 });
 
+/** A key that an issuer publishes, and the URL at which the service fetches it. */
+const issued = await issuerKey("bench");
+const claims = { sub: "user-1", jti: "1", role: userRole };
+const keysPort = freePort();
+const keysUrl = `http://127.0.0.1:${keysPort}/keys`;
+const bySecret = await signToken(claims);
+
 const groups: readonly GuardGroup[] = [
+  {
+    name: "row by key, cached token",
+    request: rowByKey.request,
+    cases: [
+      { name: "jwt-secret", config: {}, token: bySecret },
+      {
+        name: "jwt-jwks-url",
+        config: { "jwt-jwks-url": keysUrl },
+        token: await signWith(issued, claims),
+      },
+      { name: "jwt-revocations", config: { "jwt-revocations": "revoked_tokens" }, token: bySecret },
+      { name: "jwt-cookie-name", config: { "jwt-cookie-name": "token" }, token: bySecret },
+    ],
+  },
   {
     name: "row by key",
     request: rowByKey.request,
@@ -80,6 +108,10 @@ const groups: readonly GuardGroup[] = [
 
 /** Returns a table for each request that the options select. */
 export async function measureGuards(bench: Bench): Promise<string> {
+  const keys = { keys: [issued.publicJwk] };
+  const options = { hostname: "127.0.0.1", port: keysPort, onListen: () => {} };
+  await using _issuer = Deno.serve(options, () => Response.json(keys));
+  await withClient(bench.postgres.uri(), (client) => client.query(revokedTokens));
   const tables: string[] = [];
   for (const group of groups) {
     const cases = group.cases.filter(({ name, config }, index) =>
@@ -89,6 +121,14 @@ export async function measureGuards(bench: Bench): Promise<string> {
   }
   return tables.join("\n\n");
 }
+
+/** As many revocations as one instance may have. */
+const revokedTokens = `
+  create table revoked_tokens as
+    select 'jti' as claim, md5(n::text) as value, null::bigint as issued_before,
+      null::timestamptz as until
+    from generate_series(1, 100000) n;
+  grant select on revoked_tokens to authenticator`;
 
 /** A case with its server and its runs. */
 interface Entry {
@@ -107,8 +147,11 @@ async function measureGroup(group: GuardGroup, bench: Bench): Promise<string> {
     progress(`Starting the service: ${each.name}...`);
     const config = { ...serverConfig(bench.postgres), "db-pool": 5, ...each.config };
     const server = servers.use(await startServer("service", ownCommand, { config }));
-    const { accept = "identity" } = each;
-    const headers = { "Accept-Encoding": accept };
+    const { accept = "identity", token } = each;
+    const headers = {
+      "Accept-Encoding": accept,
+      ...(token === undefined ? {} : { Authorization: `Bearer ${token}` }),
+    };
     const request = { ...group.request, headers };
     const { bytes } = await exchange(server.origin, {
       line: group.request.line.replace(/\{.*?\}/, "1"),
