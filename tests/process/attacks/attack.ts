@@ -14,6 +14,16 @@ export interface RunningAttack {
   stop(): Promise<string>;
 }
 
+/** An issuer whose key was stolen. */
+export interface Issuer extends AsyncDisposable {
+  /** Options of the service without guards, and with them. */
+  readonly unguarded: FileConfig;
+  readonly guarded: FileConfig;
+  readonly stolenToken: string;
+  /** Replaces the key, and sends the service a token of the new one. */
+  rotate(port: number): Promise<void>;
+}
+
 /** How a service is attacked, and guarded. */
 export interface Attack {
   /** Label of its row. */
@@ -26,7 +36,9 @@ export interface Attack {
   readonly sql?: string;
   /** File descriptors that the service may open beside those that it has; Linux only. Default: no limit. */
   readonly descriptors?: number;
-  readonly start: (place: Place) => RunningAttack | Promise<RunningAttack>;
+  /** Starts the issuer of tokens, whose options differ for each run. Default: there is none. */
+  readonly openIssuer?: () => Promise<Issuer>;
+  readonly start: (place: Place, issuer: Issuer | null) => RunningAttack | Promise<RunningAttack>;
 }
 
 /** Runs clients that attack again and again until the attack ends. */

@@ -11,6 +11,7 @@ import { expensiveQuery } from "./expensive_query.ts";
 import { headerFlood } from "./header_flood.ts";
 import { loginGuessing } from "./login_guessing.ts";
 import { replayedToken } from "./replayed_token.ts";
+import { rotatedKey } from "./rotated_key.ts";
 import { slowloris } from "./slowloris.ts";
 import { zipBomb } from "./zip_bomb.ts";
 
@@ -24,5 +25,6 @@ export const attacks: readonly Attack[] = [
   expensiveQuery,
   loginGuessing,
   replayedToken,
+  rotatedKey,
   crossSiteWrite,
 ];

@@ -7,7 +7,7 @@
  */
 import type { FileConfig } from "../../support/process.ts";
 import { openPlace } from "../faults/place.ts";
-import type { Attack } from "./attack.ts";
+import type { Attack, Issuer } from "./attack.ts";
 import { attacks } from "./attacks.ts";
 import { type Latencies, measureClient } from "./normal_client.ts";
 
@@ -35,10 +35,14 @@ async function run(args: readonly string[]): Promise<number> {
     ["attack", "guards", "attacker", "p99 before", "p99 during", "failed requests"],
   ];
   for (const attack of chosen) {
-    for (const guards of [{}, attack.guards]) {
-      const label = guardsText(guards);
+    for (const guarded of [false, true]) {
+      await using issuer = await attack.openIssuer?.() ?? null;
+      const ofIssuer = guarded ? issuer?.guarded : issuer?.unguarded;
+      const options = { ...(guarded ? attack.guards : {}), ...ofIssuer };
+      const label = guarded ? guardsText(options) : "off";
       console.error(`${attack.name}, ${label}...`);
-      rows.push([attack.name, label, ...outcomeCells(await attackOnce(attack, guards, scale))]);
+      const outcome = await attackOnce(attack, { options, issuer, scale });
+      rows.push([attack.name, label, ...outcomeCells(outcome)]);
     }
   }
   console.log(markdownTable(rows));
@@ -47,15 +51,18 @@ async function run(args: readonly string[]): Promise<number> {
 
 async function attackOnce(
   attack: Attack,
-  guards: FileConfig,
-  scale: keyof typeof durations,
+  { options, issuer, scale }: {
+    readonly options: FileConfig;
+    readonly issuer: Issuer | null;
+    readonly scale: keyof typeof durations;
+  },
 ): Promise<Outcome> {
   const { sql = "", config = {}, descriptors } = attack;
-  await using place = await openPlace({ sql, config: { ...config, ...guards } });
+  await using place = await openPlace({ sql, config: { ...config, ...options } });
   if (descriptors !== undefined) await limitDescriptors(place.service.pid, descriptors);
   const { port } = place;
   const before = await measureClient(port, durations[scale].before);
-  const running = await attack.start(place);
+  const running = await attack.start(place, issuer);
   await running.underway;
   const during = await measureClient(port, durations[scale].during);
   return { attacker: await running.stop(), before, during };
@@ -68,8 +75,7 @@ async function limitDescriptors(pid: number, count: number): Promise<void> {
 }
 
 function guardsText(guards: FileConfig): string {
-  const entries = Object.entries(guards).map(([key, value]) => `\`${key} = ${value}\``);
-  return entries.length === 0 ? "off" : entries.join(", ");
+  return Object.entries(guards).map(([key, value]) => `\`${key} = ${value}\``).join(", ");
 }
 
 function outcomeCells({ attacker, before, during }: Outcome): string[] {
