@@ -179,29 +179,27 @@ function isKnown(config: FileConfig): boolean {
   return Object.keys(config).every((key) => Object.hasOwn(configOptions, key as OptionKey));
 }
 
+/** Returns the table. Its ratios are medians of those of each round, whose runs follow each other. */
 function tableOf({ name }: GuardGroup, entries: readonly Entry[]): string {
-  const figures = entries.map(({ each, bytes, runs }) => ({
-    name: each.name,
-    bytes,
-    perSecond: median(runs.map(({ perSecond }) => perSecond)),
-    cpu: median(runs.map(({ cpu }) => cpu)),
-    p99: median(runs.map(({ p99 }) => p99)),
-  }));
-  const [first] = figures;
-  const rows = figures.map((each) => [
-    each.name,
-    shown(each.perSecond),
-    ratio(each.perSecond, first!.perSecond),
-    shown(each.cpu),
-    ratio(first!.cpu, each.cpu),
-    shown(each.p99),
-    shown(each.bytes / 1000),
-    ratio(each.bytes, first!.bytes),
-  ]);
+  const [first] = entries;
+  const rows = entries.map(({ each, bytes, runs }) => {
+    const ratioOf = (field: "perSecond" | "cpu") =>
+      median(runs.map((run, round) => run[field] / first!.runs[round]![field]));
+    return [
+      each.name,
+      shown(median(runs.map(({ perSecond }) => perSecond))),
+      ratioText(ratioOf("perSecond")),
+      shown(median(runs.map(({ cpu }) => cpu))),
+      ratioText(1 / ratioOf("cpu")),
+      shown(median(runs.map(({ p99 }) => p99))),
+      shown(bytes / 1000),
+      ratioText(bytes / first!.bytes),
+    ];
+  });
   const heads = [name, "requests/s", "ratio", "CPU µs", "per core", "p99 ms", "kB", "ratio"];
   return markdownTable(heads, rows);
 }
 
-function ratio(value: number, base: number): string {
-  return `${(value / base).toFixed(3)}×`;
+function ratioText(ratio: number): string {
+  return `${ratio.toFixed(3)}×`;
 }
