@@ -20,6 +20,9 @@ export default {
       jwtCookieName: env.JWT_COOKIE_NAME,
       rateLimits: env.RATE_LIMITS,
       serverCompression: env.COMPRESSION?.split(","),
+      serverRequestIdHeader: env.REQUEST_ID_HEADER,
+      serverHealthPath: env.HEALTH_PATH,
+      serverSecurityHeaders: env.SECURITY_HEADERS === "true",
     });
     return api(request, {
       client: request.headers.get("CF-Connecting-IP"),

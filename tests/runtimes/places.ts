@@ -16,7 +16,9 @@ import {
   runSuite,
   type Send,
   suiteCookie,
+  suiteHealthPath,
   suiteRateLimits,
+  suiteRequestIdHeader,
   suiteSecret,
 } from "./suite.ts";
 
@@ -104,6 +106,9 @@ async function runInWorkerd(place: Place): Promise<Outcome> {
     JWT_COOKIE_NAME: suiteCookie,
     RATE_LIMITS: suiteRateLimits,
     COMPRESSION: "gzip",
+    REQUEST_ID_HEADER: suiteRequestIdHeader,
+    HEALTH_PATH: suiteHealthPath,
+    SECURITY_HEADERS: "true",
   };
   const report = await runServed({
     command: ["node", "tests/runtimes/serve_worker.mjs", folder, JSON.stringify(bindings)],
@@ -131,6 +136,9 @@ async function environment(
     SVC_JWT_COOKIE_NAME: suiteCookie,
     SVC_RATE_LIMITS: suiteRateLimits,
     SVC_SERVER_COMPRESSION: "gzip",
+    SVC_SERVER_REQUEST_ID_HEADER: suiteRequestIdHeader,
+    SVC_SERVER_HEALTH_PATH: suiteHealthPath,
+    SVC_SERVER_SECURITY_HEADERS: "true",
   };
 }
 

@@ -261,8 +261,29 @@ const cookie = { Cookie: `theme=dark; ${suiteCookie}=${keyToken}` };
 /** Policies of the suite, where the runner is not in the page. */
 export const suiteRateLimits = "limited: 2/1d by ip on /rpc/limited";
 
+/** Header of the suite that identifies requests. */
+export const suiteRequestIdHeader = "X-Request-Id";
+/** Health path of the suite. */
+export const suiteHealthPath = "/-/health";
+
 /** Where requests may have cookies, and the handler has the options of a server. */
 const serverCases: readonly Case[] = [
+  {
+    line: "GET /customers?id=eq.1&select=id",
+    headers: { [suiteRequestIdHeader]: "suite:1" },
+    status: 200,
+    answer: [{ id: 1 }],
+    answerHeaders: { [suiteRequestIdHeader]: "suite:1", "X-Content-Type-Options": "nosniff" },
+  },
+  {
+    line: "GET /nothing",
+    headers: { [suiteRequestIdHeader]: "suite:2" },
+    status: 404,
+    answerHeaders: { [suiteRequestIdHeader]: "suite:2", "X-Content-Type-Options": "nosniff" },
+  },
+  { line: `GET ${suiteHealthPath}`, status: 200, answerHeaders: { "Cache-Control": "no-store" } },
+  { line: `GET ${suiteHealthPath}/live`, status: 200 },
+  { line: `POST ${suiteHealthPath}`, status: 405, answerHeaders: { Allow: "GET, HEAD" } },
   {
     line: "GET /rpc/limited",
     status: 404,
