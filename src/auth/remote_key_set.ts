@@ -79,6 +79,8 @@ export class RemoteKeySet {
   /** Epoch milliseconds before which no fetch begins. */
   #retryAt = -Infinity;
   #unknownKidAt = -Infinity;
+  /** The last fetch that a token with an unknown `kid` waited for. */
+  #unknownKidFetch: RunningFetch | null = null;
   #cancelTimer = () => {};
   #isRefreshedByTimer = false;
 
@@ -143,12 +145,19 @@ export class RemoteKeySet {
   setWithKey(kid: string | null, scope: FetchScope): KeySet | Promise<KeySet> {
     const current = this.current(scope);
     if (current instanceof Promise || kid === null || hasKid(current, kid)) return current;
+    const isForUnknownKid = this.#isFetching() && this.#running === this.#unknownKidFetch;
+    if (!isForUnknownKid && !this.#mayFetchForUnknownKid()) return current;
+    const fetched = this.#join(scope);
+    if (!isForUnknownKid) this.#unknownKidAt = this.#dependencies.now();
+    this.#unknownKidFetch = this.#running;
+    return fetched.then(() => this.#servingKeys());
+  }
+
+  /** A request may also wait for a fetch in progress, once in the same time. */
+  #mayFetchForUnknownKid(): boolean {
     const now = this.#dependencies.now();
-    if (!this.#isFetching()) {
-      if (now < this.#retryAt || now < this.#unknownKidAt + unknownKidCooldownMs) return current;
-      this.#unknownKidAt = now;
-    }
-    return this.#join(scope).then(() => this.#servingKeys());
+    if (now < this.#unknownKidAt + unknownKidCooldownMs) return false;
+    return this.#isFetching() || now >= this.#retryAt;
   }
 
   #servingKeys(): KeySet {

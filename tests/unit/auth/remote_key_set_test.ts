@@ -96,6 +96,25 @@ Deno.test("RemoteKeySet fetches once for 100 unknown kids at once", async () => 
   strictEqual(source.count(url), 2);
 });
 
+Deno.test("RemoteKeySet lets no flood of unknown kids wait for refreshes that hang", async () => {
+  const { set, source, clock } = setup(jwks(one));
+  const first = await set.current(noScope);
+  await clock.pass(480_000);
+  source.answers.set(url, { held: new Promise(() => {}), body: "" });
+  strictEqual(set.current(noScope), first, "starts a refresh");
+  const waiting = [set.setWithKey("a", noScope), set.setWithKey("b", noScope)];
+  ok(waiting.every((keys) => keys instanceof Promise), "the refresh may bring the keys");
+  await clock.pass(0);
+  await clock.pass(5000);
+  deepStrictEqual(await Promise.all(waiting), [first, first]);
+  await clock.pass(1000);
+  strictEqual(set.current(noScope), first, "starts a retry");
+  await clock.pass(0);
+  strictEqual(source.count(url), 3);
+  strictEqual(set.setWithKey("c", noScope), first, "without a promise");
+  await clock.pass(5000);
+});
+
 Deno.test("RemoteKeySet needs no fetch for a token without kid", async () => {
   const { set, source } = setup(jwks(one));
   await set.current(noScope);
