@@ -6,6 +6,7 @@
 import type { Config } from "../config/options.ts";
 import { isEmbedded } from "../database/open.ts";
 import { isLoopbackHost } from "../http/host.ts";
+import { quoteIdent } from "../sql/fragment.ts";
 import { reloadTriggerSql } from "../schema_cache/reload_trigger.ts";
 import type { Finding } from "./finding.ts";
 import { type CatalogueFacts, maxCheckedRoles } from "./query.ts";
@@ -95,7 +96,7 @@ function triggerFinding(
 /** A server on a loopback address serves this machine alone. */
 function limitsFinding({ rolesWithoutTimeout }: CatalogueFacts, config: Config): Finding | null {
   if (config.serverUnixSocket !== null || isLoopbackHost(config.serverHost)) return null;
-  const unlimited = config.dbStatementTimeout ? [] : rolesWithoutTimeout;
+  const unlimited = rolesWithoutTimeout.filter((role) => !isTimed(role, config));
   const missing = [
     ...unlimited.slice(0, 1).map((role) => `statement_timeout of ${role}`),
     ...config.dbMaxRows === null ? ["db-max-rows"] : [],
@@ -112,6 +113,15 @@ function limitsFinding({ rolesWithoutTimeout }: CatalogueFacts, config: Config):
     sql: unlimited.map((role) => `alter role ${role} set statement_timeout = '5s';`)
       .join("\n") || null,
   };
+}
+
+/** Whether an option bounds the statements of a role without a timeout, whose name is an SQL identifier. */
+function isTimed(
+  role: string,
+  { dbAnonRole: anonymous, dbAnonStatementTimeout, dbStatementTimeout }: Config,
+): boolean {
+  const isAnonymous = anonymous !== null && [anonymous, quoteIdent(anonymous)].includes(role);
+  return Boolean((isAnonymous ? dbAnonStatementTimeout : null) ?? dbStatementTimeout);
 }
 
 function adminFinding(config: Config): Finding | null {

@@ -78,6 +78,39 @@ const rows: readonly Row[] = [
     ]],
   },
   {
+    label: "limits that stand in for those of the anonymous role",
+    facts: { rolesWithoutTimeout: ["a", '"B b"'] },
+    options: {
+      "server-host": "*",
+      "db-anon-role": "B b",
+      "db-anon-statement-timeout": "2s",
+      "db-max-rows": "1000",
+      "server-max-body-size": "1m",
+    },
+    findings: [[
+      "warn no-limits server-host: other machines may send requests, and these limits are not " +
+      "set: statement_timeout of a",
+      "alter role a set statement_timeout = '5s';",
+    ]],
+  },
+  {
+    label: "a limit of the anonymous role that is turned off",
+    facts: { rolesWithoutTimeout: ["a", '"B b"'] },
+    options: {
+      "server-host": "*",
+      "db-anon-role": "B b",
+      "db-anon-statement-timeout": "0",
+      "db-statement-timeout": "10s",
+      "db-max-rows": "1000",
+      "server-max-body-size": "1m",
+    },
+    findings: [[
+      "warn no-limits server-host: other machines may send requests, and these limits are not " +
+      'set: statement_timeout of "B b"',
+      "alter role \"B b\" set statement_timeout = '5s';",
+    ]],
+  },
+  {
     label: "errors before warnings and notes",
     facts: {
       isStandby: true,
