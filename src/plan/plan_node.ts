@@ -79,7 +79,8 @@ export function planNode(node: ResolvedNode, context: NodeContext): ReadNode {
   );
   const range = rangeOf(node, context);
   const joined = context.depth > maxPagedDepth;
-  const distinct = planDistinct(node, scope, { grouped });
+  const hasColumns = node.fields.length > 0 || embeds.some(({ hasOutput }) => hasOutput);
+  const distinct = hasColumns ? planDistinct(node, scope, { grouped }) : null;
   const isPage = node.order.length > 0 || range.limit !== null || range.offset !== null;
   const picksRows = !joined && !grouped && distinct === null &&
     embeds.some(({ hasOutput }) => hasOutput) && isPage;

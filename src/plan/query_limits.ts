@@ -6,13 +6,8 @@
 import { errors } from "../errors/catalogue.ts";
 import type { LogicTree, QueryParams, SelectItem } from "../request/query_types.ts";
 import type { Operand } from "../request/value_types.ts";
-import {
-  type Condition,
-  isPlainField,
-  type PlannedOperand,
-  type PlannedValue,
-  type ReadNode,
-} from "./read_node.ts";
+import { isPlainField } from "./planned_values.ts";
+import type { Condition, PlannedOperand, PlannedValue, ReadNode } from "./read_node.ts";
 
 /** The most values with calls in one request. */
 const maxValues = 64;

@@ -7,15 +7,14 @@ import type { FullTextOperator } from "../request/query_types.ts";
 import type { QualifiedName, SchemaCache } from "../schema_cache/schema_cache.ts";
 import type { CallPlan } from "./call_plan.ts";
 import type { BodyFormat, Representation } from "./negotiate.ts";
-import {
-  type Condition,
-  type Embed,
-  fieldsOf,
-  fieldsOfCondition,
-  type PlannedField,
-  type PlannedOrder,
-  type ReadItem,
-  type ReadNode,
+import { fieldsOf, fieldsOfCondition } from "./planned_values.ts";
+import type {
+  Condition,
+  Embed,
+  PlannedField,
+  PlannedOrder,
+  ReadItem,
+  ReadNode,
 } from "./read_node.ts";
 import type { ReadPlan } from "./read_plan.ts";
 

@@ -5,13 +5,8 @@
  */
 import { orderField } from "../plan/fields.ts";
 import type { Conditions } from "../plan/conditions.ts";
-import {
-  type Condition,
-  type FieldCondition,
-  isPlainField,
-  type PlannedField,
-  type PlannedOperand,
-} from "../plan/read_node.ts";
+import { isPlainField } from "../plan/planned_values.ts";
+import type { Condition, FieldCondition, PlannedField, PlannedOperand } from "../plan/read_node.ts";
 import type {
   FullTextOperator,
   IsWord,

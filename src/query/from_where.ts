@@ -3,17 +3,16 @@
  *
  * @module
  */
-import {
-  type Condition,
-  type Embed,
-  type EmbedJoin,
-  type FieldCondition,
-  isAggregated,
-  isPlainField,
-  type PlannedField,
-  type PlannedValue,
-  type ReadNode,
-  type RowRange,
+import { isAggregated, isPlainField } from "../plan/planned_values.ts";
+import type {
+  Condition,
+  Embed,
+  EmbedJoin,
+  FieldCondition,
+  PlannedField,
+  PlannedValue,
+  ReadNode,
+  RowRange,
 } from "../plan/read_node.ts";
 import type { ColumnPair } from "../schema_cache/schema_cache.ts";
 import { and, emptySql, ident, join, param, smallNumber, type Sql, sql } from "../sql/fragment.ts";

@@ -4,14 +4,7 @@
  *
  * @module
  */
-import {
-  type Embed,
-  isPlainField,
-  isSpread,
-  type PlannedOperand,
-  type PlannedOrder,
-  type ReadNode,
-} from "../plan/read_node.ts";
+import { type Embed, isSpread, type PlannedOrder, type ReadNode } from "../plan/read_node.ts";
 import { unlimited } from "../plan/limit_offset.ts";
 import type { ReadPlan } from "../plan/read_plan.ts";
 import { emptySql, ident, join, smallNumber, type Sql, sql } from "../sql/fragment.ts";
@@ -39,15 +32,8 @@ import {
   spreadAggregate,
   spreadColumn,
 } from "./output.ts";
-import {
-  directReader,
-  fieldKey,
-  type PageReader,
-  pageReader,
-  readOperand,
-  type RowReader,
-  valueKey,
-} from "./row_reader.ts";
+import { distinctRows, orderClause, orderKey, pageQuery } from "./picked_rows.ts";
+import { directReader, pageReader, readOperand, type RowReader } from "./row_reader.ts";
 
 /**
  * Renders the whole query: `select … from … where … order by … limit …`. The output keys name its
@@ -93,22 +79,6 @@ function renderFlat(node: ReadNode, source: JoinSource, { naming, json }: NodeUs
   return { query, outputs };
 }
 
-/** Renders the rows of a node without a relation: the first of those that are equal in some values. */
-function distinctRows(
-  { alias, distinct }: ReadNode,
-  { reader, order, rows }: {
-    readonly reader: RowReader;
-    readonly order: readonly Sql[];
-    readonly rows: Sql;
-  },
-): Sql {
-  if (distinct === null || distinct === "all") return rows;
-  const keys = distinct.map((operand) => readOperand(reader, operand));
-  return sql` from (select distinct on (${join(keys)}) ${ident(alias)}.*${rows}${
-    orderClause([...keys, ...order])
-  }) as ${ident(alias)}`;
-}
-
 /**
  * Renders a node as a subquery that picks the rows, and an outer query that embeds into them. The
  * outer query repeats the order: PostgreSQL skips the sort unless a join changes the order.
@@ -130,49 +100,6 @@ function renderPaged(node: ReadNode, source: JoinSource, { naming, json }: NodeU
   return { query, outputs };
 }
 
-/** Renders the subquery of a paged node. Of rows that are equal in some values it picks the first. */
-function pageQuery(
-  node: ReadNode,
-  { page, own, rows, order }: {
-    readonly page: PageReader;
-    readonly own: RowReader;
-    readonly rows: Sql;
-    readonly order: readonly Sql[];
-  },
-): Sql {
-  const range = renderRange(node.range);
-  const { distinct } = node;
-  if (distinct === null || distinct === "all") {
-    return sql`select ${page.columns()}${rows}${orderClause(order)}${range}`;
-  }
-  const names = distinct.map((operand) =>
-    page.column(operandKey(operand), () => readOperand(own, operand))
-  );
-  const keys = names.map((name) => ident(name));
-  const picked = sql`select distinct on (${join(keys)}) ${page.columns()}${rows}`;
-  if (order.length === 0 || ordersBy(node, names, page)) {
-    return sql`${picked}${orderClause(order)}${range}`;
-  }
-  return sql`select * from (${picked}${orderClause([...keys, ...order])}) as ${ident(node.alias)}${
-    orderClause(order)
-  }${range}`;
-}
-
-/** Whether an order begins with all of some columns of a page. */
-function ordersBy({ order }: ReadNode, names: readonly string[], page: PageReader): boolean {
-  const distinct = new Set(names);
-  const first = order.slice(0, distinct.size).map((term) => page.column(orderKey(term), noValue));
-  return new Set(first).size === distinct.size && first.every((name) => distinct.has(name));
-}
-
-function noValue(): never {
-  throw new TypeError("cannot read a page: it has no column for a term of its order");
-}
-
-function operandKey(operand: PlannedOperand): string {
-  return isPlainField(operand) ? fieldKey(operand) : valueKey(operand);
-}
-
 function havingClause(conditions: readonly Sql[]): Sql {
   return conditions.length === 0 ? emptySql : sql` having ${join(conditions, sql` and `)}`;
 }
@@ -190,10 +117,6 @@ export function renderGroups(node: ReadNode, source: JoinSource): Sql {
   return sql`select distinct ${join(keys)}${
     renderFromWhere(whole, source, { ...shown, joined: false })
   }`;
-}
-
-function orderClause(terms: readonly Sql[]): Sql {
-  return terms.length === 0 ? emptySql : sql` order by ${join(terms)}`;
 }
 
 /**
@@ -296,19 +219,6 @@ function orderJoins(node: ReadNode): Sql {
     return lateral(query, ident(source.alias));
   });
   return join(joins, emptySql);
-}
-
-function orderKey(term: PlannedOrder): string {
-  switch (term.kind) {
-    case "field":
-      return fieldKey(term.field);
-    case "value":
-      return valueKey(term.value);
-    case "related":
-      return `order ${JSON.stringify([term.embed, term.key, term.path])}`;
-    default:
-      return term satisfies never;
-  }
 }
 
 function orderValue(

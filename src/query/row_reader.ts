@@ -3,13 +3,8 @@
  *
  * @module
  */
-import {
-  isPlainField,
-  type PlannedField,
-  type PlannedOperand,
-  type PlannedValue,
-  type ReadNode,
-} from "../plan/read_node.ts";
+import { isPlainField } from "../plan/planned_values.ts";
+import type { PlannedField, PlannedOperand, PlannedValue, ReadNode } from "../plan/read_node.ts";
 import { ident, join, type Sql, sql } from "../sql/fragment.ts";
 import { renderField } from "./field.ts";
 import { type ExistsOptions, nodeSource, ownRow, type ParentRow } from "./from_where.ts";

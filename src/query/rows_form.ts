@@ -9,13 +9,8 @@
  */
 import type { BodyFraming } from "../database/database.ts";
 import type { BodyFormat } from "../plan/negotiate.ts";
-import {
-  type Condition,
-  isAggregated,
-  isPlainField,
-  type ReadItem,
-  type ReadNode,
-} from "../plan/read_node.ts";
+import { isAggregated, isPlainField } from "../plan/planned_values.ts";
+import type { Condition, ReadItem, ReadNode } from "../plan/read_node.ts";
 import type { ReadPlan } from "../plan/read_plan.ts";
 import { emptySql, ident, ordinal, type Sql, sql } from "../sql/fragment.ts";
 import { bodyExpression, type BodyRows, bodySource, csvBody, jsonLine, rowsAlias } from "./body.ts";

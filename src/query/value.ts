@@ -3,12 +3,12 @@
  *
  * @module
  */
-import {
-  isPlainField,
-  type PlannedArgument,
-  type PlannedField,
-  type PlannedOperand,
-  type PlannedValue,
+import { isPlainField } from "../plan/planned_values.ts";
+import type {
+  PlannedArgument,
+  PlannedField,
+  PlannedOperand,
+  PlannedValue,
 } from "../plan/read_node.ts";
 import { valueFunctions } from "../plan/value_functions.ts";
 import { emptySql, ident, join, literal, param, type Sql, sql, tableSql } from "../sql/fragment.ts";

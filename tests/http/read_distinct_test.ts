@@ -60,6 +60,9 @@ suite.rows("distinct rows", [
     { n: 2, maker_id: 1 },
   ]],
   ["GET /tools?select=n:count().mul(2)&distinct=*&order=n", {}, 200, [{ n: 8 }]],
+  ["GET /makers?select=id,tools!inner()&tools.distinct=*&order=id", {}, 200, [{ id: 1 }, {
+    id: 2,
+  }]],
   ["GET /rpc/prices?select=l:name.length()&distinct=*&order=l", exact, 200, [
     { l: 3 },
     { l: 5 },

@@ -247,7 +247,8 @@ const rows: readonly Row[] = [
     "select tools.c2 as name, (select pg_catalog.row_to_json(manuals_1.*) as object from (select manuals_1.pages " +
     "as pages from manuals as manuals_1 where manuals_1.tool_id = tools.c1) as manuals_1 limit 1) " +
     "as manuals from (select tools.id as c1, tools.name as c2, pg_catalog.to_jsonb(manuals_2.pages)-><a> as " +
-    "c3, manuals_2.nope as c4 from tools left join lateral (select manuals_1.pages as pages from " +
+    "c3, (select manuals_1.nope from manuals as manuals_1 where manuals_1.tool_id = tools.id limit 1) " +
+    "as c4 from tools left join lateral (select manuals_1.pages as pages from " +
     "manuals as manuals_1 where manuals_1.tool_id = tools.id) as manuals_2 on true order by c3, c4)" +
     " as tools order by tools.c3, tools.c4",
   ],

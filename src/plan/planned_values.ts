@@ -1,0 +1,76 @@
+/**
+ * Questions to planned values and conditions.
+ *
+ * @module
+ */
+import type {
+  Condition,
+  PlannedArgument,
+  PlannedField,
+  PlannedOperand,
+  PlannedValue,
+} from "./read_node.ts";
+
+/** Returns true for a plain field. */
+export function isPlainField(operand: PlannedOperand): operand is PlannedField {
+  return !("kind" in operand);
+}
+
+/** Returns true if a value contains an aggregate. */
+export function isAggregated(value: PlannedValue): boolean {
+  switch (value.kind) {
+    case "column":
+      return false;
+    case "cast":
+    case "call":
+      return isAggregated(value.value);
+    case "aggregate":
+      return true;
+    case "related":
+    case "outer":
+      return false;
+    default:
+      return value satisfies never;
+  }
+}
+
+/** Lists the fields in a value, with those in its arguments and its filter, also those of embeds. */
+export function fieldsOf(operand: PlannedOperand): readonly PlannedField[] {
+  if (isPlainField(operand)) return [operand];
+  const inArguments = (args: readonly PlannedArgument[]) =>
+    args.flatMap((argument) => argument.kind === "value" ? fieldsOf(argument.value) : []);
+  switch (operand.kind) {
+    case "column":
+      return [operand.field];
+    case "cast":
+      return fieldsOf(operand.value);
+    case "call":
+      return [...fieldsOf(operand.value), ...inArguments(operand.arguments)];
+    case "aggregate":
+      return [
+        ...operand.argument === null ? [] : fieldsOf(operand.argument),
+        ...operand.filter.flatMap(fieldsOfCondition),
+      ];
+    case "related":
+    case "outer":
+      return fieldsOf(operand.value);
+    default:
+      return operand satisfies never;
+  }
+}
+
+/** Lists the fields in a condition, without those of null tests. */
+export function fieldsOfCondition(condition: Condition): readonly PlannedField[] {
+  switch (condition.kind) {
+    case "group":
+      return condition.children.flatMap(fieldsOfCondition);
+    case "embedded":
+      return [];
+    case "related":
+      return condition.conditions.flatMap(fieldsOfCondition);
+    case "column":
+      return [...fieldsOf(condition.field), ...fieldsOf(condition.other)];
+    default:
+      return fieldsOf(condition.field);
+  }
+}
