@@ -3,41 +3,36 @@
  *
  * @module
  */
-import type { Config } from "../config/options.ts";
 import type { Statement } from "../database/database.ts";
 import type { Dialect } from "../dialect.ts";
 import { errorResponse } from "../errors/error_response.ts";
 import type { ServiceError } from "../errors/service_error.ts";
 import { clientAddress } from "../http/client_address.ts";
-import { maskCookie } from "../http/cookie.ts";
 import { withVary } from "../http/vary.ts";
 import { actualHeaders, preflightHeaders } from "../http/cors.ts";
 import { badHostResponse, isHostHeader } from "../http/host.ts";
-import { type Credential, readCredential } from "../auth/credential.ts";
+import type { Credential } from "../auth/credential.ts";
 import { noScope } from "../auth/remote_key_set.ts";
-import type { RequestIdentifiers } from "../http/request_id.ts";
 import type { HeaderList } from "../lib/header_list.ts";
 import { SpoolSpace } from "../lib/spool_file.ts";
 import { RequestTiming } from "../observe/request_timing.ts";
 import { PlanCache } from "../plan_cache/plan_cache.ts";
-import { type RawRequest, readRawRequest } from "../request/raw_request.ts";
+import type { RawRequest } from "../request/raw_request.ts";
 import { type BodyEncoders, bodyEncoders } from "../response/encoders.ts";
-import type { Header } from "../response/overrides.ts";
 import type { Reply } from "../response/reply.ts";
 import type { Service, ServiceOptions } from "../service/service.ts";
 import type { Snapshot } from "../service/snapshot.ts";
 import { version } from "../version.ts";
-import { compressedResult, withUncodedTags } from "./compression.ts";
+import { compressedResult } from "./compression.ts";
 import { type Answer, bodyLength, countedHandler } from "./counted_handler.ts";
 import { EarlyPrivilegeCheck } from "./early_privilege.ts";
 import { HealthCheck } from "./health_check.ts";
 import { RequestsInFlight } from "./in_flight.ts";
 import { type PipelineContext, type PipelineResult, runPipeline } from "./pipeline.ts";
 import { reportRequest, reportStatements } from "./report.ts";
-import { lengthError } from "./request_checks.ts";
-import { identifiersOf } from "./request_identifiers.ts";
+import { receive, type ReceivedRequest } from "./received_request.ts";
 import { healthRoute, RouteNames } from "./route_names.ts";
-import { addedHeaders, hasHeader, headersInit, noHeaders, sentHeaders } from "./sent_headers.ts";
+import { addedHeaders, hasHeader, headersInit, noHeaders } from "./sent_headers.ts";
 import { Uploads } from "./uploads.ts";
 
 /** Facts about a request that the `Request` lacks. */
@@ -81,39 +76,10 @@ function answering(
     const { snapshot } = service;
     const { config } = snapshot;
     const context = contextOf(snapshot);
-    const received = readRawRequest(request);
-    const { jwtCookieName } = config;
-    const credential = readCredential({
-      authorization: received.headers["authorization"] ?? null,
-      cookie: () => request.headers.get("cookie"),
-    }, jwtCookieName);
-    const pieces = withUncodedTags(withMaskedCookie(received, jwtCookieName), config);
-    const identifiers = identifiersOf(request, config, service);
-    const { trace, own } = requestHeaders(request, {
-      config,
-      identifiers,
-      dialect: service.dialect,
-    });
-    const sent = (reply: HeaderList, replacing: HeaderList = noHeaders) =>
-      sentHeaders({ added: context.addedHeaders, trace, reply, replacing, own });
-    const refusal = lengthError(request, pieces, config);
-    const allowedOrigins = config.serverCorsAllowedOrigins;
-    const preflight = refusal === null ? preflightHeaders(request, allowedOrigins) : null;
-    if (preflight !== null) {
-      const init = { status: 200, headers: headersInit(sent(preflight)) };
-      const route = context.routes.of(pieces.path);
-      return { response: new Response(null, init), route, durationMs: elapsedMs() };
-    }
-    if (!isHostHeader(pieces.headers["host"] ?? null)) {
-      const response = badHostResponse(headersInit(sent(noHeaders)));
-      return { response, durationMs: elapsedMs() };
-    }
-    if (refusal === null && health.matches(pieces.path)) {
-      const { status, headers } = await health.check(pieces);
-      const init = { status, headers: headersInit(sent(headers)) };
-      const response = new Response(null, init);
-      return { response, route: healthRoute, durationMs: elapsedMs() };
-    }
+    const received = receive(request, context, service);
+    const { pieces, credential, identifiers, refusal, sent } = received;
+    const early = answerEarly(request, received, { context, health });
+    if (early !== null) return { ...await early, durationMs: elapsedMs() };
     const statements: Statement[] | null = config.logQuery ? [] : null;
     const timing = config.logFormat === "json" ? new RequestTiming() : null;
     const client = lazyClient(info, pieces, snapshot);
@@ -127,7 +93,7 @@ function answering(
     if (statements !== null) reportStatements(service, statements, result.reply.status);
     const cors = pieces.headers["origin"] === undefined
       ? noHeaders
-      : actualHeaders(request, allowedOrigins, {
+      : actualHeaders(request, config.serverCorsAllowedOrigins, {
         areRequestsLimited: snapshot.rateLimits !== null,
       });
     const route = context.routes.of(pieces.path);
@@ -138,7 +104,7 @@ function answering(
     if (reload !== null && info.waitUntil !== undefined) info.waitUntil(reload);
     else if (reload !== null && loading === "unshared") await reload;
     const response = toResponse(request, result, {
-      headers: sent(withCookieHeaders(result.reply, jwtCookieName, credential), cors),
+      headers: sent(withCookieHeaders(result.reply, config.jwtCookieName, credential), cors),
       setsContentLength: info.setsContentLength ?? false,
     });
     const requestBytes = bodyLength(pieces);
@@ -146,30 +112,29 @@ function answering(
   };
 }
 
-/** Returns the headers that a response takes over from its request, and those it has in any case. */
-function requestHeaders(
-  { headers }: Request,
-  { config, identifiers, dialect }: {
-    readonly config: Config;
-    readonly identifiers: RequestIdentifiers;
-    readonly dialect: Dialect;
+/** Answers preflights, requests with an invalid host, and health checks; null for others. */
+function answerEarly(
+  request: Request,
+  { pieces, refusal, sent }: ReceivedRequest,
+  { context: { snapshot, routes }, health }: {
+    readonly context: PipelineContext;
+    readonly health: HealthCheck;
   },
-): { readonly trace: Header | null; readonly own: HeaderList } {
-  const { serverTraceHeader, serverRequestIdHeader } = config;
-  const missing = dialect.missingTrace === "empty" ? "" : null;
-  const value = serverTraceHeader === null ? null : headers.get(serverTraceHeader) ?? missing;
-  return {
-    trace: value === null ? null : [serverTraceHeader!, value],
-    own: identifiers.requestId === null
-      ? noHeaders
-      : [[serverRequestIdHeader!, identifiers.requestId]],
-  };
-}
-
-/** Hides the token in the cookie from database code, which may show all cookies of a request. */
-function withMaskedCookie(pieces: RawRequest, cookieName: string | null): RawRequest {
-  if (cookieName === null) return pieces;
-  return { ...pieces, cookies: maskCookie(pieces.cookies, cookieName) };
+): Omit<Answer, "durationMs"> | Promise<Omit<Answer, "durationMs">> | null {
+  const { serverCorsAllowedOrigins } = snapshot.config;
+  const preflight = refusal === null ? preflightHeaders(request, serverCorsAllowedOrigins) : null;
+  if (preflight !== null) {
+    const init = { status: 200, headers: headersInit(sent(preflight)) };
+    return { response: new Response(null, init), route: routes.of(pieces.path) };
+  }
+  if (!isHostHeader(pieces.headers["host"] ?? null)) {
+    return { response: badHostResponse(headersInit(sent(noHeaders))) };
+  }
+  if (refusal !== null || !health.matches(pieces.path)) return null;
+  return health.check(pieces).then(({ status, headers }) => ({
+    response: new Response(null, { status, headers: headersInit(sent(headers)) }),
+    route: healthRoute,
+  }));
 }
 
 /** Keeps shared caches from serving the response to a request with another cookie. */
