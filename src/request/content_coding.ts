@@ -17,6 +17,11 @@ export type ContentCoding = "gzip" | "deflate" | "br" | "zstd";
 const decompressedSliceBytes = 4 * 1024;
 /** Chunks of a decoder of `node:zlib` have at most this many bytes. */
 const chunkBytes = 64 * 1024;
+/**
+ * Decoders receive a body in pieces of at most this length. The ratio of a bomb then shows after a few
+ * megabytes, although the decoder has not read all that it received.
+ */
+const countedSliceBytes = 16 * 1024;
 /** A body may decode to this many bytes at any ratio. */
 const minCheckedBytes = 1024 * 1024;
 /** JSON and CSV rarely shrink to less than a hundredth; bombs shrink to a thousandth. */
@@ -75,8 +80,11 @@ export async function* decodedPieces(
   let decoded = 0;
   async function* counted(): AsyncGenerator<Uint8Array> {
     for await (const piece of pieces) {
-      received += piece.length;
-      yield piece;
+      for (let at = 0; at < piece.length; at += countedSliceBytes) {
+        const slice = piece.subarray(at, at + countedSliceBytes);
+        received += slice.length;
+        yield slice;
+      }
     }
   }
   try {
@@ -167,7 +175,7 @@ interface ZlibDecoder extends AsyncIterable<Uint8Array> {
   write(bytes: Uint8Array): boolean;
   end(): void;
   destroy(error?: Error): void;
-  once(event: "drain" | "close", listener: () => void): void;
+  on(event: "drain" | "close", listener: () => void): void;
 }
 
 async function* unzipped(
@@ -176,16 +184,18 @@ async function* unzipped(
 ): AsyncGenerator<Uint8Array> {
   const decoder = create();
   let isClosed = false;
-  decoder.once("close", () => isClosed = true);
+  let resume = () => {};
+  decoder.on("drain", () => resume());
+  decoder.on("close", () => {
+    isClosed = true;
+    resume();
+  });
   const feeding = (async () => {
     for await (const piece of pieces) {
       if (isClosed) return;
       // The decoder reads it later.
       if (decoder.write(piece.slice()) || isClosed) continue;
-      await new Promise<void>((resolve) => {
-        decoder.once("drain", resolve);
-        decoder.once("close", resolve);
-      });
+      await new Promise<void>((resolve) => resume = resolve);
     }
     decoder.end();
   })().catch((error) => decoder.destroy(error));

@@ -173,3 +173,21 @@ Deno.test("codecsOf() leaves out codings whose truncation goes unnoticed", async
   const codecs = await codecsOf({ createGunzip, createInflate } as never);
   strictEqual([...codecs.keys()].join(), "deflate");
 });
+
+Deno.test("decodedPieces() refuses a bomb in one piece before most of it is decoded", async () => {
+  const plainBytes = 64 * 1024 * 1024;
+  const stream = new Blob([new Uint8Array(plainBytes)]).stream()
+    .pipeThrough(new CompressionStream("gzip"));
+  const bomb = new Uint8Array(await new Response(stream).arrayBuffer());
+  async function* pieces() {
+    yield bomb;
+  }
+  let decoded = 0;
+  const { code } = await rejectionOf(async () => {
+    for await (const piece of decodedPieces(pieces(), { coding: "gzip", isLimited: false })) {
+      decoded += piece.length;
+    }
+  });
+  strictEqual(code, "130");
+  strictEqual(decoded < 16 * 1024 * 1024, true, `${decoded} bytes`);
+});
