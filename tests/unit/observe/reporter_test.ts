@@ -211,3 +211,11 @@ Deno.test("createReporter() writes 20,000 requests as JSON, none of which waits 
     strictEqual(JSON.parse(line).target, `/${index}"\0😀\ufffd`);
   });
 });
+
+Deno.test("createReporter() logs no event that only metrics count", () => {
+  const { lines, report } = reporting("error");
+  report({ kind: "request-shed", reason: "queue" });
+  report({ kind: "connection-opened" });
+  report({ kind: "connection-closed", reason: "idle" });
+  deepStrictEqual(lines, []);
+});
