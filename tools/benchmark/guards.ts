@@ -44,6 +44,8 @@ const policies = "address: 90000/1s by ip; role: 90000/1s by role; all: 90000/1s
 const rateLimits = { "rate-limits": policies };
 const textLog = { "log-level": "info" };
 const jsonLog = { "log-level": "info", "log-format": "json" };
+/** The service counts requests if it has an admin server. */
+const metrics = { "admin-server-host": "127.0.0.1", "admin-server-port": freePort() };
 const cost = { "db-max-cost": 1_000_000 };
 const timeouts = { "db-statement-timeout": "60s" };
 const inProcess = { "server-max-requests": 10_000, "db-pool-queue-target": "10s" };
@@ -88,6 +90,7 @@ const groups: readonly GuardGroup[] = [
       { name: "3 rate policies", config: rateLimits },
       { name: "text log at info", config: textLog },
       { name: "JSON log at info", config: jsonLog },
+      { name: "metrics", config: metrics },
       { name: "limits of requests in progress", config: inProcess },
       { name: "statement timeout", config: timeouts },
       { name: "cost limit", config: cost },
