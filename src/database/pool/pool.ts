@@ -286,7 +286,7 @@ class Pool implements Database {
           waiting: this.#queue.size,
           freeConnections: this.#limiter.freeConnections(this.#limitOf(first)),
         }),
-      // Under overload, the oldest have waited for so long that their clients may have left.
+      // Under overload, the clients of the oldest may have left.
       this.#overload.isOverloaded(this.#clock.now()) ? "newest first" : "oldest first",
     );
     if (batches.length === 0) return false;
