@@ -110,9 +110,21 @@ function splitToken(token: string): TokenParts {
   return { header, payload, signature };
 }
 
-/** Returns whether a text is unpadded base64url (RFC 7515, section 2), without white space and `=`. */
+/**
+ * Returns whether a text is unpadded base64url (RFC 7515, section 2), without white space and `=`. Bits of the
+ * last character beyond the bytes are zero, so that bytes have one spelling only.
+ */
 function isBase64Url(text: string): boolean {
-  return text.length % 4 !== 1 && /^[A-Za-z0-9_-]*$/.test(text);
+  switch (text.length % 4) {
+    case 0:
+      return /^[A-Za-z0-9_-]*$/.test(text);
+    case 2:
+      return /^[A-Za-z0-9_-]*[AQgw]$/.test(text);
+    case 3:
+      return /^[A-Za-z0-9_-]*[AEIMQUYcgkosw048]$/.test(text);
+    default:
+      return false;
+  }
 }
 
 function readHeader(segment: string): TokenHeader {

@@ -70,12 +70,15 @@ export const jwtIssuerList: Codec<readonly JwtIssuer[]> = {
   print: (issuers) => quote(JSON.stringify(issuers)),
 };
 
-/** Returns the issuers with secrets and keys replaced by `***`. */
+/** Returns the issuers with secrets, keys and the query of URLs replaced by `***`. */
 export function redactedIssuers(issuers: readonly JwtIssuer[]): readonly JwtIssuer[] {
   return issuers.map((issuer) => ({
     ...issuer,
     ...(issuer.secret === undefined ? {} : { secret: "***" }),
     ...(issuer.keys === undefined ? {} : { keys: { keys: [] } }),
+    ...(issuer.jwks_url === undefined
+      ? {}
+      : { jwks_url: issuer.jwks_url.replace(/[?#].*$/s, "?***") }),
   }));
 }
 

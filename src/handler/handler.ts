@@ -8,10 +8,8 @@ import type { Dialect } from "../dialect.ts";
 import { errorResponse } from "../errors/error_response.ts";
 import type { ServiceError } from "../errors/service_error.ts";
 import { clientAddress } from "../http/client_address.ts";
-import { withVary } from "../http/vary.ts";
 import { actualHeaders, preflightHeaders } from "../http/cors.ts";
 import { badHostResponse, isHostHeader } from "../http/host.ts";
-import type { Credential } from "../auth/credential.ts";
 import { noScope } from "../auth/remote_key_set.ts";
 import type { HeaderList } from "../lib/header_list.ts";
 import { SpoolSpace } from "../lib/spool_file.ts";
@@ -24,6 +22,7 @@ import type { Service, ServiceOptions } from "../service/service.ts";
 import type { Snapshot } from "../service/snapshot.ts";
 import { version } from "../version.ts";
 import { compressedResult } from "./compression.ts";
+import { withCookieHeaders } from "./cookie_headers.ts";
 import { type Answer, bodyLength, countedHandler } from "./counted_handler.ts";
 import { EarlyPrivilegeCheck } from "./early_privilege.ts";
 import { HealthCheck } from "./health_check.ts";
@@ -32,7 +31,7 @@ import { type PipelineContext, type PipelineResult, runPipeline } from "./pipeli
 import { reportRequest, reportStatements } from "./report.ts";
 import { receive, type ReceivedRequest } from "./received_request.ts";
 import { healthRoute, RouteNames } from "./route_names.ts";
-import { addedHeaders, hasHeader, headersInit, noHeaders } from "./sent_headers.ts";
+import { addedHeaders, headersInit, noHeaders } from "./sent_headers.ts";
 import { Uploads } from "./uploads.ts";
 
 /** Facts about a request that the `Request` lacks. */
@@ -104,7 +103,7 @@ function answering(
     if (reload !== null && info.waitUntil !== undefined) info.waitUntil(reload);
     else if (reload !== null && loading === "unshared") await reload;
     const response = toResponse(request, result, {
-      headers: sent(withCookieHeaders(result.reply, config.jwtCookieName, credential), cors),
+      headers: sent(withCookieHeaders(result.reply, pieces, config, credential), cors),
       setsContentLength: info.setsContentLength ?? false,
     });
     const requestBytes = bodyLength(pieces);
@@ -135,18 +134,6 @@ function answerEarly(
     response: new Response(null, { status, headers: headersInit(sent(headers)) }),
     route: healthRoute,
   }));
-}
-
-/** Keeps shared caches from serving the response to a request with another cookie. */
-function withCookieHeaders(
-  { headers }: Reply,
-  cookieName: string | null,
-  { source }: Credential,
-): HeaderList {
-  if (cookieName === null) return headers;
-  const varied = withVary(headers, "Cookie");
-  if (source !== "cookie" || hasHeader("Cache-Control", varied)) return varied;
-  return [...varied, ["Cache-Control", "private"]];
 }
 
 /** Makes the function that returns the pipeline's context of a snapshot. */

@@ -9,6 +9,7 @@ import type { Dialect } from "../dialect.ts";
 import type { ServiceError } from "../errors/service_error.ts";
 import { maskCookie } from "../http/cookie.ts";
 import type { RequestIdentifiers } from "../http/request_id.ts";
+import { withVary } from "../http/vary.ts";
 import type { HeaderList } from "../lib/header_list.ts";
 import { type RawRequest, readRawRequest } from "../request/raw_request.ts";
 import type { Header } from "../response/overrides.ts";
@@ -51,8 +52,17 @@ export function receive(
     credential,
     identifiers,
     refusal: lengthError(request, pieces, config),
-    sent: (reply, replacing = noHeaders) => sentHeaders({ added, trace, reply, replacing, own }),
+    sent: (reply, replacing = noHeaders) =>
+      variedByOrigin(
+        sentHeaders({ added, trace, reply, replacing, own }),
+        config.serverCorsAllowedOrigins,
+      ),
   };
+}
+
+/** Keeps shared caches from serving the response to a request of another origin. */
+function variedByOrigin(headers: HeaderList, origins: readonly string[] | null): HeaderList {
+  return origins === null || origins.length === 0 ? headers : withVary(headers, "Origin");
 }
 
 /** Returns the headers that a response takes over from its request, and those it has in any case. */

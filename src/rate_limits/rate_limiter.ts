@@ -145,7 +145,7 @@ export class Admission {
       case "role":
         return role;
       case "token":
-        return token === null ? this.#clientKey : `token\0${token}`;
+        return token === null ? this.#clientKey : `token\0${withoutSignature(token)}`;
       case "claim": {
         const value = token === null ? null : policy.claim!(claims);
         return value === null ? this.#clientKey : `claim\0${value}`;
@@ -189,4 +189,9 @@ function rateLimitHeaders({ policy: { name, header }, decision }: Charge): Heade
 
 function secondsOf(microseconds: number): number {
   return Math.ceil(microseconds / 1e6);
+}
+
+/** Returns what a token signs: some algorithms have several signatures of one text. */
+function withoutSignature(token: string): string {
+  return token.slice(0, token.lastIndexOf("."));
 }

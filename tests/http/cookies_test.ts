@@ -103,6 +103,23 @@ suite.test("a page of another origin cannot log the user in", async (api) => {
   strictEqual(await statusOf(api, "POST /rpc/login", {}), "204");
 });
 
+suite.test("a GET of another origin cannot set the cookie", async (api) => {
+  const setCookie = async (headers: Record<string, string>) =>
+    (await api("GET /rpc/quiet_login", { headers })).headers.get("set-cookie");
+  const set = "__Host-token=x; Path=/";
+  deepStrictEqual(
+    await Promise.all([
+      setCookie(crossSite),
+      setCookie(site("same-site")),
+      setCookie({ Origin: "null" }),
+      setCookie({ Origin: app }),
+      setCookie(site("same-origin")),
+      setCookie({}),
+    ]),
+    ["theme=dark", "theme=dark", "theme=dark", ...Array(3).fill(`theme=dark, ${set}`)],
+  );
+});
+
 suite.test("a Bearer token needs no check, as a page cannot make a browser send it", async (api) => {
   const headers = { ...cookie, ...crossSite, Authorization: `Bearer ${token}` };
   strictEqual(await statusOf(api, "POST /notes", headers, { id: 1 }), "201");
@@ -123,25 +140,25 @@ suite.test("every answer varies by the cookie, and those to a cookie are private
     const response = await api(line, { headers });
     return [response.headers.get("vary"), response.headers.get("cache-control")];
   };
-  const usual = "Accept, Prefer, Range, Cookie";
+  const usual = "Accept, Prefer, Range, Cookie, Origin";
   deepStrictEqual(await heads("GET /notes", {}), [usual, null]);
   deepStrictEqual(await heads("GET /notes", cookie), [usual, "private"]);
   deepStrictEqual(await heads("GET /notes", { ...cookie, Authorization: `Bearer ${token}` }), [
     usual,
     null,
   ]);
-  deepStrictEqual(await heads("GET /nothing", cookie), ["Cookie", "private"]);
+  deepStrictEqual(await heads("GET /nothing", cookie), ["Cookie, Origin", "private"]);
   deepStrictEqual(await heads("GET /notes", { Cookie: `__Host-token=${expired}` }), [
-    "Cookie",
+    "Cookie, Origin",
     "private",
   ]);
   deepStrictEqual(await heads("POST /rpc/whoami", { ...cookie, ...crossSite }), [
-    "Cookie",
+    "Cookie, Origin",
     "private",
   ]);
   deepStrictEqual(await heads("GET /rpc/cached", cookie), [usual, "max-age=60"]);
   const preflight = { Origin: app, "Access-Control-Request-Method": "POST" };
-  deepStrictEqual(await heads("OPTIONS /notes", preflight), ["Cookie", null]);
+  deepStrictEqual(await heads("OPTIONS /notes", preflight), ["Cookie, Origin", null]);
 });
 
 suite.test("database code does not see the token", async (api) => {

@@ -78,7 +78,7 @@ export const serverOptions = {
     inDatabase: true,
     doc: "Policies that limit the rate of requests, separated by `;`; see " +
       "[Limit requests](../how-to/limit-requests.md).",
-    example: '"login: 5/1m by ip on POST /rpc/login; anon: 60/1m by ip for web_anon"',
+    example: '"login: 5/1m by ip on /rpc/login; anon: 60/1m by ip for web_anon"',
     extension: true,
   }),
   "server-reuseport": option({

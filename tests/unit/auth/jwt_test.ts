@@ -71,7 +71,11 @@ Deno.test("verifyToken rejects malformed tokens", async () => {
     [`${goodHeader}.${goodPayload}.ž`, undecodable],
     [`${goodHeader}.${goodPayload}.AAAAA`, undecodable],
     [`${goodHeader}.${goodPayload}.`, notVerified],
-    [`${goodHeader}.${goodPayload}.${goodSignature.slice(0, -1)}`, notVerified],
+    [`${goodHeader}.${goodPayload}.${goodSignature.slice(0, -3)}`, notVerified],
+    // Bits beyond the bytes would be further spellings of one token.
+    [`${goodHeader}.${goodPayload}.AB`, undecodable],
+    [`${goodHeader}.${goodPayload}.AAB`, undecodable],
+    [`${goodHeader}.${goodPayload}.AAE`, notVerified],
     [`${goodHeader}.${goodPayload}.${goodSignature}AAAA`, notVerified],
     [`${goodHeader}.${base64Url('{"role":"boss"}')}.${goodSignature}`, notVerified],
   ];

@@ -18,7 +18,7 @@ function send(number) {
   const client = "10." + (number >> 16) + "." + (number >> 8 & 255) + "." + (number & 255);
   const admission = new Admission({ limits, onRefused() {}, client, resource });
   admission.chargeClient();
-  admission.chargeIdentity({ role: "r", claims: "{}", token: "token " + number });
+  admission.chargeIdentity({ role: "r", claims: "{}", token: number + ".signature" });
 }
 function used() {
   gc();

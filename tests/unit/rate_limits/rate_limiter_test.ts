@@ -12,6 +12,8 @@ interface Sent {
   readonly line?: string;
   readonly role?: string;
   readonly claims?: object;
+  /** Default: "s". */
+  readonly signature?: string;
   /** The token is not valid: no policy sees its role. */
   readonly isRejected?: boolean;
 }
@@ -35,7 +37,14 @@ class Limited {
   }
 
   send(
-    { client = "192.0.2.1", line = "GET /todos", role = "anon", claims, isRejected }: Sent = {},
+    {
+      client = "192.0.2.1",
+      line = "GET /todos",
+      role = "anon",
+      claims,
+      signature = "s",
+      isRejected,
+    }: Sent = {},
   ): Outcome {
     const [method = "", path = ""] = line.split(" ");
     const admission = new Admission({
@@ -48,7 +57,11 @@ class Limited {
       admission.chargeClient();
       if (!isRejected) {
         const json = JSON.stringify({ ...claims, role });
-        admission.chargeIdentity({ role, claims: json, token: claims === undefined ? null : json });
+        admission.chargeIdentity({
+          role,
+          claims: json,
+          token: claims === undefined ? null : `${json}.${signature}`,
+        });
       }
       return { isAdmitted: true, details: null, headers: Object.fromEntries(admission.headers()) };
     } catch (error) {
@@ -171,6 +184,8 @@ const keys: readonly (readonly [policy: string, one: Sent, other: Sent, isShared
   ["by role", {}, { role: "clerk" }, false],
   ["by token", { claims: { jti: 1 } }, { claims: { jti: 1 }, client: "192.0.2.2" }, true],
   ["by token", { claims: { jti: 1 } }, { claims: { jti: 2 } }, false],
+  // Some algorithms have several signatures of one text.
+  ["by token", { claims: { jti: 1 } }, { claims: { jti: 1 }, signature: "t" }, true],
   ["by token", {}, {}, true],
   ["by token", {}, { client: "192.0.2.2" }, false],
   ["by $.sub", { claims: { sub: "a", n: 1 } }, { claims: { sub: "a", n: 2 } }, true],
