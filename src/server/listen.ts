@@ -16,6 +16,7 @@ import { errorCode } from "../cli/error_code.ts";
 import { findNextPort, isFreePort } from "../cli/quick/free_ports.ts";
 import { errorMessage } from "../cli/output.ts";
 import { wait } from "../lib/deadline.ts";
+import { turn } from "../lib/timers.ts";
 import type {
   ClientInfo,
   HttpServer,
@@ -106,6 +107,8 @@ function keepListening(
       stopping = true;
       await drain.hold();
       const closed = server?.shutdown();
+      // The runtime closes the socket in its next turn. Until then, clients could connect again.
+      await turn();
       drain.release();
       await closed;
     },

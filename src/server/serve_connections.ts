@@ -73,27 +73,43 @@ const retryDelayMs = 100;
 /** Serves the connections of a listener. */
 export function serveConnections(options: ConnectionServerOptions): ConnectionServer {
   const table = new ConnectionTable(options);
-  const served = new Set<ServedConnection>();
-  let isStopping = false;
+  const served = new Set<TrackedConnection>();
+  let stopping = false;
+  const isStopping = () => stopping;
   const accepting = acceptAll(options, table, {
-    isStopping: () => isStopping,
-    serve: (connection) => serveOne(connection, options, { table, served }),
+    isStopping,
+    serve: (connection) => serveOne(connection, options, { table, served, isStopping }),
   });
   const finished = accepting.then(() => ended(served));
   finished.catch(() => {});
   return {
     finished,
     shutdown: async () => {
-      isStopping = true;
+      stopping = true;
       options.listener.close();
-      for (const connection of served) void connection.shutdown().catch(() => {});
+      for (const connection of served) shutDown(connection, table);
       await finished;
     },
   };
 }
 
-async function ended(served: ReadonlySet<ServedConnection>): Promise<void> {
-  await Promise.allSettled(Array.from(served, ({ finished }) => finished));
+/** A connection that the table lists. */
+interface TrackedConnection {
+  readonly server: ServedConnection;
+  readonly open: OpenConnection;
+}
+
+/**
+ * Ends a connection, one with requests after their responses: when a connection is shut down, the runtime
+ * breaks off the bodies that it receives.
+ */
+function shutDown({ server, open }: TrackedConnection, table: ConnectionTable): void {
+  if (open.open > 0) table.closeSoon(open);
+  else server.shutdown().catch(() => {});
+}
+
+async function ended(served: ReadonlySet<TrackedConnection>): Promise<void> {
+  await Promise.allSettled(Array.from(served, ({ server }) => server.finished));
 }
 
 /** Accepts connections until the listener is closed. Rejects if the listener fails. */
@@ -136,34 +152,72 @@ function delay({ scheduleAwaited }: Pick<Clock, "scheduleAwaited">): Promise<voi
 function serveOne(
   connection: Deno.Conn,
   { serveConnection, handlerOf, onError }: ConnectionServerOptions,
-  { table, served }: { readonly table: ConnectionTable; readonly served: Set<ServedConnection> },
+  { table, served, isStopping }: {
+    readonly table: ConnectionTable;
+    readonly served: Set<TrackedConnection>;
+    readonly isStopping: () => boolean;
+  },
 ): void {
-  const abortion = new AbortController();
+  const abortion = new Abortion();
   const open = table.add(() => abortion.abort());
-  const handler = tracked(handlerOf(connection, () => table.closeSoon(open)), open, table);
+  const handle = handlerOf(connection, () => table.closeSoon(open));
+  const handler = tracked(handle, open, {
+    table,
+    onRequest: () => {
+      // A client of HTTP/2 sends more requests until the server tells it to stop.
+      if (isStopping()) server.shutdown().catch(() => {});
+    },
+  });
   let server: ServedConnection;
   try {
     server = serveConnection(connection, abortion.signal, handler, onError, () => {});
   } catch {
     return table.remove(open);
   }
-  served.add(server);
+  const accepted = { server, open };
+  served.add(accepted);
   const remove = () => {
-    served.delete(server);
+    served.delete(accepted);
     table.remove(open);
   };
   // It rejects for a connection that was reset, and for bytes that are not HTTP.
   server.finished.then(remove, remove);
 }
 
+/**
+ * Aborts a connection. The runtime's listener throws if the connection has ended or is being shut down.
+ * Uncaught, that would end the process.
+ */
+class Abortion extends AbortController {
+  constructor() {
+    super();
+    const { signal } = this;
+    const add = signal.addEventListener.bind(signal) as EventTarget["addEventListener"];
+    signal.addEventListener = (
+      type: string,
+      listener: unknown,
+      options?: AddEventListenerOptions,
+    ) => add(type, () => attempt(listener as () => void), options);
+  }
+}
+
+function attempt(run: () => void): void {
+  try {
+    run();
+  } catch {
+    // The connection has ended.
+  }
+}
+
 /** Returns the handler, which tells the table when requests begin and end. */
 function tracked(
   handler: ConnectionHandler,
   connection: OpenConnection,
-  table: ConnectionTable,
+  { table, onRequest }: { readonly table: ConnectionTable; readonly onRequest: () => void },
 ): ConnectionHandler {
   const ended = () => table.requestEnded(connection);
   return async function track(request, info) {
+    onRequest();
     table.requestBegan(connection);
     info.completed.then(ended, ended);
     try {

@@ -1,4 +1,4 @@
-import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
+import { deepStrictEqual, match, ok, strictEqual } from "node:assert/strict";
 import { engines } from "../support/engines.ts";
 import { eventually } from "../support/eventually.ts";
 import { silentServer } from "../support/silent_server.ts";
@@ -7,12 +7,18 @@ import { holdLock } from "../support/held_lock.ts";
 import { HttpConnection, requestBytes } from "../support/http_connection.ts";
 import { startClients } from "../support/keep_alive_clients.ts";
 import { type ServiceProcess, startService } from "../support/process.ts";
+import { RawClient } from "../support/raw_client.ts";
 
 const fixture = { name: "serving", roles: ["web_anon"] };
 
 function configFor(uri: string) {
   return { "db-uri": uri, "db-schemas": "api", "db-anon-role": "web_anon", "db-pool": 4 };
 }
+
+const uploadBytes = 90_000;
+const uploadHead = "POST /rpc/nothing_special HTTP/1.1\r\nHost: localhost\r\n" +
+  `Content-Type: application/json\r\nContent-Length: ${uploadBytes}\r\n` +
+  "Expect: 100-continue\r\n\r\n";
 
 function portOf({ origin }: Pick<ServiceProcess, "origin">): number {
   return Number(new URL(origin).port);
@@ -21,9 +27,13 @@ function portOf({ origin }: Pick<ServiceProcess, "origin">): number {
 Deno.test("SIGTERM and SIGINT break no answer and lose no request", async (t) => {
   const database = await engines.pg(fixture);
   try {
-    for (const signal of ["SIGTERM", "SIGINT"] as const) {
-      await t.step(`${signal} while keep-alive clients are at work`, async () => {
-        await using service = await startService(configFor(database.uri));
+    const limited = { "server-idle-timeout": 30 };
+    for (
+      const [signal, limits] of [["SIGTERM", {}], ["SIGINT", {}], ["SIGTERM", limited]] as const
+    ) {
+      const name = `${signal} while keep-alive clients are at work, with ${JSON.stringify(limits)}`;
+      await t.step(name, async () => {
+        await using service = await startService({ ...configFor(database.uri), ...limits });
         await service.listening();
         const load = startClients({
           port: portOf(service),
@@ -67,6 +77,47 @@ Deno.test("SIGTERM and SIGINT break no answer and lose no request", async (t) =>
       strictEqual((await service.status).code, 0);
       const told = service.stderr.all.filter((line) => /Received termination/.test(line));
       strictEqual(told.length, 1);
+    });
+
+    await t.step("half an upload stalls beside a request in progress", async () => {
+      const config = { ...configFor(database.uri), "server-body-timeout": "300ms" };
+      await using service = await startService(config);
+      await service.listening();
+      using busy = await HttpConnection.connect(portOf(service));
+      await using lock = await holdLock(database.superuserUri!);
+      const waiting = busy.exchange(requestBytes("POST /rpc/wait_for_lock"), "POST");
+      waiting.catch(() => {});
+      await lock.awaited();
+      using upload = await RawClient.connect(portOf(service));
+      await upload.send(uploadHead);
+      match(await upload.read("\r\n\r\n"), /^HTTP\/1\.1 100 /);
+      await upload.send("{");
+      service.signal("SIGTERM");
+      await isRefused(portOf(service));
+      match(await upload.read(), /^HTTP\/1\.1 408 /);
+      await lock.release();
+      strictEqual((await waiting).status, 204);
+      strictEqual((await service.status).code, 0);
+      deepStrictEqual(service.stderr.all.filter((line) => /\berror:/i.test(line)), []);
+    });
+
+    await t.step("an upload that arrives meanwhile is answered", async () => {
+      await using service = await startService({
+        ...configFor(database.uri),
+        "server-body-timeout": 30,
+      });
+      await service.listening();
+      using upload = await RawClient.connect(portOf(service));
+      await upload.send(uploadHead);
+      match(await upload.read("\r\n\r\n"), /^HTTP\/1\.1 100 /);
+      await upload.send("{");
+      service.signal("SIGTERM");
+      await isRefused(portOf(service));
+      await upload.send(" ".repeat(uploadBytes - 2) + "}");
+      const answer = await upload.read();
+      match(answer, /^HTTP\/1\.1 204 /);
+      match(answer, /^connection: close\r$/im);
+      strictEqual((await service.status).code, 0);
     });
 
     await t.step("a service without requests ends", async () => {

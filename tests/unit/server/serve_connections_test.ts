@@ -141,3 +141,35 @@ Deno.test("denoServeConnection() returns null where Deno has no such function", 
     strictEqual(denoServeConnection(runtime), null);
   }
 });
+
+Deno.test("serveConnections() closes a connection of which the runtime takes no abort", async () => {
+  const { clock, connections, listener } = serving();
+  listener.connect();
+  await settled();
+  const { signal } = connections[0]!;
+  signal.addEventListener("abort", () => {
+    throw new Deno.errors.BadResource("Bad resource ID");
+  });
+  await clock.pass(6000);
+  strictEqual(signal.aborted, true);
+});
+
+Deno.test("serveConnections() shuts connections down, those with a request after their response", async () => {
+  const { clock, connections, listener, server } = serving();
+  listener.connect();
+  listener.connect();
+  await settled();
+  const [idle, busy] = connections;
+  const completed = deferred<void>();
+  await busy!.handler(new Request("http://x/"), { completed: completed.promise });
+  void server.shutdown();
+  const ends = { idle: false, busy: false };
+  idle!.finished.promise.then(() => ends.idle = true);
+  busy!.finished.promise.then(() => ends.busy = true);
+  await clock.pass(3000);
+  deepStrictEqual(ends, { idle: true, busy: false });
+  completed.resolve();
+  await clock.pass(3000);
+  deepStrictEqual(ends, { idle: true, busy: true });
+  await server.finished;
+});
