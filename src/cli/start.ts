@@ -11,6 +11,7 @@ import { pgrstDialect, svcDialect } from "../dialect.ts";
 import type { ConfigArguments } from "./command.ts";
 import { type ConfigReader, configReader, openConfiguredDatabase } from "./config_files.ts";
 import { CannotConnectError } from "./connect_error.ts";
+import { isFile } from "./output.ts";
 import { findNextPort, findPort, isFreePort } from "./quick/free_ports.ts";
 import { chooseDefaults, fixedDefaults, type QuickChoice } from "./quick/quick_defaults.ts";
 import { type QuickFacts, readQuickFacts } from "./quick/quick_facts.ts";
@@ -20,8 +21,10 @@ import { connectionName } from "./target.ts";
 export interface QuickStart {
   readonly facts: QuickFacts;
   readonly choice: QuickChoice;
-  /** Whether quick mode chose another port than 3000, because of other servers. */
-  readonly hasMoved: boolean;
+  /** The usual port that is in use, so that quick mode chose others; null if it chose none. */
+  readonly usedPort: number | null;
+  /** The value of `db-read-only`. */
+  readonly isReadOnly: boolean;
 }
 
 /** The configuration of a call. */
@@ -76,26 +79,30 @@ export async function openStart(
       schemas: config.dbSchemas === unsetSchemas ? null : config.dbSchemas,
       anonRole: config.dbAnonRole,
       host: config.serverHost,
+      file: isFile(usualFile) ? usualFile : null,
     });
     const chosen: Partial<Config> = {
       ...fixed,
       dbSchemas: choice.schemas,
       dbAnonRole: choice.anonRole,
-      dbReadOnly: choice.isLoginRole,
-      // A standby accepts no LISTEN, and the listener connects to servers that can be written only.
-      ...(facts.isStandby || facts.isReadOnly
-        ? { dbChannelEnabled: false, dbSchemaWatch: "poll" } as const
-        : {}),
+      dbReadOnly: choice.isLoginRole || facts.isReadOnly,
+      // A standby accepts no LISTEN.
+      ...(facts.isStandby ? { dbChannelEnabled: false, dbSchemaWatch: "poll" } as const : {}),
       ...(ports === "serves" ? await portDefaults(config) : {}),
     };
     const reader = configReader(args, chosen);
     const hasMoved = config.serverPort === unsetPort && (chosen.serverPort ?? 3000) !== 3000;
-    return { reader, database, quick: { facts, choice, hasMoved } };
+    const usedPort = hasMoved ? await isFreePort(3000) ? 3001 : 3000 : null;
+    const isReadOnly = reader.config.dbReadOnly;
+    return { reader, database, quick: { facts, choice, usedPort, isReadOnly } };
   } catch (error) {
     await database.close();
     throw error;
   }
 }
+
+/** The configuration file that `svc init` writes by default. */
+const usualFile = "svc.conf";
 
 /** Defaults of the first reading, which mark options that no source sets. */
 const unsetSchemas: readonly string[] = [];

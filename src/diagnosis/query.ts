@@ -32,6 +32,8 @@ export interface CatalogueFacts {
   /** Number of the version, such as 180004. */
   readonly version: number;
   readonly isStandby: boolean;
+  /** Whether `default_transaction_read_only` is on for the login role. */
+  readonly isReadOnly: boolean;
   /** The login role. Names in these fields are quoted for SQL. */
   readonly login: string;
   /** Roles that may be taken and were not checked, because there are too many. */
@@ -108,6 +110,8 @@ select json_build_object(
   ), '[]'),
   'version', (select number from version),
   'isStandby', pg_is_in_recovery(),
+  'isReadOnly', coalesce((select reset_val = 'on' from pg_settings
+    where name = 'default_transaction_read_only'), false),
   'login', (select name from login),
   'uncheckedRoles', (select greatest(count(*) - ${maxRoles}, 0) from takeable),
   'schemas', (select coalesce(json_agg(nspname order by nspname), '[]') from user_schemas),

@@ -24,6 +24,7 @@ export function settingFindings(catalogue: CatalogueFacts, config: Config): read
     tokenFinding(config),
     cookieOriginsFinding(config),
     triggerFinding(catalogue, config),
+    readOnlyFinding(catalogue, config),
     standbyFinding(catalogue),
     rolesFinding(catalogue),
   ];
@@ -44,6 +45,19 @@ function standbyFinding({ isStandby }: CatalogueFacts): Finding | null {
   return note("standby", "info", {
     subject: "server",
     message: "the server is a standby: writes fail with 25006",
+  });
+}
+
+/** The service sets `default_transaction_read_only` off on its connections, so that writes depend on it alone. */
+function readOnlyFinding(
+  { isReadOnly, isStandby, login }: CatalogueFacts,
+  { dbReadOnly }: Config,
+): Finding | null {
+  if (!isReadOnly || isStandby || dbReadOnly) return null;
+  return note("read-only-default", "warn", {
+    subject: login,
+    message: `default_transaction_read_only is on for ${login}, but the service turns it off and ` +
+      "requests can write: to forbid writes, set db-read-only = true",
   });
 }
 

@@ -142,7 +142,7 @@ Deno.test("a standby alone cannot be listened to, which readiness tells", async 
   });
   await service.listening();
   await service.stderr.waitFor(
-    /Failed listening for database notifications on the "svc" channel\. .* session is read-only$/,
+    /Failed listening for database notifications on the "svc" channel\. .* server is in hot standby mode$/,
   );
   strictEqual((await service.fetchAdmin("GET /ready")).status, 503);
   const rows = await service.fetch("GET /items");

@@ -383,14 +383,44 @@ Deno.test("quick mode suggests the largest table with a primary key that has row
   }
 });
 
-Deno.test("quick mode serves a read-only database without a listener", async () => {
+Deno.test("quick mode names a web_anon that the login role may not take", async () => {
   await using database = await createDatabase(film);
-  const name = new URL(database.uri).pathname.slice(1);
   await withClient(database.superuserUri, async (client) => {
-    await client.query(`alter database ${name} set default_transaction_read_only = on`);
+    await client.query("select pg_advisory_lock(hashtext('svc_test'))");
+    await client.query(`do $$ begin if to_regrole('web_anon') is null then
+      create role web_anon nologin; end if; end $$`);
+    await client.query("grant usage on schema public to web_anon");
   });
   await using service = startQuick([database.uri]);
   const lines = await service.listening();
+  strictEqual(
+    lines.find((line) => line.includes("read only")),
+    `svc: warning: The login role may not become "web_anon": requests run as "${database.user}", ` +
+      "read only, for this machine only. " +
+      `Run this SQL to use it: grant "web_anon" to "${database.user}";`,
+  );
+});
+
+Deno.test("quick mode only reads a database that is read-only by default, and listens", async () => {
+  await using database = await createDatabase(film);
+  const name = new URL(database.uri).pathname.slice(1);
+  await withClient(database.superuserUri, async (client) => {
+    await client.query("select pg_advisory_lock(hashtext('svc_test'))");
+    await client.query(`do $$ begin if to_regrole('web_anon') is null then
+      create role web_anon nologin; end if; end $$`);
+    await client.query(`grant usage on schema public to web_anon; grant all on film to web_anon;
+      grant web_anon to ${database.user};
+      alter database ${name} set default_transaction_read_only = on`);
+  });
+  await using service = startQuick([database.uri, "--log-level=info"]);
+  const lines = await service.listening();
   strictEqual((await (await fetch(`${service.origin}/film`)).json()).length, 2);
   strictEqual(lines.some((line) => line.includes("Failed listening")), false);
+  await service.stderr.waitFor(/Listener connected to /);
+  const insert = await fetch(`${service.origin}/film`, {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: '{"id":3}',
+  });
+  deepStrictEqual(await errorOf(insert), [405, "25006"]);
 });

@@ -21,7 +21,7 @@ export function initSql(choices: Choices, facts: TargetFacts, verifier: string |
   return [
     "-- Written by svc init: roles and privileges of the service. Applied again, it changes nothing.",
     "-- Roles that exist stay as they are. Remove the dashes from the lines that you want, too.",
-    "begin;",
+    "begin read write;",
     "",
     createRoles(choices, facts, verifier),
     ...grantRoles(choices, facts),
@@ -32,7 +32,7 @@ export function initSql(choices: Choices, facts: TargetFacts, verifier: string |
     "",
     `${triggerMark} They make the service reload after changes of the schema. Only superusers`,
     '-- may create them; without them, db-schema-watch = "auto" polls.',
-    "begin;",
+    "begin read write;",
     reloadTriggerSql(channel).trimEnd(),
     "commit;",
     "",

@@ -12,8 +12,10 @@ import type { QuickFacts } from "./quick_facts.ts";
 export interface BannerFacts {
   readonly facts: QuickFacts;
   readonly choice: QuickChoice;
-  /** Whether quick mode chose another port than 3000, because of other servers. */
-  readonly hasMoved: boolean;
+  /** The usual port that is in use, so that quick mode chose others; null if it chose none. */
+  readonly usedPort: number | null;
+  /** The value of `db-read-only`. */
+  readonly isReadOnly: boolean;
   /** Addresses with ports, as the servers have bound them; `admin` is null without one. */
   readonly api: string;
   readonly admin: string | null;
@@ -25,7 +27,7 @@ export interface BannerFacts {
 
 /** Returns the banner. */
 export function bannerText(
-  { facts, choice, hasMoved, api, admin, relations, functions, example }: BannerFacts,
+  { facts, choice, usedPort, isReadOnly, api, admin, relations, functions, example }: BannerFacts,
 ): string {
   const origin = originOf(api);
   const page = admin === null ? "" : `   console ${originOf(admin)}`;
@@ -40,15 +42,21 @@ export function bannerText(
     ...(choice.isLoginRole
       ? []
       : [`Requests without a token run as ${JSON.stringify(choice.anonRole)}`]),
-    ...(hasMoved ? ["Port 3000 or 3001 is in use: these are the next free ones"] : []),
+    ...(usedPort === null ? [] : [`Port ${usedPort} is in use: these are the next free ones`]),
     ...choice.warnings.map((warning) => `! ${warning}`),
     ...(facts.isStandby ? ["! The server is a standby: requests can only read."] : []),
-    ...(facts.isReadOnly
-      ? ["! The database is read only (default_transaction_read_only): requests can only read."]
-      : []),
+    ...(facts.isReadOnly ? [`! ${readOnlyWarning(isReadOnly)}`] : []),
     ...(example === null ? [] : [`Try:  curl '${origin}/${encodeURIComponent(example)}?limit=3'`]),
   ];
   return lines.join("\n");
+}
+
+/** The service turns `default_transaction_read_only` off, so that only `db-read-only` forbids writes. */
+function readOnlyWarning(isReadOnly: boolean): string {
+  return "default_transaction_read_only is on for this login: " +
+    (isReadOnly
+      ? "requests can only read here. A service with a file needs db-read-only = true for that."
+      : "requests can write, because db-read-only is false.");
 }
 
 /** Returns the origin of an address; a wildcard address becomes a loopback address. */

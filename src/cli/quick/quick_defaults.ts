@@ -8,6 +8,7 @@ import type { Config } from "../../config/options.ts";
 import type { Dialect } from "../../dialect.ts";
 import { isLoopbackHost } from "../../http/host.ts";
 import { programCall } from "../program_call.ts";
+import { quoteIdent } from "../../sql/fragment.ts";
 import type { AnonymousCandidate, QuickFacts } from "./quick_facts.ts";
 
 /** Returns the defaults that do not depend on the database. */
@@ -34,6 +35,8 @@ export interface QuickOptions {
   readonly schemas: readonly string[] | null;
   readonly anonRole: string | null;
   readonly host: string;
+  /** A configuration file in the working directory; null without one. */
+  readonly file: string | null;
 }
 
 /** Choices of quick mode. */
@@ -68,7 +71,7 @@ export function chooseDefaults(facts: QuickFacts, options: QuickOptions): QuickC
     hidesExtensionFunctions: isLoginRole && facts.isSuperuser,
     warnings: [
       ...schemaWarnings(facts, schemas),
-      ...(isLoginRole ? loginRoleWarnings(facts, { schemas, power, host: options.host }) : []),
+      ...(isLoginRole ? loginRoleWarnings(facts, { schemas, power, options }) : []),
       ...(isLoopbackHost(options.host)
         ? []
         : ["Other machines can send requests: the Host header is not checked."]),
@@ -111,25 +114,42 @@ function schemaWarnings(
 }
 
 function loginRoleWarnings(
-  { user, schemas }: QuickFacts,
-  { schemas: chosen, power, host }: {
+  { user, schemas, ungranted }: QuickFacts,
+  { schemas: chosen, power, options: { host, file } }: {
     readonly schemas: readonly string[];
     readonly power: string | null;
-    readonly host: string;
+    readonly options: QuickOptions;
   },
 ): readonly string[] {
   const name = JSON.stringify(user);
   const reach = isLoopbackHost(host) ? "read only, for this machine only" : "read only";
+  const ready = chooseAnonymousRole(ungranted, chosen);
+  const reason = ready === null
+    ? "No anonymous role"
+    : `The login role may not become ${JSON.stringify(ready)}`;
   const owned = schemas
     .filter((schema) => chosen.includes(schema.name))
     .reduce((sum, schema) => sum + schema.owned, 0);
   return [
-    `No anonymous role: requests run as ${power ?? name}, ${reach}. ` +
-    `\`${programCall()} init\` makes roles to continue with.`,
+    `${reason}: requests run as ${power ?? name}, ${reach}. ${
+      ready === null
+        ? `\`${programCall()} init\` makes roles to continue with.`
+        : roleAdvice(ready, { user, file })
+    }`,
     ...(power === null && owned > 0
       ? [`${name} owns ${count(owned, "relation")}: row-level security does not hold for it.`]
       : []),
   ];
+}
+
+/** Returns how to run requests as a role that the login role may not take. */
+function roleAdvice(
+  role: string,
+  { user, file }: { readonly user: string; readonly file: string | null },
+): string {
+  return file === null
+    ? `Run this SQL to use it: grant ${quoteIdent(role)} to ${quoteIdent(user)};`
+    : `To use it, start with ${file}: \`${programCall()} ${file}\``;
 }
 
 /** Returns a number with its noun: `1 relation`, `2 relations`. */

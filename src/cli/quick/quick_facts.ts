@@ -40,6 +40,8 @@ export interface QuickFacts {
    * row-level security.
    */
   readonly candidates: readonly AnonymousCandidate[];
+  /** The same for roles that the login role may not take. */
+  readonly ungranted: readonly AnonymousCandidate[];
 }
 
 /** Reads the facts. Rejects if the database cannot be reached. */
@@ -96,6 +98,16 @@ with relation as (
   from pg_catalog.pg_namespace n
   where n.nspname !~ '^pg_' and n.nspname not in ('information_schema', 'svc_private')
     and (n.oid in (select schema from relation) or n.oid in (select schema from routine))
+), anonymous as (
+  select json_build_object('name', r.rolname, 'schemas', (
+      select coalesce(json_agg(n.name), '[]') from schema n
+      where pg_catalog.has_schema_privilege(r.oid, n.oid, 'usage')
+    )) as role,
+    pg_catalog.pg_has_role(r.oid, case
+      when current_setting('server_version_num')::int >= 160000 then 'SET' else 'MEMBER' end)
+      as may_take
+  from pg_catalog.pg_roles r
+  where r.rolname in ('web_anon', 'anon') and not r.rolsuper and not r.rolbypassrls
 )
 select json_build_object(
   'database', current_database(), 'version', split_part(current_setting('server_version'), ' ', 1),
@@ -105,15 +117,7 @@ select json_build_object(
     where name = 'default_transaction_read_only'),
   'schemas', (select coalesce(json_agg(json_build_object('name', name, 'owned', owned)
     order by name), '[]') from schema),
-  'candidates', (
-    select coalesce(json_agg(json_build_object('name', r.rolname, 'schemas', (
-      select coalesce(json_agg(n.name), '[]') from schema n
-      where pg_catalog.has_schema_privilege(r.oid, n.oid, 'usage')
-    ))), '[]')
-    from pg_catalog.pg_roles r
-    where r.rolname in ('web_anon', 'anon') and not r.rolsuper and not r.rolbypassrls
-      and pg_catalog.pg_has_role(r.oid, case
-        when current_setting('server_version_num')::int >= 160000 then 'SET' else 'MEMBER' end)
-  )
+  'candidates', (select coalesce(json_agg(role), '[]') from anonymous where may_take),
+  'ungranted', (select coalesce(json_agg(role), '[]') from anonymous where not may_take)
 )::text
 from pg_catalog.pg_roles login where login.rolname = current_user`;

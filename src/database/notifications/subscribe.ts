@@ -9,13 +9,13 @@ import type { Subscription, SubscriptionEvents } from "../database.ts";
 import { connectToFirst } from "../connect/hosts.ts";
 import type { Targets } from "../connect/targets.ts";
 
-/** Opens a subscription. Standbys cannot listen: it needs a read-write server, unlike the pool. */
+/** Opens a subscription. Standbys cannot listen: it needs a primary, unlike the pool. */
 export async function subscribe(
-  { servers, order }: Targets,
+  targets: Targets,
   channel: string,
   events: SubscriptionEvents,
 ): Promise<Subscription> {
-  const client = await connectToFirst({ servers, order, session: "read-write" }, clients);
+  const client = await connectToFirst(primariesOf(targets), clients);
   /** Null before the subscription is returned, and after its end. */
   let onLost: ((reason: string) => void) | null = null;
   const lost = (reason: string) => {
@@ -49,11 +49,11 @@ export async function subscribe(
 
 /** Sends a notification over a connection of its own. */
 export async function notify(
-  { servers, order }: Targets,
+  targets: Targets,
   channel: string,
   payload: string,
 ): Promise<void> {
-  const client = await connectToFirst({ servers, order, session: "read-write" }, clients);
+  const client = await connectToFirst(primariesOf(targets), clients);
   try {
     await client.query("select pg_catalog.pg_notify($1, $2)", [channel, payload]);
   } finally {
@@ -73,6 +73,15 @@ export async function isPooled(targets: Targets): Promise<boolean> {
   } finally {
     await end(client);
   }
+}
+
+/**
+ * Returns the servers with the condition that notifications need. A primary whose
+ * `default_transaction_read_only` is on sends and receives them, so that it only counts where the
+ * connection string itself requires `read-write`.
+ */
+function primariesOf(targets: Targets): Targets {
+  return targets.session === "read-write" ? targets : { ...targets, session: "primary" };
 }
 
 async function readVersion(client: Client): Promise<string> {

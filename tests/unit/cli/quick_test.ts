@@ -78,6 +78,7 @@ const banner: BannerFacts = {
     isReadOnly: false,
     schemas: [],
     candidates: [],
+    ungranted: [],
   },
   choice: {
     schemas: ["public"],
@@ -86,7 +87,8 @@ const banner: BannerFacts = {
     hidesExtensionFunctions: false,
     warnings: ["One.", "Two."],
   },
-  hasMoved: false,
+  usedPort: null,
+  isReadOnly: true,
   api: "127.0.0.1:3000",
   admin: "127.0.0.1:3001",
   relations: 24,
@@ -106,8 +108,8 @@ Try:  curl 'http://127.0.0.1:3000/film%20%26%20co?limit=3'`,
 });
 
 Deno.test("bannerText() says that quick mode chose another port", () => {
-  const text = bannerText({ ...banner, hasMoved: true });
-  strictEqual(text.split("\n")[2], "Port 3000 or 3001 is in use: these are the next free ones");
+  const text = bannerText({ ...banner, usedPort: 3001 });
+  strictEqual(text.split("\n")[2], "Port 3001 is in use: these are the next free ones");
 });
 
 Deno.test("bannerText() leaves out what there is not, and names a standby", () => {
@@ -125,7 +127,17 @@ Deno.test("bannerText() leaves out what there is not, and names a standby", () =
 shop on PostgreSQL 17.2 as "me", schemas a, b: 24 relations, 1 function
 Requests without a token run as "web_anon"
 ! The server is a standby: requests can only read.
-! The database is read only (default_transaction_read_only): requests can only read.`,
+! default_transaction_read_only is on for this login: requests can only read here. A service with a \
+file needs db-read-only = true for that.`,
+  );
+});
+
+Deno.test("bannerText() says that db-read-only = false lets a read-only database be written", () => {
+  const facts = { ...banner.facts, isReadOnly: true };
+  strictEqual(
+    bannerText({ ...banner, facts, isReadOnly: false }).split("\n")[4],
+    "! default_transaction_read_only is on for this login: requests can write, because " +
+      "db-read-only is false.",
   );
 });
 

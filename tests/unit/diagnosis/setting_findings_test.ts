@@ -7,6 +7,7 @@ const wellSetUp: CatalogueFacts = {
   rows: [],
   version: 180004,
   isStandby: false,
+  isReadOnly: false,
   login: "authenticator",
   uncheckedRoles: 0,
   schemas: ["api"],
@@ -40,6 +41,22 @@ const rows: readonly Row[] = [
     label: "a standby",
     facts: { isStandby: true },
     findings: [["info standby server: the server is a standby: writes fail with 25006", null]],
+  },
+  {
+    label: "transactions that are read-only by default",
+    facts: { isReadOnly: true },
+    findings: [[
+      "warn read-only-default authenticator: default_transaction_read_only is on for " +
+      "authenticator, but the service turns it off and requests can write: to forbid writes, set " +
+      "db-read-only = true",
+      null,
+    ]],
+  },
+  {
+    label: "transactions that are read-only by default and by db-read-only",
+    facts: { isReadOnly: true },
+    options: { "db-read-only": "true" },
+    findings: [],
   },
   {
     label: "more roles than are checked",
