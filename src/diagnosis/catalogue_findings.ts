@@ -4,7 +4,7 @@
  * @module
  */
 import { nearest } from "../config/nearest.ts";
-import type { Finding, FindingLevel } from "./finding.ts";
+import { commented, type Finding, type FindingLevel } from "./finding.ts";
 import type { CatalogueFacts, CatalogueRow } from "./query.ts";
 
 /** Parts of a message. Names are quoted for SQL where that is needed. */
@@ -25,6 +25,8 @@ interface FindingKind {
   /** Level of a finding about other roles only. Default: the same. */
   readonly others?: FindingLevel;
   readonly message: (facts: FindingFacts) => string;
+  /** Returns an example of further SQL, which follows that of the finding in comments; null without one. */
+  readonly template?: (facts: FindingFacts) => string | null;
 }
 
 /** The findings in the order of the output. */
@@ -110,6 +112,12 @@ const kinds: readonly FindingKind[] = [
       return `${list(roles)} may write rows that ${subject} does not show: the view writes ` +
         `${list(others)} ${past}`;
     },
+    // A view has objects, and its SQL needs no policy.
+    template: ({ subject, roles, objects }) =>
+      objects.length > 0
+        ? null
+        : "Writes need a policy, such as this one with a condition of yours:\n" +
+          `create policy writes on ${subject} to ${roles.join(", ")} using (owner = current_user);`,
   },
   {
     name: "create-in-schema",
@@ -183,17 +191,20 @@ export function catalogueFindings(
 }
 
 function makeFinding(
-  { name, level, others = level, message }: FindingKind,
+  { name, level, others = level, message, template }: FindingKind,
   [, anonymous, subject, roles, objects, statements]: CatalogueRow,
   context: Pick<FindingFacts, "catalogue" | "program">,
 ): Finding {
   const hasSql = statements.length > 0;
+  const facts = { subject, roles, objects, hasSql, ...context };
+  const example = hasSql ? template?.(facts) ?? null : null;
+  const lines = [...statements, ...(example === null ? [] : [commented(example)])];
   return {
     name,
     level: anonymous ? level : others,
     subject,
-    message: message({ subject, roles, objects, hasSql, ...context }),
-    sql: hasSql ? statements.join("\n") : null,
+    message: message(facts),
+    sql: hasSql ? lines.join("\n") : null,
   };
 }
 

@@ -6,7 +6,7 @@
  */
 import type { Config } from "../config/options.ts";
 import { isLogged, type LogLevel, type Observation } from "../observe/observation.ts";
-import { type Finding, findingLine } from "./finding.ts";
+import { cautionOf, type Finding, findingLine } from "./finding.ts";
 
 /** The service that a {@linkcode DiagnosisLog} diagnoses. */
 export interface DiagnosedService {
@@ -95,7 +95,9 @@ export class DiagnosisLog {
     const logged = findings.filter(({ level }) => isShown(level, config));
     const news = logged.filter((finding) => !this.#lines.has(findingLine(finding)));
     for (const finding of news.slice(0, maxLines)) {
-      this.#observe({ kind: "finding", line: findingLine(finding), sql: finding.sql });
+      const { sql } = finding;
+      const caution = sql === null ? null : cautionOf(finding);
+      this.#observe({ kind: "finding", line: findingLine(finding), sql, caution });
     }
     const omitted = news.length - maxLines;
     if (omitted > 0) this.#observe({ kind: "findings-omitted", count: omitted });

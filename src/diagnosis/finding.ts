@@ -41,7 +41,12 @@ export function findingsText(findings: readonly Finding[], call: CallWords): str
     const shown = statements.length > maxSqlLines
       ? [`${statements.length} lines of SQL: ${callText(call, "check --fix-sql")}`]
       : statements.map(visible);
-    const lines = [findingLine(finding), ...shown.map((line) => `    ${line}`)];
+    const caution = finding.sql === null ? null : cautionOf(finding);
+    const lines = [
+      findingLine(finding),
+      ...(caution === null ? [] : [`    -- caution: ${caution}`]),
+      ...shown.map((line) => `    ${line}`),
+    ];
     return lines.map((line) => `${line}\n`).join("");
   }).join("");
 }
@@ -53,13 +58,13 @@ export function findingsJson(findings: readonly Finding[]): string {
 
 /** The damage that the SQL of a finding may do, by its name. */
 const cautions: ReadonlyMap<string, string> = new Map([
-  ["write-without-rls", "writes of requests may fail afterwards"],
+  ["write-without-rls", "writes of requests fail afterwards until a policy allows them"],
   ["view-owner-rights", "callers need privileges on the tables afterwards"],
   ["definer-search-path", "a function that uses objects of other schemas fails afterwards"],
 ]);
 
 /** Returns the danger of the SQL of a finding; null if it may run unread. */
-function cautionOf({ name, level, message }: Finding): string | null {
+export function cautionOf({ name, level, message }: Finding): string | null {
   if (level === "info") return "it may grant more than is wanted";
   const isMisspelt = name === "schema-missing" && message.includes("; did you mean ");
   return isMisspelt ? "the configuration may have the wrong name" : cautions.get(name) ?? null;

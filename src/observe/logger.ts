@@ -58,8 +58,10 @@ const texts: {
   "notifications-lost": ({ channel, effect }) =>
     `WARNING: Notifications on the "${redact(channel)}" channel do not arrive, ${effects[effect]}`,
   "schema-changed": () => "The schema has changed, reloading the schema cache",
-  "finding": ({ line, sql }, call) =>
-    redact(sql === null ? line : `${line}; SQL: ${firstOf(sql, call)}`),
+  "finding": ({ line, sql, caution }, call) => {
+    const heading = caution === null ? "SQL" : `SQL (caution: ${caution})`;
+    return redact(sql === null ? line : `${line}; ${heading}: ${firstOf(sql, call)}`);
+  },
   "findings-omitted": ({ count }, call) => `… and ${count} more: ${callText(call, "check")}`,
   "listener-retrying": ({ seconds }) =>
     `Retrying listening for database notifications in ${seconds} seconds...`,

@@ -151,7 +151,13 @@ export type Observation =
   /** Polling has found a change of the schema, which causes a reload. */
   | { readonly kind: "schema-changed" }
   /** The diagnosis has found a problem: `error role-missing: …`, and SQL that mends it. */
-  | { readonly kind: "finding"; readonly line: string; readonly sql: string | null }
+  | {
+    readonly kind: "finding";
+    readonly line: string;
+    readonly sql: string | null;
+    /** Damage that the SQL may do, or null. */
+    readonly caution: string | null;
+  }
   /** Number of further findings. */
   | { readonly kind: "findings-omitted"; readonly count: number }
   | { readonly kind: "listener-retrying"; readonly seconds: number }

@@ -210,7 +210,9 @@ const rows: readonly Row[] = [
     finding: "error write-without-rls api.note: {anon} and {user} may write every row of " +
       "api.note: add policies that name the rows",
     mend: "alter table api.note enable row level security;\n" +
-      "create policy note_read on api.note for select using (true);",
+      "create policy note_read on api.note for select using (true);\n" +
+      "-- Writes need a policy, such as this one with a condition of yours:\n" +
+      "-- create policy writes on api.note to {anon}, {user} using (owner = current_user);",
     request: ["/note", 200],
   },
   {
@@ -219,7 +221,23 @@ const rows: readonly Row[] = [
       "api.film from {user}; grant update (title) on api.film to {user}",
     finding: "warn write-without-rls api.film: {user} may write every row of api.film: add " +
       "policies that name the rows",
-    mend: "alter table api.film enable row level security;",
+    mend: "alter table api.film enable row level security;\n" +
+      "-- Writes need a policy, such as this one with a condition of yours:\n" +
+      "-- create policy writes on api.film to {user} using (owner = current_user);",
+  },
+  {
+    label: "no name of a table without row-level security ends the comment of the example",
+    sql: 'create table api."a\ndrop table api.film; --" (id int); ' +
+      'grant select, insert on api."a\ndrop table api.film; --" to {user}',
+    finding:
+      'warn write-without-rls api."a\ndrop table api.film; --": {user} may write every row ' +
+      'of api."a\ndrop table api.film; --": add policies that name the rows',
+    mend: 'alter table api."a\ndrop table api.film; --" enable row level security;\n' +
+      'create policy "a\ndrop table api.film; --_read" on api."a\ndrop table api.film; --" ' +
+      "for select using (true);\n" +
+      "-- Writes need a policy, such as this one with a condition of yours:\n" +
+      '-- create policy writes on api."a\n-- drop table api.film; --" to {user} ' +
+      "using (owner = current_user);",
   },
   {
     label: "anonymous role may write rows that a view does not show",

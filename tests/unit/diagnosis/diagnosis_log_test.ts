@@ -65,6 +65,22 @@ for (const [level, dialect, expected] of levels) {
   });
 }
 
+Deno.test("DiagnosisLog reports the caution of SQL that may break a working API", async () => {
+  const events: Observation[] = [];
+  const log = new DiagnosisLog((event) => void events.push(event));
+  const found = { ...error, name: "write-without-rls", sql: "alter table api.a;" };
+  log.take(loaded);
+  log.start({
+    diagnose: () => Promise.resolve([found, { ...found, name: "truncate" }]),
+    config: () => ({ logLevel: "warn", dialect: svcDialect }),
+  });
+  await log.settled();
+  deepStrictEqual(events.map((event) => event.kind === "finding" ? event.caution : event.kind), [
+    "writes of requests fail afterwards until a policy allows them",
+    null,
+  ]);
+});
+
 Deno.test("DiagnosisLog reports a finding again only after it went away", async () => {
   const { log, lines, service, find } = observed("warn");
   log.take(loaded);

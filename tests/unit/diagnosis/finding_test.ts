@@ -58,6 +58,7 @@ Deno.test("findingsText() sends no control character to the terminal", () => {
   strictEqual(
     findingsText([hostile], call),
     'info rls-without-policy: api."a drop table b; -- [2J" has no policy\n' +
+      "    -- caution: it may grant more than is wanted\n" +
       '    create policy p on api."a\\u000db\\u001b[2J" for select using (true);\n',
   );
 });
@@ -73,9 +74,19 @@ Deno.test("findingsSql() prints SQL once, that of notes in comments that no name
   );
 });
 
+Deno.test("findingsText() prints the caution before SQL that may break a working API", () => {
+  const sql = "alter table api.note enable row level security;";
+  strictEqual(
+    findingsText([{ ...missing, name: "write-without-rls", sql }], call),
+    "error write-without-rls: role web_anon does not exist\n" +
+      "    -- caution: writes of requests fail afterwards until a policy allows them\n" +
+      `    ${sql}\n`,
+  );
+});
+
 /** SQL that may break a working API. */
 const risky: readonly (readonly [name: string, message: string, caution: string | null])[] = [
-  ["write-without-rls", "x", "writes of requests may fail afterwards"],
+  ["write-without-rls", "x", "writes of requests fail afterwards until a policy allows them"],
   ["view-owner-rights", "x", "callers need privileges on the tables afterwards"],
   [
     "definer-search-path",

@@ -151,9 +151,11 @@ const events: {
       kind: "finding",
       line: "error role-missing: role a does not exist",
       sql: `create role a nologin;\n${"grant select on api.film to a;\n".repeat(9)}`,
+      caution: "requests may fail",
     },
     "crit",
-    "error role-missing: role a does not exist; SQL: create role a nologin; " +
+    "error role-missing: role a does not exist; SQL (caution: requests may fail): " +
+    "create role a nologin; " +
     "grant select on api.film to a; ".repeat(5) + "… (npx ./svc-api.tgz check --fix-sql my.conf)",
   ],
   "findings-omitted": [
