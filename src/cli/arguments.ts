@@ -9,6 +9,8 @@ import { type OptionKey, options } from "../config/options.ts";
 import { redact } from "../observe/redact.ts";
 import type { Command, CommandCall, CommandFlag, ConfigArguments } from "./command.ts";
 import { optionOfFlag, suggestFlag } from "./option_flags.ts";
+import { isSecretFlag } from "./secret_flags.ts";
+import { shellWord } from "./shell_word.ts";
 import { callTarget, connectionName } from "./target.ts";
 
 /** A call that the arguments describe. */
@@ -128,9 +130,15 @@ function misspeltCommand(
   { commands, isFile }: ArgumentContext,
 ): string | null {
   if (!/^[A-Za-z]+$/.test(word) || isFile(word)) return null;
+  if (serveWords.has(word)) {
+    return `unknown command ${word}: leave it out, the program serves without a command`;
+  }
   const name = nearest(word, commands.map((command) => command.name));
   return name === null ? null : `unknown command ${word}; did you mean ${name}?`;
 }
+
+/** Words for serving, which other programs have as commands. */
+const serveWords: ReadonlySet<string> = new Set(["run", "serve", "server", "start", "up"]);
 
 class ArgumentError extends Error {}
 
@@ -140,8 +148,8 @@ interface FlagToken {
   readonly name: string;
   /** Null if the flag has no value. */
   readonly value: string | null;
-  /** The argument behind a flag without a value, if it is a number. */
-  readonly number?: string;
+  /** The argument behind a flag without a value, if it may be the value. */
+  readonly next?: string;
 }
 
 interface Tokens {
@@ -166,9 +174,17 @@ function tokenize(argv: readonly string[], own: readonly CommandFlag[]): Tokens 
 
 function flagToken(argument: string, next: string): FlagToken {
   const equals = argument.startsWith("--") ? argument.indexOf("=") : -1;
-  if (equals === -1 && /^\d+$/.test(next)) return { name: argument, value: null, number: next };
+  if (equals === -1 && isLikelyValue(argument, next)) {
+    return { name: argument, value: null, next };
+  }
   if (equals === -1) return { name: argument, value: null };
   return { name: argument.slice(0, equals), value: argument.slice(equals + 1) };
+}
+
+/** Returns whether an argument may be the value of the flag before it, and not the call's target. */
+function isLikelyValue(flag: string, next: string): boolean {
+  return /^[^-]/.test(next) && !/\.conf$/.test(next) && !isSecretFlag(flag, next) &&
+    callTarget(next).kind === "file";
 }
 
 function modeOf({ name, value }: FlagToken): ModeFlagKind | null {
@@ -220,12 +236,14 @@ function setOwnFlag(
 
 type OptionFlag = ConfigFlag & { readonly key: OptionKey };
 
-function optionFlag({ name, value, number }: FlagToken, command: Command | null): OptionFlag {
+function optionFlag({ name, value, next }: FlagToken, command: Command | null): OptionFlag {
   const key = optionOfFlag(name);
   if (key === null) throw unknownFlag(name, command);
   if (value !== null) return { key, name, value };
   const example = options[key].example.replace(/^"(.*)"$/, "$1");
-  throw new ArgumentError(`${name} needs a value: ${name}=${number ?? example}`);
+  throw new ArgumentError(
+    `${name} needs a value: ${name}=${next === undefined ? example : shellWord(redact(next))}`,
+  );
 }
 
 function unknownFlag(name: string, command: Command | null): ArgumentError {

@@ -4,10 +4,11 @@
  * @module
  */
 import process from "node:process";
-import { readFileSync, statSync } from "node:fs";
-import { dirname, isAbsolute, relative, resolve } from "node:path";
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { basename, dirname, isAbsolute, join, relative, resolve } from "node:path";
 import type { Config } from "../config/options.ts";
 import { type ConfigFlags, noValues } from "../config/load.ts";
+import { nearest } from "../config/nearest.ts";
 import { type ConfigSource, configSource } from "../config/source.ts";
 import type { Database, InitScript } from "../database/database.ts";
 import {
@@ -20,6 +21,8 @@ import {
 import { requireEmbeddedPostgres } from "./embedded_package.ts";
 import { errorCode } from "./error_code.ts";
 import type { ConfigArguments } from "./command.ts";
+import { isFile } from "./output.ts";
+import { oneLine } from "../observe/redact.ts";
 
 /** Reads the configuration of one process. */
 export interface ConfigReader {
@@ -127,10 +130,12 @@ function readBytes(
   }
 }
 
+const missingFile = "no such file";
+
 /** Reasons by the system's code. */
 const fileErrorReasons: ReadonlyMap<unknown, string> = new Map([
-  ["ENOENT", "no such file"],
-  ["ENOTDIR", "no such file"],
+  ["ENOENT", missingFile],
+  ["ENOTDIR", missingFile],
   ["EACCES", "permission denied"],
   ["EISDIR", "is a directory"],
 ]);
@@ -151,7 +156,21 @@ function decode(file: string, readFile: ReadBytes): string {
   try {
     return new TextDecoder().decode(readFile(file));
   } catch (error) {
-    throw new Error(`${file}: ${error instanceof Error ? error.message : "cannot be read"}`);
+    const reason = error instanceof Error ? error.message : "cannot be read";
+    const near = reason === missingFile ? nearFile(file) : null;
+    throw new Error(`${file}: ${reason}${near === null ? "" : `; did you mean ${near}?`}`);
+  }
+}
+
+/** Returns the path of a file in the same folder with a similar name; null without one. */
+function nearFile(path: string): string | null {
+  const folder = dirname(path);
+  try {
+    const names = readdirSync(folder).filter((name) => isFile(join(folder, name)));
+    const name = nearest(basename(path), names);
+    return name === null ? null : path.slice(0, -basename(path).length) + oneLine(name);
+  } catch {
+    return null;
   }
 }
 

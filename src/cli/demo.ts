@@ -71,7 +71,10 @@ export async function portFlags(
 /** Returns the text that shows the requests to try. */
 export async function requestsText(
   { claims, requests }: DemoExample,
-  { serverPort, jwtSecret }: Pick<Config, "serverPort" | "jwtSecret">,
+  { serverPort, adminServerPort, jwtSecret }: Pick<
+    Config,
+    "serverPort" | "adminServerPort" | "jwtSecret"
+  >,
 ): Promise<string> {
   const token = await new SignJWT(claims)
     .setProtectedHeader({ alg: "HS256" })
@@ -80,7 +83,10 @@ export async function requestsText(
   const steps = requests.map((request) =>
     `${request.title}:\n\n${command(request, { base, token })}`
   );
-  return `\n${steps.join("\n\n")}\n\nStop with Ctrl-C.\n`;
+  const page = adminServerPort === null
+    ? ""
+    : `The console, in a browser: http://localhost:${adminServerPort}\n\n`;
+  return `\n${steps.join("\n\n")}\n\n${page}Stop with Ctrl-C.\n`;
 }
 
 function command(

@@ -62,7 +62,7 @@ export function callOf(start: ProcessStart): string {
   if (start.isCompiled) return "svc";
   const packages = npxPackages(start);
   const [spec = "", ...others] = packages ?? [];
-  if (packages !== null && others.length === 0) return `npx ${packageWord(spec, start)}`;
+  if (packages !== null && others.length === 0) return `npx ${runnableWord(spec, start)}`;
   if (packages !== null) return `npx ${packageFlags(packages, start)} svc-api`;
   if (start.module.endsWith(".ts")) return checkoutCall(start);
   return installedCall(start);
@@ -116,6 +116,12 @@ function packageWord(name: string, { folder }: ProcessStart): string {
   if (!path.startsWith(sep)) return shellWord(name);
   const near = pathFrom(folder, path);
   return shellWord(near === path ? path : `.${sep}${near}`);
+}
+
+/** Returns the package that `npx` runs. Without `-p`, npm takes an absolute path for a command. */
+function runnableWord(name: string, start: ProcessStart): string {
+  const word = packageWord(name, start);
+  return /^'?\//.test(word) ? shellWord(`file:${name.replace(/^file:/, "")}`) : word;
 }
 
 function checkoutCall({ module, folder, path, deno, isFile }: ProcessStart): string {

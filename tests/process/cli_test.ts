@@ -105,6 +105,19 @@ Deno.test("the process names a configuration file that does not exist", async ()
   deepStrictEqual([code, stderr], [1, "svc: nofile.conf: no such file\n"]);
 });
 
+Deno.test("the process names a configuration file with a similar name", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    await Deno.writeTextFile(`${folder}/svc.conf`, "");
+    await Deno.mkdir(`${folder}/svc.cn`);
+    const { code, stderr } = await svc([`${folder}/svc.cnf`]);
+    const line = `svc: ${folder}/svc.cnf: no such file; did you mean ${folder}/svc.conf?\n`;
+    deepStrictEqual([code, stderr], [1, line]);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
 /** What ends the process at once, and the end of the line that says so. */
 const refusals: readonly (readonly [
   what: string,
@@ -221,18 +234,25 @@ const examples: Readonly<Record<string, readonly string[]>> = {
     'db-schemas = "api"',
     'db-uri = "pglite://memory"',
     'jwt-secret = "an-example-secret-of-32-characters-or-more"',
+    "server-body-timeout = 60",
+    "server-header-timeout = 30",
     'server-host = "127.0.0.1"',
+    "server-idle-timeout = 30",
   ],
   weather: [
     'admin-server-host = "127.0.0.1"',
     "admin-server-port = 3001",
+    "db-aggregates-enabled = true",
     'db-anon-role = "web_anon"',
     'db-embedded-init = "weather.sql"',
     "db-max-rows = 1000",
     'db-schemas = "api"',
     'db-uri = "pglite://memory"',
     'jwt-secret = "an-example-secret-of-32-characters-or-more"',
+    "server-body-timeout = 60",
+    "server-header-timeout = 30",
     'server-host = "127.0.0.1"',
+    "server-idle-timeout = 30",
   ],
 };
 

@@ -31,6 +31,7 @@ for (const [name, { requests }] of examples) {
   Deno.test(`demo ${name} prints requests that succeed, and leaves no file`, async () => {
     const ports = [`--port=${freePort()}`, `--admin-server-port=${freePort()}`];
     await using process = await startDemo([name, ...ports]);
+    await process.stdout.waitFor(/^The console, in a browser: http:\/\/localhost:\d+$/);
     await process.stdout.waitFor(/^Stop with Ctrl-C\.$/);
     const commands = commandsIn(process.stdout.all);
     strictEqual(commands.length, requests.length);

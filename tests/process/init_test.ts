@@ -1,6 +1,7 @@
 import { deepStrictEqual, match, ok, strictEqual } from "node:assert/strict";
 import { signToken } from "../../src/auth/sign_token.ts";
 import { parseConnectionString } from "../../src/database/connect/connection_string.ts";
+import { eventually } from "../support/eventually.ts";
 import { prepared, serverVariable } from "../support/environment.ts";
 import { freePort } from "../support/free_port.ts";
 import { withClient } from "../support/postgres_client.ts";
@@ -126,6 +127,35 @@ Deno.test("svc init writes two files, and changes nothing in the database", asyn
   deepStrictEqual([second.code, second.stdout], [2, ""]);
   match(second.stderr, /^svc: svc\.conf and svc-init\.sql exist: overwrite with --yes/);
   strictEqual(await folder.read("svc-init.sql"), sql);
+});
+
+/** Calls without a terminal, and a line of the output. */
+const unaskedCalls: readonly (readonly [flags: readonly string[], line: RegExp])[] = [
+  [
+    [],
+    /^The SQL lets \w+_anon read no relation yet\. .+ --grant=all or --grant=NAMES, and --yes;/m,
+  ],
+  [
+    ["--schemas=pubic", "--grant=none"],
+    /^ {2}the schema pubic does not exist: the SQL creates it; did you mean public\?$/m,
+  ],
+];
+
+Deno.test("svc init without a terminal says what its defaults and names lead to", async (t) => {
+  await using shop = await makeShop();
+  for (const [flags, line] of unaskedCalls) {
+    await t.step(flags.join(" "), async () => {
+      await using folder = await programFolder();
+      const roles = shop.roleFlags.filter((flag) =>
+        !flag.startsWith("--schemas=") || !flags.length
+      );
+      const call = ["init", ...roles, ...flags];
+      const { code, stdout } = await folder.run(call, environment(shop.ownerUri));
+      strictEqual(code, 0);
+      match(stdout, line);
+      strictEqual(stdout.includes("read no relation yet"), flags.length === 0);
+    });
+  }
 });
 
 Deno.test("svc init --apply makes an API that answers, and twice is as once", async (t) => {
@@ -460,6 +490,39 @@ Deno.test("svc init gives a second database of a server a login role of its own"
   }
 });
 
+Deno.test("svc init --apply works where transactions are read-only by default", async () => {
+  await using shop = await makeShop();
+  await withClient(
+    shop.superuserUri,
+    (client) => client.query(`alter database ${shop.name} set default_transaction_read_only = on`),
+  );
+  await using folder = await programFolder();
+  const args = [
+    "init",
+    ...shop.roleFlags,
+    "--grant=film",
+    "--grant-write=film",
+    "--apply",
+    "--yes",
+  ];
+  const { code, stderr } = await folder.run(args, environment(shop.superuserUri));
+  deepStrictEqual([code, stderr], [0, ""]);
+  const conf = await folder.read("svc.conf");
+  const admin = freePort();
+  await using service = await startService({}, {
+    configText: conf.replace(/^admin-server-port.*$/m, `admin-server-port = ${admin}`) +
+      `server-port = ${freePort()}\n`,
+  });
+  // The listener connects and the service is ready. Its log warns that requests can write.
+  await service.stderr.waitFor(/Listener connected to /);
+  await service.stderr.waitFor(/warn read-only-default: .* set db-read-only = true$/);
+  await eventually("the service is ready", async () => {
+    const response = await fetch(`http://127.0.0.1:${admin}/ready`);
+    await response.body?.cancel();
+    return response.status === 200;
+  });
+});
+
 Deno.test("svc init --apply on a standby says PostgreSQL's text", async () => {
   await using primary = await startPostgres();
   await using shop = await makeShop({ server: primary.uri() });
@@ -472,8 +535,8 @@ Deno.test("svc init --apply on a standby says PostgreSQL's text", async () => {
     environment(uri.href),
   );
   strictEqual(code, 1);
-  match(stderr, /^svc-init\.sql:\d+: cannot execute .* in a read-only transaction$/m);
-  match(await folder.read("svc-init.sql"), /^begin;$/m);
+  match(stderr, /^svc-init\.sql:\d+: cannot set transaction read-write mode during recovery$/m);
+  match(await folder.read("svc-init.sql"), /^begin read write;$/m);
 });
 
 /** Arguments that cannot work, and the message. */
@@ -481,7 +544,7 @@ const mistakes: readonly (readonly [args: readonly string[], message: RegExp])[]
   [[], /^svc: expected a connection string: .+ init postgres:\/\/…$/m],
   [["pglite://memory"], /^svc: init makes roles on a server, not in an embedded database$/m],
   [["--anon-role=pg_monitor", "URI"], /^svc: role name "pg_monitor" is reserved$/m],
-  [["--anon-role=authenticator", "URI"], /^svc: "authenticator" is named for two roles$/m],
+  [["--anon-role=a", "--login-role=a", "URI"], /^svc: "a" is named for two roles$/m],
   [["--schemas=pg_catalog", "URI"], /^svc: schema "pg_catalog" belongs to PostgreSQL$/m],
   [["--schemas=a,b", "URI"], /^svc: db-schemas cannot name the schema "a,b"$/m],
   [["--grant=flim", "URI"], /^svc: "flim" is not a relation of the schema; did you mean film\?$/m],
@@ -505,6 +568,7 @@ Deno.test("svc init names each mistake and writes nothing", async (t) => {
 
 /** Answers on a terminal, line by line. */
 const answers = [
+  "pubic", // resembles a schema: asked again
   "", // the schema
   "LOGIN",
   "public", // reserved: asked again
@@ -539,6 +603,7 @@ Deno.test({
       const line of [
         "Schemas:",
         "  public: 3 relations, 1 function",
+        "  the schema pubic does not exist; did you mean public? To create it, type pubic again",
         '  role name "public" is reserved',
         '  "flim" is not a relation of the schema; did you mean film?',
         "Every role may call 1 function of this schema. Revoke that? [y/N] n",

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { nearest } from "../../config/nearest.ts";
 import { CannotConnectError } from "../connect_error.ts";
 import { print } from "../output.ts";
 import type { CommandCall } from "../command.ts";
@@ -117,9 +118,19 @@ function chooseNames(
     flag === undefined && asks
       ? ask(question, fallback, (text) => accepted(text, check))
       : accepted(flag ?? fallback, check);
-  const schema = choose(schemaFlag, "Schema to serve", likelySchema(schemas), schemaProblem);
-  if (asks && !schemas.some(({ name }) => name === schema)) {
-    print(`  the schema ${schema} does not exist: the SQL creates it\n`);
+  const asksSchema = asks && schemaFlag === undefined;
+  const schema = choose(
+    schemaFlag,
+    "Schema to serve",
+    likelySchema(schemas),
+    asksSchema ? confirmedSchema(schemas) : schemaProblem,
+  );
+  if (schemas.length > 0 && !schemas.some(({ name }) => name === schema)) {
+    const near = asksSchema ? null : nearSchema(schema, schemas);
+    print(
+      `  the schema ${schema} does not exist: the SQL creates it` +
+        `${near === null ? "" : `; did you mean ${near}?`}\n`,
+    );
   }
   const loginFlag = flags.get("--login-role");
   const loginRole = choose(
@@ -151,6 +162,26 @@ type Check = (name: string) => string | null;
 
 function userProblem(name: string): string | null {
   return name === "none" ? null : roleProblem(name);
+}
+
+/** Accepts a name that resembles a schema only if it is typed twice. */
+function confirmedSchema(schemas: readonly SchemaFacts[]): Check {
+  let last: string | null = null;
+  return (name) => {
+    const problem = schemaProblem(name);
+    if (problem !== null) return problem;
+    const near = name === last ? null : nearSchema(name, schemas);
+    last = name;
+    return near === null
+      ? null
+      : `the schema ${name} does not exist; did you mean ${near}? To create it, type ${name} again`;
+  };
+}
+
+/** Returns the schema that the name of a missing one resembles, or null. */
+function nearSchema(missing: string, schemas: readonly SchemaFacts[]): string | null {
+  const names = schemas.map(({ name }) => name);
+  return names.includes(missing) ? null : nearest(missing, names);
 }
 
 function accepted(name: string, check: Check): string {

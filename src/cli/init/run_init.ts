@@ -147,6 +147,13 @@ async function writeFiles(
   writePublicFile(files.sql, initSql(choices, facts, verifier));
   print(`\nWrote ${files.conf}, which only you can read, and ${files.sql}.\n`);
   print(read.note);
+  const isUnasked = !isInteractive() || call.flags.has("--yes");
+  if (isUnasked && !call.flags.has("--grant") && facts.relations.length > 0) {
+    print(
+      `The SQL lets ${choices.anonRole} read no relation yet. To grant some, call init again with ` +
+        `--grant=all or --grant=NAMES, and --yes; or uncomment grants in ${files.sql}.\n`,
+    );
+  }
   printExistingRoles(facts.roles.map(({ name }) => name));
   if (login.password === null) {
     print(

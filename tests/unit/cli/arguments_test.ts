@@ -148,6 +148,22 @@ const calls: readonly (readonly [argv: readonly string[], call: object])[] = [
   ],
   [["--port"], problem("--port needs a value: --port=3000")],
   [["--port", "3000"], problem("--port needs a value: --port=3000")],
+  [["--host", "0.0.0.0"], problem("--host needs a value: --host=0.0.0.0")],
+  [["--schemas", "a b", "svc.conf"], problem("--schemas needs a value: --schemas='a b'")],
+  [["--host", "svc.conf"], problem("--host needs a value: --host=*4")],
+  [["--host", "postgres://h/x"], problem("--host needs a value: --host=*4")],
+  [["--host", "--port=1"], problem("--host needs a value: --host=*4")],
+  [
+    ["--jwt-secret", "hidden"],
+    problem("--jwt-secret needs a value: --jwt-secret=a secret of at least thirty-two characters"),
+  ],
+  [["serve"], problem("unknown command serve: leave it out, the program serves without a command")],
+  [
+    ["start", "svc.conf"],
+    problem(
+      "unknown command start: leave it out, the program serves without a command",
+    ),
+  ],
   [["--db-config"], problem("--db-config needs a value: --db-config=true")],
   [["--bogus"], problem('unknown option "--bogus"')],
   [["--prot=1"], problem('unknown option "--prot"; did you mean --port?')],
