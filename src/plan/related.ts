@@ -78,7 +78,7 @@ function innerName(operand: Operand): string {
     : operand.value.field?.name ?? "count";
 }
 
-interface RelatedPlace {
+interface RelatedContext {
   readonly level: EmbedScope;
   /** Plans a value that the condition compares with. */
   readonly other: OtherPlanner;
@@ -88,7 +88,7 @@ interface RelatedPlace {
 function planRelated(
   filter: Filter,
   { embed: name, operand }: RelatedOperand,
-  { level, other }: RelatedPlace,
+  { level, other }: RelatedContext,
 ): Condition {
   const { prefersColumn: _, operand: __, ...plain } = filter;
   const { embed, child } = enter(name, level);

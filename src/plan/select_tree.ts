@@ -78,7 +78,7 @@ export function buildSelectTree(query: QueryParams, config: TargetNameConfig): S
     to: (draft: Draft, value: T) => void,
     toAggregate?: (trees: LogicTree[], value: T) => void,
   ) => {
-    const found = new Array<Place>(entries.length);
+    const found = new Array<LevelPlace>(entries.length);
     for (let index = entries.length - 1; index >= 0; index--) {
       found[index] = findPlace(root, entries[index]!.path, {
         ...config,
@@ -180,7 +180,7 @@ function aliasOf(item: EmbedItem): string | null {
 }
 
 /** The target of a path: a node, or one of its aggregates. */
-interface Place {
+interface LevelPlace {
   readonly draft: Draft;
   /** Alias of the aggregate; null for the node. */
   readonly aggregate: string | null;
@@ -191,7 +191,7 @@ interface PathConfig extends TargetNameConfig {
   readonly takesAggregates: boolean;
 }
 
-function findPlace(root: Draft, path: readonly string[], config: PathConfig): Place {
+function findPlace(root: Draft, path: readonly string[], config: PathConfig): LevelPlace {
   let draft = root;
   for (const [index, name] of path.entries()) {
     const isLast = index === path.length - 1;

@@ -42,9 +42,9 @@ export type ArgumentKind =
   | "name"
   | "distinct";
 
-type Row = readonly [signature: string, sql: string];
+type FunctionRow = readonly [signature: string, sql: string];
 
-const rowFunctions: readonly Row[] = [
+const rowFunctions: readonly FunctionRow[] = [
   ["lower()", "pg_catalog.lower($0)"],
   ["upper()", "pg_catalog.upper($0)"],
   ["trim()", "pg_catalog.btrim($0)"],
@@ -81,7 +81,7 @@ const rowFunctions: readonly Row[] = [
   ["jsonb_array_length()", "pg_catalog.jsonb_array_length($0)"],
 ];
 
-const aggregates: readonly Row[] = [
+const aggregates: readonly FunctionRow[] = [
   ["count([distinct])", "pg_catalog.count($d$0)"],
   ["sum([distinct])", "pg_catalog.sum($d$0)"],
   ["avg([distinct])", "pg_catalog.avg($d$0)"],
@@ -129,7 +129,7 @@ export const valueFunctions: ReadonlyMap<string, ValueFunction> = new Map(
   ].map((each) => [each.name, each]),
 );
 
-function functionOf([signature, sql]: Row, isAggregate: boolean): ValueFunction {
+function functionOf([signature, sql]: FunctionRow, isAggregate: boolean): ValueFunction {
   const [name = "", rest = ""] = signature.slice(0, -1).split("(");
   const kinds = rest.split(/[[\],]+/).filter((kind) => kind !== "" && kind !== "…");
   const required = rest.split("[")[0]!.split(",").filter((kind) => kind !== "" && kind !== "…");

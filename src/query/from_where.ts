@@ -199,7 +199,7 @@ export function nodeSource(
 }
 
 /** A node's row, and the options for its embeds. */
-interface RelatedPlace {
+interface RelatedSource {
   readonly source: ValueSource;
   readonly options: ExistsOptions;
 }
@@ -212,7 +212,7 @@ function testedRows(
     readonly conditions?: readonly Condition[];
     readonly failing?: readonly Condition[];
   },
-  { source, options }: RelatedPlace,
+  { source, options }: RelatedSource,
 ): Sql {
   const embed = node.embeds[position]!;
   const rows = { ...embed.node, conditions: [...embed.node.conditions, ...conditions] };
@@ -224,7 +224,7 @@ function testedRows(
 function relatedTest(
   node: ReadNode,
   { embed, quantifier, conditions }: RelatedCondition,
-  place: RelatedPlace,
+  place: RelatedSource,
 ): Sql {
   const tested = quantifier === "all" ? { embed, failing: conditions } : { embed, conditions };
   const exists = sql`exists (select 1${testedRows(node, tested, place)})`;
@@ -232,7 +232,7 @@ function relatedTest(
 }
 
 /** Renders the aggregate over the rows of an embed, or the value of its only row. */
-function relatedValue(node: ReadNode, { embed, value }: RelatedValue, place: RelatedPlace): Sql {
+function relatedValue(node: ReadNode, { embed, value }: RelatedValue, place: RelatedSource): Sql {
   const child = node.embeds[embed]!.node;
   const alias = ident(child.alias);
   const source = nodeSource(child, {
@@ -245,7 +245,7 @@ function relatedValue(node: ReadNode, { embed, value }: RelatedValue, place: Rel
 }
 
 /** Counts no more rows than the comparison needs; null for comparisons that need all. */
-function countTest(node: ReadNode, condition: FieldCondition, place: RelatedPlace): Sql | null {
+function countTest(node: ReadNode, condition: FieldCondition, place: RelatedSource): Sql | null {
   if (condition.kind !== "compare" || condition.quantifier !== null) return null;
   const { field, operator } = condition;
   const isLower = operator === "gt" || operator === "gte";

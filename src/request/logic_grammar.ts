@@ -122,9 +122,9 @@ function filter(scanner: Scanner, first: string): Filter | undefined {
   return read === undefined ? undefined : { kind: "filter", ...compared, ...read };
 }
 
-type Compared = Pick<Filter, "field" | "operand">;
+type ComparedOperand = Pick<Filter, "field" | "operand">;
 
-function comparedOperand(scanner: Scanner, first: string): Compared | undefined {
+function comparedOperand(scanner: Scanner, first: string): ComparedOperand | undefined {
   if (scanner.sees("(")) {
     const read = first === "count" && scanner.skip("()")
       ? stepped(scanner, null)

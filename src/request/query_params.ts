@@ -261,7 +261,7 @@ function readFilters(params: readonly ValuedParam[], mode: QueryMode): Filtered 
     const read = operatorExpression(scanner, restOfText);
     if (read !== undefined) {
       if (read.operation.kind === "column") checkEnd(scanner);
-      const compared: Compared = operand === undefined
+      const compared: ComparedColumn = operand === undefined
         ? { field }
         : { field, operand, prefersColumn: true };
       filters.push({ path, value: { kind: "filter", ...compared, ...read } });
@@ -277,7 +277,7 @@ function readFilters(params: readonly ValuedParam[], mode: QueryMode): Filtered 
   return { filters, filterNames, clauses, callArguments };
 }
 
-type Compared = Pick<Filter, "field" | "operand" | "prefersColumn">;
+type ComparedColumn = Pick<Filter, "field" | "operand" | "prefersColumn">;
 
 /** Throws `100` if text follows a comparison with a column. */
 function checkEnd(scanner: Scanner): void {

@@ -10,8 +10,6 @@ import type { ResponseCoding } from "../http/accept_encoding.ts";
 import { type BuiltinModule, builtinModule } from "../lib/builtin_modules.ts";
 import { type Schedule, schedule as defaultSchedule } from "../lib/timers.ts";
 
-type Zlib = BuiltinModule<"node:zlib">;
-
 /** Encodes bodies by one coding. */
 export interface BodyEncoder {
   /** The shortest body that is worth its cost, in bytes. */
@@ -43,7 +41,7 @@ const minStreamedBytes = 8 * 1024;
 /** Dependencies of {@linkcode bodyEncoders}. */
 export interface EncoderOptions {
   /** Null for a runtime without it. Default: that of the runtime. */
-  readonly zlib?: Zlib | null;
+  readonly zlib?: BuiltinModule<"node:zlib"> | null;
   /** Default: the runtime's timers. */
   readonly schedule?: Schedule;
 }
@@ -56,7 +54,7 @@ export function bodyEncoders(
 }
 
 /** Older versions of `node:zlib` lack some codings. */
-function zlibEncoders(zlib: Zlib, schedule: Schedule): BodyEncoders {
+function zlibEncoders(zlib: BuiltinModule<"node:zlib">, schedule: Schedule): BodyEncoders {
   const { constants } = zlib;
   const options = {
     gzip: { level: 1, chunkSize: chunkBytes },

@@ -83,17 +83,15 @@ export function insertBody(relation: string) {
 /** Returns the body of an update: one row, with `on` several, or a patch document. */
 export function updateBody(relation: string) {
   const schema = rowReference(relation, "update");
-  const operations = { schema: { type: "array", items: { type: "object" } } };
   return {
     required: true,
     content: {
       "application/json": { schema: { oneOf: [schema, { type: "array", items: schema }] } },
-      "application/json-patch+json": operations,
-      "application/merge-patch+json": { schema: { type: "object" } },
-      "application/vnd.svc.patch+json": operations,
-      "application/x-ndjson": { schema: text },
+      // Their schemas are those of the standards.
+      "application/json-patch+json": {},
+      "application/merge-patch+json": {},
+      "application/vnd.svc.patch+json": {},
       "application/x-www-form-urlencoded": { schema },
-      "text/csv": { schema: text },
     },
   };
 }
