@@ -21,7 +21,7 @@ import type { KeyStore } from "./src/auth/document_cache.ts";
 import type { Fetch } from "./src/auth/fetch_document.ts";
 import { readSecret } from "./src/auth/keys.ts";
 import { checkHandlerOptions, rejectFile } from "./src/config/handler_options.ts";
-import type { FunctionName } from "./src/config/codecs.ts";
+import type { FunctionName, TableName } from "./src/config/codecs.ts";
 import type { HandlerConfig } from "./src/config/handler_config.ts";
 import type { JwtIssuer } from "./src/config/jwt_issuers.ts";
 import type { Config } from "./src/config/options.ts";
@@ -55,6 +55,7 @@ export type {
   RequestInfo,
   SchemaCacheCounts,
   SchemaCacheDump,
+  TableName,
 };
 export { version };
 

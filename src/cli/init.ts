@@ -49,6 +49,11 @@ export const initCommand: Command = {
       value: "none",
       doc: "Take from PUBLIC the right to call the functions of the schema",
     },
+    {
+      name: "--idempotency",
+      value: "none",
+      doc: "Make the table that keeps answers to writes with an Idempotency-Key",
+    },
     { name: "--yes", value: "none", doc: "Overwrite files, and apply without a question" },
   ],
   run: (call: CommandCall) => runInit(call),

@@ -205,6 +205,24 @@ export const functionName: Codec<FunctionName> = {
   print: ({ schema, name }) => quote(schema === null ? name : `${schema}.${name}`),
 };
 
+/** A table in the database. */
+export interface TableName {
+  readonly schema: string;
+  readonly name: string;
+}
+
+/** The codec of `schema.name`, split at the first dot. Both parts are unquoted names. */
+export const tableName: Codec<TableName> = {
+  type: "table",
+  empty: "unset",
+  read(raw) {
+    const facts = { expected: 'a table\'s name in quotes with its schema, such as "schema.name"' };
+    const found = typeof raw === "string" ? /^([^.\0]+)\.([^\0]+)$/s.exec(raw) : null;
+    return found === null ? reject(raw, facts) : accept({ schema: found[1]!, name: found[2]! });
+  },
+  print: ({ schema, name }) => quote(`${schema}.${name}`),
+};
+
 /** Returns the codec of socket file modes: octal digits in quotes from 600 to 777. */
 export function fileMode(key: string): Codec<number> {
   const facts = { expected: 'octal digits in quotes from "600" to "777"' };

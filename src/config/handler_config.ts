@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { FunctionName } from "./codecs.ts";
+import type { FunctionName, TableName } from "./codecs.ts";
 import type { JwtIssuer } from "./jwt_issuers.ts";
 
 /** Options of the configuration, named by their keys in camel case. */
@@ -119,6 +119,21 @@ export interface HandlerConfig {
    * text none. Default: `"*"`.
    */
   readonly dbUrlFunctions?: readonly string[];
+  /**
+   * Largest response body that is kept for an `Idempotency-Key`, in bytes; a write with a larger
+   * one is rolled back and fails with SVC156. Default: `1048576`.
+   */
+  readonly idempotencyMaxBytes?: number;
+  /**
+   * Table that keeps the responses to writes with an `Idempotency-Key`; if it is not set, the
+   * header is ignored. Default: none.
+   */
+  readonly idempotencyTable?: TableName | null;
+  /**
+   * Age at which an `Idempotency-Key` is forgotten: a request with it is executed again. Default:
+   * `86400`.
+   */
+  readonly idempotencyTtl?: number;
   /** Audience that the `aud` claim of tokens must name. Default: none. */
   readonly jwtAud?: string | null;
   /**

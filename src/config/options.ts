@@ -14,6 +14,7 @@ import { openapiOptions } from "./options/openapi_options.ts";
 import { poolOptions } from "./options/pool_options.ts";
 import { serverOptions } from "./options/server_options.ts";
 import { tokenOptions } from "./options/token_options.ts";
+import { writeOptions } from "./options/write_options.ts";
 import type { Option } from "./options/option.ts";
 
 export const options = {
@@ -26,6 +27,7 @@ export const options = {
   ...poolOptions,
   ...serverOptions,
   ...tokenOptions,
+  ...writeOptions,
 } as const;
 
 /** Documentation of the settings that pass through to the database. */

@@ -141,6 +141,12 @@ export interface WriteBatch extends BatchCommon {
   readonly access: "read write";
   /** Present if a statement is executed several times; the transaction is a block then. */
   readonly stream?: ParamStream;
+  /**
+   * Makes the last statement from the result, to be sent with COMMIT; the end of the transaction has bounds
+   * then. It is not called if the transaction rolls back. If it throws, the transaction rolls back, and its
+   * promise rejects with that error. Excludes a stream.
+   */
+  readonly closing?: (result: BatchResult) => Statement;
 }
 
 /**

@@ -71,7 +71,7 @@ export class DatabaseError extends Error {
   readonly failure: DatabaseFailure;
   /**
    * Index of the failed statement in the transaction, from 0. -1 is the BEGIN; the number of
-   * statements is the COMMIT.
+   * statements is the closing statement, or the COMMIT of a transaction without one.
    */
   readonly statement: number;
 

@@ -37,6 +37,40 @@ export const writeErrors = {
     "a patch document does not apply to a row",
     (details: string) => ({ message: "Patch does not apply", details: quotable(details) }),
   ),
+  invalidIdempotencyKey: defineError(
+    "153",
+    400,
+    "the header `Idempotency-Key` is malformed",
+    () => ({
+      message: "Invalid Idempotency-Key",
+      hint: "Send 1 to 255 visible ASCII characters, or a quoted string of them",
+    }),
+  ),
+  idempotencyKeyReused: defineError(
+    "154",
+    422,
+    "an `Idempotency-Key` was used for another request",
+    () => ({ message: "Idempotency-Key was used for a different request" }),
+  ),
+  idempotencyKeyInProgress: defineError(
+    "155",
+    409,
+    "the request that an `Idempotency-Key` belongs to is in progress",
+    () => ({
+      message: "A request with this Idempotency-Key is in progress",
+      headers: [["Retry-After", "1"]],
+    }),
+  ),
+  answerTooLarge: defineError(
+    "156",
+    413,
+    "a response that is to be kept exceeds `idempotency-max-bytes`",
+    (bytes: number, limit: number) => ({
+      message: "Response is too large to be kept",
+      details: `${bytes} bytes, at most ${limit}`,
+      hint: "Use Prefer: return=minimal",
+    }),
+  ),
   invalidConflict: defineError(
     "157",
     400,

@@ -17,7 +17,6 @@ import { RequestTiming } from "../observe/request_timing.ts";
 import { PlanCache } from "../plan_cache/plan_cache.ts";
 import type { RawRequest } from "../request/raw_request.ts";
 import { type BodyEncoders, bodyEncoders } from "../response/encoders.ts";
-import type { Reply } from "../response/reply.ts";
 import type { Service, ServiceOptions } from "../service/service.ts";
 import type { Snapshot } from "../service/snapshot.ts";
 import { version } from "../version.ts";
@@ -94,6 +93,7 @@ function answering(
       ? noHeaders
       : actualHeaders(request, config.serverCorsAllowedOrigins, {
         areRequestsLimited: snapshot.rateLimits !== null,
+        areWritesKeyed: snapshot.config.idempotencyTable !== null,
       });
     const route = context.routes.of(pieces.path);
     const durationMs = elapsedMs();
@@ -145,6 +145,7 @@ function cachedContext(service: Service): (snapshot: Snapshot) => PipelineContex
   const inFlight = new RequestsInFlight();
   const earlyPrivilege = new EarlyPrivilegeCheck(service.database, service.now);
   const rateLimited = service.metricRegistry.counter(rateLimitedCounter);
+  const replays = service.metricRegistry.counter(replayCounter);
   const server: HeaderList = [["Server", `${service.dialect.productToken}/${version}`]];
   const contextOf = (snapshot: Snapshot, planCache: PlanCache): PipelineContext => {
     const { bodySpool } = service.database;
@@ -162,6 +163,7 @@ function cachedContext(service: Service): (snapshot: Snapshot) => PipelineContex
       retryAfter: () => service.retryAfter(),
       traceStage: service.traceStage,
       onRateLimited: (policy) => rateLimited.increment(policy),
+      onReplayed: () => replays.increment(),
       addedHeaders: addedHeaders(server, snapshot.config),
       routes: new RouteNames(snapshot.cache, snapshot.config),
     };
@@ -179,6 +181,11 @@ const rateLimitedCounter = {
   name: "rate_limited_total",
   help: "Requests that a policy of rate-limits refused",
   labels: ["policy"],
+} as const;
+
+const replayCounter = {
+  name: "idempotent_replays_total",
+  help: "Requests with an Idempotency-Key that got the answer of an earlier one",
 } as const;
 
 /** Makes the function that returns the client's address, which it finds at the first call. */

@@ -8,14 +8,7 @@ import type { Credential } from "../auth/credential.ts";
 import type { Identity } from "../auth/jwt_cache.ts";
 import type { FetchScope } from "../auth/remote_key_set.ts";
 import type { RevocationIndex } from "../auth/revocations.ts";
-import {
-  type Batch,
-  type BatchResult,
-  type Caller,
-  type Database,
-  discardBody,
-  type Statement,
-} from "../database/database.ts";
+import { type Caller, type Database, type Statement } from "../database/database.ts";
 import type { Dialect } from "../dialect.ts";
 import { errors } from "../errors/catalogue.ts";
 import type { TargetNameUse } from "../errors/target_name_warning.ts";
@@ -23,7 +16,7 @@ import { errorResponse, toServiceError } from "../errors/error_response.ts";
 import { DatabaseError, ServiceError } from "../errors/service_error.ts";
 import type { RequestIdentifiers } from "../http/request_id.ts";
 import { formatServerTiming } from "../http/server_timing.ts";
-import { checkWithoutBody, plan, targetNameUsesOf } from "../plan/plan.ts";
+import { checkWithoutBody, plan } from "../plan/plan.ts";
 import type { RootPlan } from "../plan/root_plan.ts";
 import { Admission } from "../rate_limits/rate_limiter.ts";
 import { limitedResource } from "../rate_limits/resource.ts";
@@ -32,23 +25,15 @@ import { type QueryShape, readQueryShape } from "../plan_cache/query_shape.ts";
 import type { ApiRequest, Payload } from "../request/api_request.ts";
 import type { LongBodyChecks, ReceivingOptions } from "../request/body.ts";
 import type { DivisionOptions } from "../request/divided_body.ts";
+import { hasIdempotencyKey } from "../request/idempotency_key.ts";
 import { parseHead, receivePayload, type RequestHead } from "../request/parse_request.ts";
 import type { RawRequest } from "../request/raw_request.ts";
 import { adviceFor } from "../response/advice.ts";
 import type { Reply } from "../response/reply.ts";
-import {
-  respondToCall,
-  respondToMutation,
-  respondToOptions,
-  respondToPlan,
-  respondToRead,
-  type ResponseConfig,
-} from "../response/response.ts";
+import { respondToOptions } from "../response/response.ts";
 import { respondToRoot } from "../response/root.ts";
-import { targetNameHeaders } from "../response/warning.ts";
 import { isDivisibleInsert } from "../plan/divisible_insert.ts";
 import type { SpoolFile } from "../lib/spool_file.ts";
-import type { RequestDeadline } from "../lib/request_deadline.ts";
 import { schedule } from "../lib/timers.ts";
 import type { SchemaCache } from "../schema_cache/schema_cache.ts";
 import type { RevocationList } from "../service/revocation_list.ts";
@@ -62,19 +47,9 @@ import type { AddedHeaders } from "./sent_headers.ts";
 import type { RequestsInFlight } from "./in_flight.ts";
 import { beforeDeadline, callerOf, failureOf } from "./request_timeout.ts";
 import { checkBeforeToken, type CheckedRequest, checkIdentity } from "./request_checks.ts";
-import { type DataPlan, queryOf } from "../transaction/data_plan.ts";
-import {
-  buildRootTransaction,
-  buildTransaction,
-  checkBatchResult,
-  estimateOf,
-  explainedLines,
-  isEndOverridable,
-  type RequestTransaction,
-  schemaMetadataOf,
-  transactionError,
-  type TransactionOwner,
-} from "../transaction/transaction.ts";
+import { queryOf } from "../transaction/data_plan.ts";
+import { buildRootTransaction, schemaMetadataOf } from "../transaction/transaction.ts";
+import { execute, ownerOf, timedTransaction, withHeaders } from "./execute.ts";
 
 /** State that all requests of a snapshot share. */
 export interface PipelineContext {
@@ -95,6 +70,8 @@ export interface PipelineContext {
   readonly traceStage: TraceStage | null;
   /** Receives the name of a policy of `rate-limits` that refuses a request. */
   readonly onRateLimited: (policy: string) => void;
+  /** Called when a request with an `Idempotency-Key` gets the answer of an earlier one. */
+  readonly onReplayed: () => void;
   /** Headers that responses have beside those of their replies. */
   readonly addedHeaders: AddedHeaders;
   readonly routes: RouteNames;
@@ -116,7 +93,7 @@ export interface PipelineResult {
 }
 
 /** One request on its way through the stages. */
-interface Exchange {
+export interface Exchange {
   readonly request: Request;
   readonly pieces: RawRequest;
   readonly context: PipelineContext;
@@ -283,7 +260,7 @@ function respond(exchange: Exchange, identity: Identity): Promise<Reply> {
       return planAndRespond(exchange, { identity, shape, cache, received: payload });
     }
     stopwatch.lap("parse");
-    return execute(exchange, identity, withDivided(planned, payload));
+    return execute(exchange, identity, { ...planned, payload });
   };
   return found instanceof Promise ? found.then(proceed) : proceed(found);
 }
@@ -349,7 +326,7 @@ async function planAndRespond(
         request: parsed,
         planned: { plan: planned, query, kind: null, isRetrySafe: false },
       };
-      return execute(exchange, identity, withDivided(uncached, payload));
+      return execute(exchange, identity, { ...uncached, payload });
     }
     default:
       return planned satisfies never;
@@ -403,10 +380,13 @@ async function checkPrivilege(
 
 /** Returns how a long body of a request is divided; only inserts are. */
 function divisionOf(
-  { pieces: { method }, context: { snapshot: { cache, config }, uploads }, files }: Exchange,
+  { pieces, context: { snapshot: { cache, config }, uploads }, files }: Exchange,
   head: () => ApiRequest,
 ): DivisionOptions | undefined {
+  const { method } = pieces;
   if (method !== "POST" || cache === null) return undefined;
+  // The whole body identifies a request with a key.
+  if (config.idempotencyTable !== null && hasIdempotencyKey(pieces)) return undefined;
   const isDivisible = (payload: Payload | null) => {
     const request = head();
     if (request.action.kind !== "insert") return false;
@@ -424,15 +404,6 @@ const noRows: Payload = {
   text: new Uint8Array(0),
 };
 
-function withDivided(
-  { request, planned }: PlannedRequest,
-  payload: Payload | null,
-): PlannedRequest {
-  if (payload?.kind !== "json" || payload.pieces === undefined) return { request, planned };
-  const divided = { placeholder: payload.text, pieces: payload.pieces };
-  return { request, planned: { ...planned, divided } };
-}
-
 /** Responds to the root with a description of the API as the role may use it. */
 async function describe(
   { caller, context: { snapshot, database }, stopwatch, statements, identifiers, timing }: Exchange,
@@ -447,114 +418,6 @@ async function describe(
   const reply = await timedTransaction(database, batch, { caller, timing });
   stopwatch.lap("transaction");
   return respondToRoot(parsed, planned, { metadata: schemaMetadataOf(reply), cache, config });
-}
-
-/** Executes a plan's transaction, and makes the reply of its result. */
-async function execute(
-  { caller, context, stopwatch, statements, targetNameUses, identifiers, timing }: Exchange,
-  identity: Identity,
-  { request: parsed, planned }: PlannedRequest,
-): Promise<Reply> {
-  const { snapshot, database } = context;
-  const uses = targetNameUsesOf(planned.plan);
-  targetNameUses.push(...uses);
-  const owner = ownerOf(identity, snapshot, identifiers);
-  const transaction = buildTransaction(parsed, planned, owner, snapshot.config);
-  statements?.push(...transaction.batch.statements);
-  let result: BatchResult;
-  try {
-    const run = () => timedTransaction(database, transaction.batch, { caller, timing });
-    const { divided = null } = planned;
-    result = divided === null ? await run() : await context.uploads.run(divided.pieces, run);
-  } catch (error) {
-    throw transactionError(error, transaction);
-  }
-  stopwatch.lap("transaction");
-  try {
-    const reply = withHeaders(
-      makeReply(parsed, planned.plan, { result, transaction, context }),
-      targetNameHeaders(uses, context.dialect),
-    );
-    if (reply.content !== result.body.content) discardBody(result.body);
-    return reply;
-  } catch (error) {
-    discardBody(result.body);
-    throw error;
-  }
-}
-
-function withHeaders(reply: Reply, added: Reply["headers"]): Reply {
-  return added.length === 0 ? reply : { ...reply, headers: [...reply.headers, ...added] };
-}
-
-function ownerOf(
-  identity: Identity,
-  { roles }: Snapshot,
-  identifiers: RequestIdentifiers,
-): TransactionOwner {
-  const { byRole, loginSetsTimeout } = roles;
-  return { identity, defaults: byRole.get(identity.role), loginSetsTimeout, identifiers };
-}
-
-/** Runs a transaction. Measures it if there is a timing. */
-function timedTransaction(
-  database: Database,
-  batch: Batch,
-  { caller, timing }: Pick<Exchange, "caller" | "timing">,
-): Promise<BatchResult> {
-  if (timing === null) return database.transaction(batch, caller);
-  const timed = new TimedCaller(caller, timing);
-  return timing.measure(() => database.transaction(batch, timed));
-}
-
-/** A request whose time in the queue is measured. */
-class TimedCaller implements Caller {
-  readonly timing: RequestTiming;
-  readonly deadline: RequestDeadline | null;
-  readonly #caller: Caller;
-
-  constructor(caller: Caller, timing: RequestTiming) {
-    this.#caller = caller;
-    this.deadline = caller.deadline ?? null;
-    this.timing = timing;
-  }
-
-  get signal(): AbortSignal {
-    return this.#caller.signal;
-  }
-}
-
-/** Makes the reply of a transaction's result. */
-function makeReply(
-  parsed: ApiRequest,
-  planned: DataPlan,
-  { result, transaction, context }: {
-    readonly result: BatchResult;
-    readonly transaction: RequestTransaction;
-    readonly context: PipelineContext;
-  },
-): Reply {
-  const { config } = context.snapshot;
-  checkBatchResult(transaction, result);
-  const lines = explainedLines(result, transaction);
-  if (lines !== null) return respondToPlan(parsed, planned, lines);
-  const responseConfig: ResponseConfig = {
-    txOverridable: isEndOverridable(config),
-    dialect: context.dialect,
-    verbosity: config.clientErrorVerbosity,
-  };
-  switch (planned.kind) {
-    case "read": {
-      const estimate = estimateOf(result, transaction);
-      return respondToRead(parsed, planned, result, { ...responseConfig, estimate });
-    }
-    case "mutate":
-      return respondToMutation(parsed, planned, result, responseConfig);
-    case "call":
-      return respondToCall(parsed, planned, result, responseConfig);
-    default:
-      return planned satisfies never;
-  }
 }
 
 function timed(reply: Reply, stopwatch: Stopwatch): Reply {

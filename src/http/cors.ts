@@ -26,11 +26,17 @@ const exposed = [
 ] as const;
 
 const knownMethods: ReadonlySet<string> = new Set(methods);
-const exposeHeaders = ["Access-Control-Expose-Headers", exposed.join(", ")] as const;
-const exposeRateLimits = [
-  "Access-Control-Expose-Headers",
-  [...exposed, "RateLimit", "RateLimit-Policy", "Retry-After"].join(", "),
-] as const;
+const ofRateLimits = ["RateLimit", "RateLimit-Policy", "Retry-After"] as const;
+const ofKeys = ["Idempotent-Replayed", "Retry-After"] as const;
+
+const exposeHeaders = exposing(exposed);
+const exposeRateLimits = exposing([...exposed, ...ofRateLimits]);
+const exposeKeys = exposing([...exposed, ...ofKeys]);
+const exposeBoth = exposing([...exposed, "Idempotent-Replayed", ...ofRateLimits]);
+
+function exposing(names: readonly string[]) {
+  return ["Access-Control-Expose-Headers", names.join(", ")] as const;
+}
 
 /**
  * Returns the response headers of a preflight request, or null for any other request. A null or
@@ -61,16 +67,19 @@ export function preflightHeaders(
 /** Which headers browsers show to pages of other origins. */
 export interface ExposedHeaders {
   readonly areRequestsLimited: boolean;
+  /** Whether writes may have an `Idempotency-Key`. Default: false. */
+  readonly areWritesKeyed?: boolean;
 }
 
 /** Returns the CORS headers of a response; empty unless the request is cross-origin and allowed. */
 export function actualHeaders(
   { method, headers }: CrossOriginRequest,
   allowedOrigins: readonly string[] | null,
-  { areRequestsLimited }: ExposedHeaders,
+  { areRequestsLimited, areWritesKeyed = false }: ExposedHeaders,
 ): HeaderList {
   const origin = method === "OPTIONS" ? null : originHeaders(headers.get("origin"), allowedOrigins);
   if (origin === null) return [];
+  if (areWritesKeyed) return [...origin, areRequestsLimited ? exposeBoth : exposeKeys];
   return [...origin, areRequestsLimited ? exposeRateLimits : exposeHeaders];
 }
 

@@ -4,8 +4,6 @@
  *
  * @module
  */
-import type { Identity } from "../auth/jwt_cache.ts";
-import type { RoleDefaults } from "../config/in_database.ts";
 import type { Config } from "../config/options.ts";
 import type {
   Batch,
@@ -15,54 +13,30 @@ import type {
   ReadBatch,
   Statement,
   TransactionEnd,
+  WriteBatch,
 } from "../database/database.ts";
 import { errors } from "../errors/catalogue.ts";
 import { DatabaseError } from "../errors/service_error.ts";
-import { noIdentifiers, type RequestIdentifiers } from "../http/request_id.ts";
 import type { RootPlan } from "../plan/root_plan.ts";
 import { failedOperation } from "../query/patch.ts";
 import { type Query, resultColumn } from "../query/query.ts";
 import { schemaMetadataQuery } from "../query/schema_metadata.ts";
 import type { ApiRequest, PayloadPieces } from "../request/api_request.ts";
-import { compile, ident, type ParamValue, sql } from "../sql/fragment.ts";
+import type { ParamValue } from "../sql/fragment.ts";
 import { accessOf, type DataPlan, isExplained, isolationOf } from "./data_plan.ts";
+import {
+  answerStatement,
+  closingStatement,
+  type KeyedWrite,
+  keyError,
+  type KeyPositions,
+  keyStatements,
+  type RequestKey,
+} from "./idempotency.ts";
 import { invalidResponseGuc, responseGucCheck } from "./response_guc_check.ts";
 import { applyResultChecks, type ResultCheck, resultChecks } from "./result_checks.ts";
-import {
-  claimSettings,
-  planContextOf,
-  searchPathOf,
-  settingsStatement,
-  type TransactionSettings,
-} from "./settings.ts";
-
-/** Options that a transaction depends on. */
-export type TransactionConfig = Pick<
-  Config,
-  | "appSettings"
-  | "dbAnonRole"
-  | "dbAnonStatementTimeout"
-  | "dbExtraSearchPath"
-  | "dbMaxCost"
-  | "dbPipelining"
-  | "dbPreparedStatements"
-  | "dbPreRequest"
-  | "dbReadOnly"
-  | "dbStatementTimeout"
-  | "dbTxEnd"
-  | "jwtClaimSettings"
->;
-
-/** The role of a transaction, and its settings in the database. */
-export interface TransactionOwner {
-  readonly identity: Identity;
-  /** Undefined where the role has no settings of its own. */
-  readonly defaults: RoleDefaults | undefined;
-  /** Whether the login role sets `statement_timeout`. */
-  readonly loginSetsTimeout: boolean;
-  /** Default: {@linkcode noIdentifiers}. */
-  readonly identifiers?: RequestIdentifiers;
-}
+import { preamble, settingsOf, type TransactionConfig, type TransactionOwner } from "./preamble.ts";
+import { planContextOf, settingsStatement } from "./settings.ts";
 
 /** Whether `Prefer: tx=` may choose how a transaction ends. */
 export function isEndOverridable({ dbTxEnd }: Pick<Config, "dbTxEnd">): boolean {
@@ -79,6 +53,8 @@ export interface PlannedQuery {
   readonly isRetrySafe: boolean;
   /** The body in pieces, for each of which the query is executed. Default: the body is whole. */
   readonly divided?: DividedParam | null;
+  /** Present if the query writes, its body is whole, and it takes effect once. */
+  readonly keyed?: KeyedWrite | null;
 }
 
 /** A parameter of a query in pieces. */
@@ -100,16 +76,23 @@ export interface RequestTransaction {
   readonly explained: number | null;
   /** Position of the statement that applies a patch document, or null. */
   readonly patching: number | null;
+  /** Positions of the statements of an `Idempotency-Key`, or null. */
+  readonly key: KeyPositions | null;
+}
+
+/** Whether the transaction of a plan may write. */
+export function mayWrite(plan: DataPlan, { dbReadOnly }: Pick<Config, "dbReadOnly">): boolean {
+  return !dbReadOnly && accessOf(plan) === "read write";
 }
 
 /** Builds the transaction of a request. */
 export function buildTransaction(
   request: ApiRequest,
-  { plan, query, kind, isRetrySafe, divided = null }: PlannedQuery,
+  { plan, query, kind, isRetrySafe, divided = null, keyed = null }: PlannedQuery,
   owner: TransactionOwner,
   config: TransactionConfig,
 ): RequestTransaction {
-  const access = config.dbReadOnly ? "read only" : accessOf(plan);
+  const access = mayWrite(plan, config) ? "read write" : "read only";
   const isPlan = isExplained(plan);
   const checks = isPlan ? [] : resultChecks(request, plan);
   const bounds = access === "read write" ? checks.map((check) => check.bounds) : [];
@@ -117,10 +100,12 @@ export function buildTransaction(
   const isolation = isolationOf(plan, owner.defaults);
   const maxCost = divided === null ? maxCostOf(plan, owner, config) : null;
   const isImplicit = config.dbPreparedStatements && end === "commit" && maxCost === null &&
-    isolation === "read committed" && bounds.length === 0 && divided === null;
+    isolation === "read committed" && bounds.length === 0 && divided === null && keyed === null;
   const form = isImplicit ? access : "block";
   const settings = settingsOf(request, plan, owner, config);
   const before = preamble(settingsStatement(settings, form), { config, owner });
+  const keyPosition = before.length;
+  if (keyed !== null) before.push(...keyStatements(keyed.key));
   // The estimate goes first: the body may be on its way to the client when a later statement runs.
   const estimate = query.estimate === null ? null : before.push(query.estimate) - 1;
   const costLimit = maxCost === null ? null : {
@@ -135,20 +120,20 @@ export function buildTransaction(
   const transaction = isImplicit ? { form: "implicit" } as const : {
     form: "block",
     isolation,
-    end: end === "commit" && bounds.length > 0 ? bounds : end,
+    end: end === "commit" && (bounds.length > 0 || keyed !== null) ? bounds : end,
   } as const;
   const common = {
     transaction,
     statements,
     planContext: planContextOf(settings),
-    kind: config.dbPipelining && divided === null ? kind : null,
+    kind: config.dbPipelining && divided === null && keyed === null ? kind : null,
     ...(costLimit === null ? {} : { costLimit }),
   };
   const stream = divided === null
     ? {}
     : { stream: paramStream(query.main, before.length, divided) };
   return {
-    batch: access === "read write" ? { ...common, access, ...stream } : {
+    batch: access === "read write" ? { ...common, access, ...stream, ...closingOf(keyed) } : {
       ...common,
       access,
       // A serializable transaction can fail at its end, even one that only reads.
@@ -160,6 +145,38 @@ export function buildTransaction(
     responseGucCheck: gucCheck,
     explained: isPlan ? before.length : null,
     patching: plan.kind === "mutate" && plan.mutate.kind === "patch" ? before.length : null,
+    key: keyed === null ? null : { first: keyPosition, closing: statements.length },
+  };
+}
+
+function closingOf(keyed: KeyedWrite | null): Pick<WriteBatch, "closing"> {
+  if (keyed === null) return {};
+  const { key, answer } = keyed;
+  return { closing: (result) => closingStatement(key, answer(result)) };
+}
+
+/**
+ * Builds the transaction that reads the answer kept for a key, with the settings of the request. It may
+ * write, as the function before each request may.
+ */
+export function buildReplayTransaction(
+  request: ApiRequest,
+  { plan, key }: { readonly plan: DataPlan; readonly key: RequestKey },
+  owner: TransactionOwner,
+  config: TransactionConfig,
+): WriteBatch {
+  const settings = settingsOf(request, plan, owner, config);
+  const before = preamble(settingsStatement(settings, "block"), { config, owner });
+  return {
+    access: "read write",
+    transaction: {
+      form: "block",
+      isolation: "read committed",
+      end: plannedEnd(request, config),
+    },
+    statements: [...before, answerStatement(key)],
+    planContext: planContextOf(settings),
+    kind: null,
   };
 }
 
@@ -226,9 +243,11 @@ export function schemaMetadataOf({ rows }: BatchResult): string | null {
  */
 export function transactionError(
   error: unknown,
-  { responseGucCheck: position, patching }: RequestTransaction,
+  { responseGucCheck: position, patching, key }: RequestTransaction,
 ): unknown {
   if (!(error instanceof DatabaseError)) return error;
+  const ofKey = key === null ? null : keyError(error, key);
+  if (ofKey !== null) return ofKey;
   if (error.statement === patching) return patchError(error);
   if (error.statement !== position) return error;
   switch (invalidResponseGuc(error.failure.sqlstate)) {
@@ -283,62 +302,3 @@ const checkConstraints: Statement = {
   use: "none",
   runsUserCode: true,
 };
-
-function settingsOf(
-  request: ApiRequest,
-  plan: DataPlan | RootPlan,
-  owner: TransactionOwner,
-  config: TransactionConfig,
-): TransactionSettings {
-  const { identity: { role, claims }, defaults, identifiers = noIdentifiers } = owner;
-  const ofFunction = plan.kind === "call" ? plan.call.routine.settings : [];
-  const { method, path, headers, cookies } = request;
-  return {
-    searchPath: searchPathOf(request.schema, config.dbExtraSearchPath),
-    role,
-    roleSettings: defaults?.settings ?? [],
-    timeoutMs: timeoutMsOf(owner, config),
-    claims,
-    method,
-    path,
-    headers,
-    cookies,
-    requestId: identifiers.requestId,
-    applicationName: identifiers.applicationName,
-    timezone: request.preferences.timezone,
-    overrides: [...ofFunction, ...config.appSettings],
-  };
-}
-
-const timeoutSetting = "statement_timeout";
-
-/** Returns the timeout of a request: `TransactionSettings.timeoutMs`. */
-function timeoutMsOf(
-  { identity: { role }, defaults, loginSetsTimeout }: TransactionOwner,
-  { dbAnonRole, dbAnonStatementTimeout, dbStatementTimeout }: TransactionConfig,
-): number | null {
-  const ofAnonymous = role === dbAnonRole ? dbAnonStatementTimeout : null;
-  const seconds = ofAnonymous ?? dbStatementTimeout;
-  if (seconds === null || seconds === 0) return null;
-  const ofRole = defaults?.settings.some(([name]) => name.toLowerCase() === timeoutSetting);
-  if (ofRole) return null;
-  return loginSetsTimeout ? 0 : Math.round(seconds * 1000);
-}
-
-/** Returns the statements before those of the query. */
-function preamble(
-  settings: Statement,
-  { config: { jwtClaimSettings, dbPreRequest }, owner }: {
-    readonly config: TransactionConfig;
-    readonly owner: TransactionOwner;
-  },
-): Statement[] {
-  const statements = [settings];
-  if (jwtClaimSettings) statements.push(claimSettings(owner.identity.claims));
-  if (dbPreRequest !== null) {
-    const { schema, name } = dbPreRequest;
-    const called = schema === null ? ident(name) : ident(schema, name);
-    statements.push({ ...compile(sql`select ${called}()`), use: "none", runsUserCode: true });
-  }
-  return statements;
-}

@@ -317,6 +317,43 @@ Deno.test("svc init --revoke-functions holds for functions that the owner create
   match(sql, /^-- grant execute on function public\.film_count\(\) to /m);
 });
 
+Deno.test("svc init --idempotency makes a table whose rows belong to role and subject", async () => {
+  await using shop = await makeShop();
+  await using folder = await programFolder();
+  const apply = () =>
+    folder.run(
+      ["init", ...shop.roleFlags, "--idempotency", `--apply=${shop.superuserUri}`, "--yes"],
+      environment(shop.ownerUri),
+    );
+  const [first, second] = [await apply(), await apply()];
+  deepStrictEqual([first.code, second.code], [0, 0], second.stderr);
+  match(await folder.read("svc.conf"), /^idempotency-table = "svc\.idempotency_keys"$/m);
+  const counts: unknown[] = [];
+  await withClient(shop.superuserUri, async (client) => {
+    await client.query(`set role ${shop.userRole}`);
+    for (const subject of ["ada", "bob"]) {
+      await client.query("select set_config('request.jwt.claims', $1, false)", [
+        JSON.stringify({ sub: subject }),
+      ]);
+      await client.query("insert into svc.idempotency_keys (key, fingerprint) values ('k', '')");
+      const { rows } = await client.query("select count(*)::int from svc.idempotency_keys");
+      counts.push(rows[0]);
+    }
+  });
+  deepStrictEqual(counts, [{ count: 1 }, { count: 1 }]);
+  const mayRead = `has_table_privilege('${shop.anonRole}', 'svc.idempotency_keys', 'select')`;
+  strictEqual(await shop.read(`select ${mayRead}`), false);
+});
+
+Deno.test("svc init --idempotency refuses to serve the schema of its table", async () => {
+  await using shop = await makeShop();
+  await using folder = await programFolder();
+  const flags = ["--schemas=svc", ...shop.roleFlags.slice(1), "--idempotency"];
+  const { code, stderr } = await folder.run(["init", ...flags], environment(shop.ownerUri));
+  strictEqual(code, 1);
+  match(stderr, /--idempotency makes a table that must not be served, in the schema svc$/m);
+});
+
 Deno.test("svc init uses roles that exist as they are", async () => {
   await using shop = await makeShop();
   await using folder = await programFolder();

@@ -94,6 +94,15 @@ const wrong: Readonly<Record<OptionKey, readonly [value: string, problem: string
     '"host=… dbname=…" or "pglite://memory"',
   ],
   "dialect": word("no such dialect", '"svc", "pgrst"'),
+  "idempotency-max-bytes": size,
+  "idempotency-table": [
+    '"keys"',
+    'expected a table\'s name in quotes with its schema, such as "schema.name", got "keys"',
+  ],
+  "idempotency-ttl": [
+    "0",
+    'expected seconds of at least 1, or a text such as "500ms", "10s", "2m", got 0',
+  ],
   "jwt-aud": [
     '"http://%%x"',
     "jwt-aud should be a string or a valid URI (expected an audience in quotes; with a colon in " +

@@ -15,6 +15,7 @@ const config: DocumentConfig = {
   dialect: svcDialect,
   dbSchemas: ["api"],
   dbAnonRole: "anon",
+  idempotencyTable: null,
   openapiServerProxyUri: null,
   openapiSecurityActive: false,
   serverHost: "*4",

@@ -25,6 +25,7 @@ const typesByName: ReadonlyMap<string, string> = new Map([
   ["list", "readonly string[]"],
   ["headers", "Readonly<Record<string, string>>"],
   ["function", "FunctionName"],
+  ["table", "TableName"],
   ["JSON or `@file`", "readonly JwtIssuer[]"],
 ]);
 
@@ -41,7 +42,7 @@ const head = `/**
  *
  * @module
  */
-import type { FunctionName } from "./codecs.ts";
+import type { FunctionName, TableName } from "./codecs.ts";
 import type { JwtIssuer } from "./jwt_issuers.ts";
 
 /** Options of the configuration, named by their keys in camel case. */

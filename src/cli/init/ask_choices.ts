@@ -28,6 +28,7 @@ import {
   type TargetNames,
 } from "./facts.ts";
 import { defaultNames, freeLoginRole } from "./default_names.ts";
+import { idempotencyTable } from "./idempotency_sql.ts";
 import { ask, confirm, isInteractive } from "./prompt.ts";
 import { withServer } from "./server.ts";
 
@@ -98,6 +99,7 @@ function choicesWithoutServer(call: CommandCall, problem: string): ReadChoices {
     readable: pickRelations(read, facts.relations),
     writable: pickRelations(write, facts.relations),
     revokesFunctions: call.flags.has("--revoke-functions"),
+    keepsAnswers: call.flags.has("--idempotency"),
   };
   return { choices, facts, server: null, problem, note: "" };
 }
@@ -155,6 +157,9 @@ function chooseNames(
   const names = { schema, loginRole, anonRole, userRole: user === "none" ? null : user };
   const problem = sameRoleProblem(names);
   if (problem !== null) throw new Error(problem);
+  if (flags.has("--idempotency") && schema === idempotencyTable.schema) {
+    throw new Error(`--idempotency makes a table that must not be served, in the schema ${schema}`);
+  }
   return names;
 }
 
@@ -211,7 +216,13 @@ function chooseRelations(call: CommandCall, names: TargetNames, facts: TargetFac
   const writable = names.userRole === null
     ? []
     : chooseList(writeFlag, writableRelations, asks, `${names.userRole} may write`);
-  return { ...names, readable, writable, revokesFunctions: revokesFunctions(call, facts, asks) };
+  return {
+    ...names,
+    readable,
+    writable,
+    revokesFunctions: revokesFunctions(call, facts, asks),
+    keepsAnswers: flags.has("--idempotency"),
+  };
 }
 
 function chooseList(

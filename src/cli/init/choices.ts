@@ -16,6 +16,8 @@ export interface Choices extends TargetNames {
   readonly writable: readonly RelationFacts[];
   /** Whether to take from PUBLIC the right to call the functions of the schema. */
   readonly revokesFunctions: boolean;
+  /** Whether to make the table of `idempotency-table`. */
+  readonly keepsAnswers: boolean;
 }
 
 /** Returns the schema that is most likely meant: `api`, then `public`, then the only one in use. */

@@ -40,6 +40,7 @@ export async function anonymousErrors(
     anonRole,
     jwtSecret: "-".repeat(32),
     lacksPassword: false,
+    keepsAnswers: false,
     overrides: new Map(),
   });
   const file = { path: "svc.conf", text };

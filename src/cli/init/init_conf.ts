@@ -6,6 +6,7 @@
 import { quote } from "../../config/codecs.ts";
 import type { OptionKey } from "../../config/options.ts";
 import { programCall } from "../program_call.ts";
+import { idempotencyTable } from "./idempotency_sql.ts";
 
 /** The values that differ from file to file. */
 export interface FileValues {
@@ -15,6 +16,8 @@ export interface FileValues {
   readonly jwtSecret: string;
   /** Whether the password of the login role is unknown. */
   readonly lacksPassword: boolean;
+  /** Whether the file names the table of `idempotency-table`. */
+  readonly keepsAnswers: boolean;
   /** Options of the command line, by key. */
   readonly overrides: ReadonlyMap<OptionKey, string>;
 }
@@ -37,8 +40,14 @@ function textOf(line: Line, overrides: FileValues["overrides"]): string {
   return `${key} = ${typeof value === "number" ? value : quote(value)}`;
 }
 
+const answerLines: readonly Line[] = [
+  "",
+  "# Keeps answers to writes with an Idempotency-Key",
+  ["idempotency-table", `${idempotencyTable.schema}.${idempotencyTable.name}`],
+];
+
 function linesOf(
-  { dbUri, schema, anonRole, jwtSecret, lacksPassword }: FileValues,
+  { dbUri, schema, anonRole, jwtSecret, lacksPassword, keepsAnswers }: FileValues,
 ): readonly Line[] {
   return [
     "# Written by svc init. It holds a password and a secret: keep it out of version control.",
@@ -70,5 +79,6 @@ function linesOf(
     "# Notices changes of tables, views and functions",
     ["db-schema-watch", "auto"],
     ["log-level", "warn"],
+    ...(keepsAnswers ? answerLines : []),
   ];
 }

@@ -8,6 +8,7 @@ import { reloadTriggerSql } from "../../schema_cache/reload_trigger.ts";
 import { catalogueSql, compile, literal, type Sql, sql } from "../../sql/fragment.ts";
 import { type Choices, counted } from "./choices.ts";
 import type { RelationFacts, TargetFacts } from "./facts.ts";
+import { idempotencyLines } from "./idempotency_sql.ts";
 
 /** Begins the line before the second transaction. */
 export const triggerMark = "-- The event triggers.";
@@ -28,6 +29,7 @@ export function initSql(choices: Choices, facts: TargetFacts, verifier: string |
     ...schemaLines(choices, facts),
     ...relationLines(choices, facts),
     ...functionLines(choices, facts),
+    ...answerLines(choices, facts),
     "commit;",
     "",
     `${triggerMark} They make the service reload after changes of the schema. Only superusers`,
@@ -160,6 +162,14 @@ function functionLines(choices: Choices, facts: TargetFacts): readonly string[] 
     ...functions.map((name) => commented(`grant execute on function ${name} to ${callers};`)),
     "",
   ];
+}
+
+/** The role of requests with a token writes; without one, that of other requests. */
+function answerLines(
+  { keepsAnswers, anonRole, userRole }: Choices,
+  { quoted }: TargetFacts,
+): readonly string[] {
+  return keepsAnswers ? idempotencyLines(quoted[userRole ?? anonRole]!) : [];
 }
 
 /** Default privileges hold for the functions of one owner. A new schema belongs to the applying role. */

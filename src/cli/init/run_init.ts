@@ -45,6 +45,7 @@ const choiceFlags = [
   "--grant",
   "--grant-write",
   "--revoke-functions",
+  "--idempotency",
 ];
 
 /** Runs the command. Resolves with the exit code. */
@@ -141,6 +142,7 @@ async function writeFiles(
       anonRole: choices.anonRole,
       jwtSecret: secret === null ? randomText(32) : new TextDecoder().decode(secret),
       lacksPassword: login.password === null,
+      keepsAnswers: choices.keepsAnswers,
       overrides: overridesOf(call),
     }),
   );

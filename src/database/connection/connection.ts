@@ -6,7 +6,7 @@
  */
 import { errors } from "../../errors/catalogue.ts";
 import type { DatabaseFailure } from "../../errors/service_error.ts";
-import type { ColumnBounds, TransactionForm } from "../database.ts";
+import type { ColumnBounds, Statement, TransactionForm } from "../database.ts";
 import type { BodySpool } from "../../lib/body_spool.ts";
 import type { Transport } from "../transport.ts";
 import { FrameDecoder, type FrameSink } from "../protocol/decoder.ts";
@@ -293,7 +293,9 @@ export class Connection {
     if (status !== idleStatus) {
       if (current.phase === "rollback") return this.destroy("ROLLBACK failed");
       current.phase = "rollback";
-      return this.#transport.write(this.#writer.writeStatement(current, endStatement("rollback")));
+      return this.#transport.write(
+        this.#writer.writeStatements(current, [endStatement("rollback")]),
+      );
     }
     if (mayRetry) {
       // A function may have changed the defaults that an implicit transaction relies on.
@@ -340,9 +342,15 @@ export class Connection {
   }
 
   #decide(current: BatchExecution, bounds: readonly ColumnBounds[]): void {
+    let statements: readonly Statement[];
+    try {
+      statements = current.endStatements(bounds);
+    } catch (error) {
+      current.failedBetween(error);
+      return this.#endFailed(current, openStatus);
+    }
     current.phase = "end";
-    const statement = endStatement(current.decideEnd(bounds));
-    this.#transport.write(this.#writer.writeStatement(current, statement));
+    this.#transport.write(this.#writer.writeStatements(current, statements));
   }
 
   /** The server continues with the next execution, or is idle. */

@@ -305,8 +305,11 @@ export class BatchExecution {
   resolve(): void {
     if (this.isSettled) return;
     this.#settlement = "resolved";
-    const body = this.body.take();
-    this.pending.resolve({ end: this.#end, columns: this.#columns, body, rows: this.#rows });
+    this.pending.resolve(this.#result());
+  }
+
+  #result(): BatchResult {
+    return { end: this.#end, columns: this.#columns, body: this.body.take(), rows: this.#rows };
   }
 
   /** Rejects the result, unless it is settled. */
@@ -322,8 +325,18 @@ export class BatchExecution {
     return this.pending;
   }
 
-  /** Returns the end of the transaction that bounds on the result decide. */
-  decideEnd(bounds: readonly ColumnBounds[]): TransactionEnd {
+  /** Returns the statements that end the transaction, as bounds on the result decide. */
+  endStatements(bounds: readonly ColumnBounds[]): readonly Statement[] {
+    const { batch } = this;
+    const end = this.#decideEnd(bounds);
+    const closing = batch.access === "read write" && end === "commit" ? batch.closing : undefined;
+    this.#preambleLength = -batch.statements.length;
+    return closing === undefined
+      ? [endStatements[end]]
+      : [closing(this.#result()), endStatements[end]];
+  }
+
+  #decideEnd(bounds: readonly ColumnBounds[]): TransactionEnd {
     const holds = bounds.every(({ columns, min, max }) => {
       const text = columns.map((column) => this.#columns[column] ?? null).find((cell) =>
         cell !== null

@@ -81,12 +81,16 @@ export class StatementWriter {
     return this.#encoder.take();
   }
 
-  /** Encodes one statement of an execution that is under way, such as its COMMIT, unprepared. */
-  writeStatement(execution: BatchExecution, statement: Statement): readonly Uint8Array[] {
-    const { text, use, runsUserCode = false } = statement;
-    this.#encode(statement, { name: "", isParsed: true });
+  /** Encodes statements of an execution that is under way, such as its COMMIT, unprepared. */
+  writeStatements(
+    execution: BatchExecution,
+    statements: readonly Statement[],
+  ): readonly Uint8Array[] {
+    for (const statement of statements) this.#encode(statement, { name: "", isParsed: true });
     this.#encoder.sync();
-    execution.sent([{ text, use, runsUserCode, context: null, preparing: null }]);
+    execution.sent(statements.map(({ text, use, framing, runsUserCode = false }) => (
+      { text, use, framing, runsUserCode, context: null, preparing: null }
+    )));
     return this.#encoder.take();
   }
 
@@ -107,13 +111,7 @@ export class StatementWriter {
 
   /** Encodes the statements that were held back. The bytes are valid until the next call. */
   writeRest(execution: BatchExecution): readonly Uint8Array[] {
-    const statements = execution.restToSend();
-    for (const statement of statements) this.#encode(statement, { name: "", isParsed: true });
-    this.#encoder.sync();
-    execution.sent(statements.map(({ text, use, framing, runsUserCode = false }) => (
-      { text, use, framing, runsUserCode, context: null, preparing: null }
-    )));
-    return this.#encoder.take();
+    return this.writeStatements(execution, execution.restToSend());
   }
 
   /** Records that the server has prepared a statement; the next write closes one that it replaces. */

@@ -12,6 +12,8 @@ export interface DocumentConfig {
   readonly dialect: Pick<Dialect, "displayName" | "vendor" | "documentation">;
   readonly dbSchemas: readonly string[];
   readonly dbAnonRole: string | null;
+  /** Writes may have an `Idempotency-Key` if it is not null. */
+  readonly idempotencyTable: object | null;
   readonly openapiServerProxyUri: string | null;
   readonly openapiSecurityActive: boolean;
   readonly serverHost: string;
@@ -62,9 +64,10 @@ function hostName(serverHost: string): string {
 
 /** Returns a cache key of the options that documents depend on. */
 export function configKey(config: DocumentConfig): string {
-  const { dialect, dbSchemas, dbAnonRole, openapiSecurityActive } = config;
+  const { dialect, dbSchemas, dbAnonRole, idempotencyTable, openapiSecurityActive } = config;
   const security = [openapiSecurityActive, dbAnonRole === null];
-  return JSON.stringify([dialect.displayName, dbSchemas, security, addressOf(config)]);
+  const isKeyed = idempotencyTable !== null;
+  return JSON.stringify([dialect.displayName, dbSchemas, security, isKeyed, addressOf(config)]);
 }
 
 /** Description of the security scheme. */

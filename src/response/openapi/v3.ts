@@ -30,10 +30,10 @@ export function openApi3(model: ApiModel, config: DocumentConfig): unknown {
     components: {
       schemas: Object.fromEntries([errorSchema, ...model.relations.flatMap(relationSchemas)]),
       parameters: Object.fromEntries([
-        ...sharedParameters({
-          schema: model.schema,
-          isDefault: model.schema === config.dbSchemas[0],
-        }),
+        ...sharedParameters(
+          { schema: model.schema, isDefault: model.schema === config.dbSchemas[0] },
+          { keyed: config.idempotencyTable !== null },
+        ),
         ...model.relations.flatMap(filterParameters),
       ]),
       responses: Object.fromEntries([
@@ -52,18 +52,18 @@ function serverUrl(config: DocumentConfig): string {
 
 function pathsOf({ relations, routines, schema }: ApiModel, config: DocumentConfig) {
   const { dbSchemas, dialect: { vendor } } = config;
-  const profiled = dbSchemas.length > 1;
+  const headers = { profiled: dbSchemas.length > 1, keyed: config.idempotencyTable !== null };
   const names = new Set(relations.map(({ relation }) => relation.name));
   const isDescribed = (relation: string) => names.has(relation);
   return Object.fromEntries([
     ["/", rootPath],
     ...relations.map((relation) =>
-      [`/${pathSegment(relation.relation.name)}`, relationPath(relation, { profiled })] as const
+      [`/${pathSegment(relation.relation.name)}`, relationPath(relation, headers)] as const
     ),
     ...routines.map((routine) =>
       [
         `/rpc/${pathSegment(routine.name)}`,
-        routinePath(routine, { profiled, vendor, schema, isDescribed }),
+        routinePath(routine, { ...headers, vendor, schema, isDescribed }),
       ] as const
     ),
   ]);

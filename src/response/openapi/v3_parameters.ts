@@ -30,7 +30,8 @@ export type SharedParameter =
   | "preferInsert"
   | "preferCall"
   | "readProfile"
-  | "writeProfile";
+  | "writeProfile"
+  | "idempotencyKey";
 
 /** Returns a reference to a shared parameter. */
 export function shared(name: SharedParameter) {
@@ -71,8 +72,27 @@ export interface ProfileFacts {
   readonly isDefault: boolean;
 }
 
+/** Which headers operations may have. */
+export interface HeaderContext {
+  /** Whether requests can select a schema by a profile header. */
+  readonly profiled: boolean;
+  /** Whether writes may have an `Idempotency-Key`. */
+  readonly keyed: boolean;
+}
+
+/** Returns the headers of writes. */
+export function writeHeaders({ profiled, keyed }: HeaderContext): readonly SharedParameter[] {
+  return [
+    ...(profiled ? ["writeProfile"] as const : []),
+    ...(keyed ? ["idempotencyKey"] as const : []),
+  ];
+}
+
 /** Returns the parameters that do not depend on relations. */
-export function sharedParameters({ schema, isDefault }: ProfileFacts): readonly V3ParameterEntry[] {
+export function sharedParameters(
+  { schema, isDefault }: ProfileFacts,
+  { keyed }: Pick<HeaderContext, "keyed">,
+): readonly V3ParameterEntry[] {
   const profile = (name: string) => ({
     ...header(name, "Schema that the request is about", { const: schema }),
     required: !isDefault,
@@ -98,8 +118,14 @@ export function sharedParameters({ schema, isDefault }: ProfileFacts): readonly 
     preferCall: prefer(...counts, ...limits, ...always),
     readProfile: profile("Accept-Profile"),
     writeProfile: profile("Content-Profile"),
+    idempotencyKey: header("Idempotency-Key", "Name of the write, which takes effect once", {
+      type: "string",
+      maxLength: 255,
+    }),
   };
-  return Object.entries(parameters).map(([name, parameter]) => [`shared.${name}`, parameter]);
+  return Object.entries(parameters)
+    .filter(([name]) => keyed || name !== "idempotencyKey")
+    .map(([name, parameter]) => [`shared.${name}`, parameter]);
 }
 
 /** Returns a filter for each column that requests can filter by. */

@@ -8,17 +8,16 @@ import { summaryOf } from "./texts.ts";
 import {
   filterReference,
   filterReferences,
+  type HeaderContext,
   shared,
   type SharedParameter,
+  writeHeaders,
 } from "./v3_parameters.ts";
 import { errorResponse, insertBody, rowBody, rowsReference, updateBody } from "./v3_responses.ts";
 import { queryName } from "./names.ts";
 
 /** Context of relations' operations. */
-export interface PathContext {
-  /** Whether requests can select a schema by a profile header. */
-  readonly profiled: boolean;
-}
+export type PathContext = HeaderContext;
 
 interface FilteredContext extends PathContext {
   /** References to filters. */
@@ -74,14 +73,14 @@ function clausesOf({ columns }: DescribedRelation): readonly SharedParameter[] {
   return (["distinct", "having"] as const).filter((name) => !names.has(name));
 }
 
-function insertOperation(described: DescribedRelation, { profiled }: PathContext) {
+function insertOperation(described: DescribedRelation, context: PathContext) {
   const { name } = described.relation;
   return {
     ...about("insert", described),
     ...parameters(
       [],
       ["select", "columns", "on_conflict", "preferInsert"],
-      profiled ? ["writeProfile"] : [],
+      writeHeaders(context),
     ),
     requestBody: insertBody(name),
     responses: {
@@ -92,42 +91,42 @@ function insertOperation(described: DescribedRelation, { profiled }: PathContext
   };
 }
 
-function putOperation(described: DescribedRelation, { profiled }: PathContext) {
+function putOperation(described: DescribedRelation, context: PathContext) {
   const { name, primaryKey } = described.relation;
   return {
     ...about("put", described),
     ...parameters(
       primaryKey.map((column) => filterReference(name, column)),
       ["select", "columns", "preferInsert"],
-      profiled ? ["writeProfile"] : [],
+      writeHeaders(context),
     ),
     requestBody: rowBody(name),
     responses: written(name),
   };
 }
 
-function updateOperation(described: DescribedRelation, { filters, profiled }: FilteredContext) {
+function updateOperation(described: DescribedRelation, context: FilteredContext) {
   const { name } = described.relation;
   return {
     ...about("update", described),
     ...parameters(
-      filters,
+      context.filters,
       ["select", "columns", "on", "order", "limit", "and", "or", "preferUpdate"],
-      profiled ? ["writeProfile"] : [],
+      writeHeaders(context),
     ),
     requestBody: updateBody(name),
     responses: written(name),
   };
 }
 
-function deleteOperation(described: DescribedRelation, { filters, profiled }: FilteredContext) {
+function deleteOperation(described: DescribedRelation, context: FilteredContext) {
   const { name } = described.relation;
   return {
     ...about("delete", described),
     ...parameters(
-      filters,
+      context.filters,
       ["select", "order", "limit", "and", "or", "preferWrite"],
-      profiled ? ["writeProfile"] : [],
+      writeHeaders(context),
     ),
     responses: written(name),
   };

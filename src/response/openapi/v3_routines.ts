@@ -6,15 +6,14 @@
 import type { Parameter, Routine } from "../../schema_cache/schema_cache.ts";
 import { queryName } from "./names.ts";
 import { summaryOf } from "./texts.ts";
-import { shared, type SharedParameter } from "./v3_parameters.ts";
+import { type HeaderContext, shared, type SharedParameter, writeHeaders } from "./v3_parameters.ts";
 import { errorResponse, rangeHeaders, resultContent } from "./v3_responses.ts";
 import { argumentsSchema, rowReference } from "./v3_schemas.ts";
 import { namedTypeSchema, type Schema, typeSchema } from "./v3_types.ts";
 import { rawBodyType } from "./v2_paths.ts";
 
 /** Context of functions' operations. */
-export interface V3RoutineContext {
-  readonly profiled: boolean;
+export interface V3RoutineContext extends HeaderContext {
   readonly vendor: string;
   readonly schema: string;
   /** Returns whether the document describes a relation of the schema. */
@@ -60,7 +59,7 @@ function getOperation(
 function postOperation(routine: Routine, unnamed: Parameter | null, context: V3RoutineContext) {
   const names = [
     ...resultParameters(routine),
-    ...(context.profiled ? ["writeProfile"] as const : []),
+    ...writeHeaders({ ...context, keyed: context.keyed && routine.volatility === "volatile" }),
   ];
   return {
     ...about("call", routine),

@@ -167,6 +167,8 @@ function lists(what: string): Cases {
   };
 }
 
+const tableText = 'a table\'s name in quotes with its schema, such as "schema.name"';
+const ttlText = 'seconds of at least 1, or a text such as "500ms", "10s", "2m"';
 const functions: Cases = {
   accepted: [
     ["f", { schema: null, name: "f" }],
@@ -416,6 +418,26 @@ const cases: Readonly<Record<OptionKey, Cases>> = {
   "dialect": {
     ...words("no such dialect", "svc", "pgrst"),
     accepted: [["svc", svcDialect], ["pgrst", pgrstDialect], [{ toml: "'svc'" }, svcDialect]],
+  },
+  "idempotency-max-bytes": sizes,
+  "idempotency-table": {
+    accepted: [
+      ["svc.keys", { schema: "svc", name: "keys" }],
+      ["a.b.c", { schema: "a", name: "b.c" }],
+    ],
+    rejected: [
+      ['"keys"', `expected ${tableText}, got "keys"`],
+      ['".keys"', `expected ${tableText}, got ".keys"`],
+      ['"svc."', `expected ${tableText}, got "svc."`],
+      ["1", `expected ${tableText}, got 1`],
+    ],
+  },
+  "idempotency-ttl": {
+    accepted: [["1", 1], ["24h", 86_400], ["1500ms", 1.5]],
+    rejected: [["0", `expected ${ttlText}, got 0`], [
+      '"500ms"',
+      `expected ${ttlText}, got "500ms"`,
+    ]],
   },
   "jwt-aud": {
     accepted: [

@@ -273,6 +273,26 @@ const rows: readonly Row[] = [
   [errors.unmatchedRows(2, "k"), "146", 404, "2 rows were not found", { details: "k" }],
   [errors.invalidConflict("d"), "157", 400, "Invalid conflict handling", { details: "d" }],
   [errors.invalidPatch("d"), "149", 400, "Invalid patch document", { details: "d" }],
+  [errors.invalidIdempotencyKey(), "153", 400, "Invalid Idempotency-Key", {
+    hint: "Send 1 to 255 visible ASCII characters, or a quoted string of them",
+  }],
+  [
+    errors.idempotencyKeyReused(),
+    "154",
+    422,
+    "Idempotency-Key was used for a different request",
+  ],
+  [
+    errors.idempotencyKeyInProgress(),
+    "155",
+    409,
+    "A request with this Idempotency-Key is in progress",
+    { headers: [["Retry-After", "1"]] },
+  ],
+  [errors.answerTooLarge(21, 20), "156", 413, "Response is too large to be kept", {
+    details: "21 bytes, at most 20",
+    hint: "Use Prefer: return=minimal",
+  }],
   [errors.patchDoesNotApply("d"), "150", 409, "Patch does not apply", { details: "d" }],
   [
     errors.unfilteredWrite("DELETE"),
@@ -472,7 +492,18 @@ Deno.test("errors have every code of the interface, and the rows above every err
       "138:415",
     ],
     "139:400",
-    ...["145:400", "146:404", "149:400", "150:409", "157:400", "158:400"],
+    ...[
+      "145:400",
+      "146:404",
+      "149:400",
+      "150:409",
+      "153:400",
+      "154:422",
+      "155:409",
+      "156:413",
+      "157:400",
+      "158:400",
+    ],
     ...[
       "160:400",
       "161:400",

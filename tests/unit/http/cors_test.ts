@@ -105,6 +105,17 @@ Deno.test("actualHeaders lets pages of allowed origins see the answer", () => {
 });
 
 Deno.test("actualHeaders lets pages see the rate limits where requests are limited", () => {
+  for (const areRequestsLimited of [false, true]) {
+    const shown = actualHeaders(request("POST", origin), null, {
+      areRequestsLimited,
+      areWritesKeyed: true,
+    }).find(([name]) => name === "Access-Control-Expose-Headers")?.[1].split(", ") ?? [];
+    deepStrictEqual(
+      ["Idempotent-Replayed", "Retry-After"].filter((name) => !shown.includes(name)),
+      [],
+    );
+    strictEqual(shown.includes("RateLimit"), areRequestsLimited);
+  }
   deepStrictEqual(actualHeaders(request("GET", origin), null, { areRequestsLimited: true }), [
     anyOrigin,
     [exposed[0], `${exposed[1]}, RateLimit, RateLimit-Policy, Retry-After`],

@@ -53,7 +53,7 @@ const rows: readonly Row[] = [
 
 for (const { title, owners, revokesFunctions, lines } of rows) {
   Deno.test(`initSql() revokes functions ${title}`, () => {
-    const choices = { ...names, readable: [], writable: [], revokesFunctions };
+    const choices = { ...names, readable: [], writable: [], revokesFunctions, keepsAnswers: false };
     const facts = {
       ...unknownTarget(names, []),
       quoted: { api: "api", login: "login", anon: "anon" },

@@ -1,5 +1,10 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import type { Batch, ColumnBounds, Statement } from "../../../../src/database/database.ts";
+import type {
+  Batch,
+  BatchResult,
+  ColumnBounds,
+  Statement,
+} from "../../../../src/database/database.ts";
 import { BatchExecution, readServerError } from "../../../../src/database/connection/execution.ts";
 import { failure, type FailureParts, FakeTransport } from "../../../support/fake_backend.ts";
 import { blockRead, blockWrite, implicitRead } from "../../../support/fake_connection.ts";
@@ -282,14 +287,38 @@ const boundsRows: readonly BoundsRow[] = [
 ];
 
 for (const { name, head, bounds, ended } of boundsRows) {
-  Deno.test(`BatchExecution.decideEnd() returns ${ended} for ${name}`, () => {
+  Deno.test(`BatchExecution.endStatements() returns ${ended} for ${name}`, () => {
     const transaction = { form: "block", isolation: "read committed", end: bounds } as const;
     const execution = start({ ...blockWrite, statements: [main], transaction });
     complete(execution, 1);
     if (head.length > 0) execution.rowStart(head, null);
-    strictEqual(execution.decideEnd(bounds), ended);
+    deepStrictEqual(execution.endStatements(bounds).map(({ text }) => text), [ended]);
   });
 }
+
+const closing = { text: "closing", params: [], use: "none" } as const;
+
+Deno.test("BatchExecution.endStatements() puts the closing statement before COMMIT only", () => {
+  const transaction = { form: "block", isolation: "read committed", end: [exactlyOne] } as const;
+  const heads: string[] = [];
+  const batch = {
+    ...blockWrite,
+    statements: [main],
+    transaction,
+    closing: ({ columns }: BatchResult) => {
+      heads.push(columns[0]!);
+      return closing;
+    },
+  };
+  const texts = ["1", "2"].map((rows) => {
+    const execution = start(batch);
+    complete(execution, 1);
+    execution.rowStart([rows], null);
+    return execution.endStatements([exactlyOne]).map(({ text }) => text);
+  });
+  deepStrictEqual(texts, [["closing", "commit"], ["rollback"]]);
+  deepStrictEqual(heads, ["1"]);
+});
 
 /** Whether the end is confirmed after each statement that was completed, BEGIN included. */
 const endRows: readonly (readonly [name: string, batch: Batch, hasEnded: readonly boolean[]])[] = [

@@ -1,0 +1,226 @@
+/**
+ * Executes the plan of a request: its transaction, or both transactions of an `Idempotency-Key`.
+ *
+ * @module
+ */
+import type { Identity } from "../auth/jwt_cache.ts";
+import {
+  type Batch,
+  type BatchResult,
+  type Caller,
+  type Database,
+  discardBody,
+} from "../database/database.ts";
+import type { RequestIdentifiers } from "../http/request_id.ts";
+import type { RequestDeadline } from "../lib/request_deadline.ts";
+import type { RequestTiming } from "../observe/request_timing.ts";
+import { targetNameUsesOf } from "../plan/plan.ts";
+import type { PlannedRequest } from "../plan_cache/plan_cache.ts";
+import type { ApiRequest, Payload } from "../request/api_request.ts";
+import {
+  hasIdempotencyKey,
+  readIdempotencyKey,
+  requestFingerprint,
+} from "../request/idempotency_key.ts";
+import { keptAnswer, type KeptReply, replyOfKept } from "../response/kept_reply.ts";
+import type { Reply } from "../response/reply.ts";
+import {
+  respondToCall,
+  respondToMutation,
+  respondToPlan,
+  respondToRead,
+  type ResponseConfig,
+} from "../response/response.ts";
+import { targetNameHeaders } from "../response/warning.ts";
+import type { Snapshot } from "../service/snapshot.ts";
+import type { DataPlan } from "../transaction/data_plan.ts";
+import type { RequestKey } from "../transaction/idempotency.ts";
+import type { TransactionOwner } from "../transaction/preamble.ts";
+import {
+  buildReplayTransaction,
+  buildTransaction,
+  checkBatchResult,
+  estimateOf,
+  explainedLines,
+  isEndOverridable,
+  mayWrite,
+  type PlannedQuery,
+  type RequestTransaction,
+  transactionError,
+} from "../transaction/transaction.ts";
+import { writeOnce } from "./keyed_write.ts";
+import type { Exchange, PipelineContext } from "./pipeline.ts";
+
+/** A planned request, and its body; null if it has none. */
+export interface ReceivedRequest extends PlannedRequest {
+  readonly payload: Payload | null;
+}
+
+/** A planned request of a role. */
+interface OwnedRequest extends PlannedRequest {
+  readonly owner: TransactionOwner;
+}
+
+/** Executes a plan, and makes the reply of its result. */
+export async function execute(
+  exchange: Exchange,
+  identity: Identity,
+  { request, planned, payload }: ReceivedRequest,
+): Promise<Reply> {
+  const { context: { snapshot, onReplayed }, identifiers } = exchange;
+  exchange.targetNameUses.push(...targetNameUsesOf(planned.plan));
+  const owner = ownerOf(identity, snapshot, identifiers);
+  const owned = { request, planned: withDivided(planned, payload), owner };
+  const reading = keyOf(exchange, planned, payload);
+  if (reading === null) return await transact(exchange, owned);
+  const key = await reading;
+  return await writeOnce({
+    write: () => transact(exchange, owned, key),
+    readKept: () => readKept(exchange, owned, key),
+    onReplayed,
+  });
+}
+
+function withDivided(planned: PlannedQuery, payload: Payload | null): PlannedQuery {
+  if (payload?.kind !== "json" || payload.pieces === undefined) return planned;
+  return { ...planned, divided: { placeholder: payload.text, pieces: payload.pieces } };
+}
+
+/** Returns the key of a write; null for a request without one, or one that cannot write. */
+function keyOf(
+  { pieces, context: { snapshot: { config } } }: Exchange,
+  { plan }: PlannedQuery,
+  payload: Payload | null,
+): Promise<RequestKey> | null {
+  const { idempotencyTable: table, idempotencyTtl: ttlSeconds } = config;
+  if (table === null || !hasIdempotencyKey(pieces) || !mayWrite(plan, config)) return null;
+  const text = readIdempotencyKey(pieces);
+  return requestFingerprint(pieces, payload)
+    .then((fingerprint) => ({ table, text, fingerprint, ttlSeconds }));
+}
+
+/** Executes a plan's transaction. The reply of a write with a key is made, and kept, before COMMIT. */
+async function transact(
+  exchange: Exchange,
+  { request, planned, owner }: OwnedRequest,
+  key: RequestKey | null = null,
+): Promise<Reply> {
+  const { caller, context, stopwatch, statements, timing } = exchange;
+  const { snapshot: { config }, database, uploads } = context;
+  const replyOf = (result: BatchResult) =>
+    withHeaders(
+      makeReply(request, planned.plan, { result, transaction, context }),
+      targetNameHeaders(targetNameUsesOf(planned.plan), context.dialect),
+    );
+  const answer = (result: BatchResult) => keptAnswer(replyOf(result), config);
+  const keyed = key === null ? null : { key, answer };
+  const transaction = buildTransaction(request, { ...planned, keyed }, owner, config);
+  statements?.push(...transaction.batch.statements);
+  let result: BatchResult;
+  try {
+    const run = () => timedTransaction(database, transaction.batch, { caller, timing });
+    const { divided = null } = planned;
+    result = divided === null ? await run() : await uploads.run(divided.pieces, run);
+  } catch (error) {
+    throw transactionError(error, transaction);
+  }
+  stopwatch.lap("transaction");
+  try {
+    const reply = replyOf(result);
+    if (reply.content !== result.body.content) discardBody(result.body);
+    return reply;
+  } catch (error) {
+    discardBody(result.body);
+    throw error;
+  }
+}
+
+/** Reads the answer that is kept for a key; null if the key is not in the table. */
+async function readKept(
+  { caller, context, stopwatch, statements, timing }: Exchange,
+  { request, planned: { plan }, owner }: OwnedRequest,
+  key: RequestKey,
+): Promise<KeptReply | null> {
+  const { snapshot: { config }, database } = context;
+  const batch = buildReplayTransaction(request, { plan, key }, owner, config);
+  statements?.push(...batch.statements);
+  const result = await timedTransaction(database, batch, { caller, timing });
+  stopwatch.lap("transaction");
+  return replyOfKept(result);
+}
+
+/** Adds headers behind those of a reply. */
+export function withHeaders(reply: Reply, added: Reply["headers"]): Reply {
+  return added.length === 0 ? reply : { ...reply, headers: [...reply.headers, ...added] };
+}
+
+/** Returns the role of an identity, with its settings. */
+export function ownerOf(
+  identity: Identity,
+  { roles }: Snapshot,
+  identifiers: RequestIdentifiers,
+): TransactionOwner {
+  const { byRole, loginSetsTimeout } = roles;
+  return { identity, defaults: byRole.get(identity.role), loginSetsTimeout, identifiers };
+}
+
+/** Runs a transaction. Measures it if there is a timing. */
+export function timedTransaction(
+  database: Database,
+  batch: Batch,
+  { caller, timing }: Pick<Exchange, "caller" | "timing">,
+): Promise<BatchResult> {
+  if (timing === null) return database.transaction(batch, caller);
+  const timed = new TimedCaller(caller, timing);
+  return timing.measure(() => database.transaction(batch, timed));
+}
+
+/** A request whose time in the queue is measured. */
+class TimedCaller implements Caller {
+  readonly timing: RequestTiming;
+  readonly deadline: RequestDeadline | null;
+  readonly #caller: Caller;
+
+  constructor(caller: Caller, timing: RequestTiming) {
+    this.#caller = caller;
+    this.deadline = caller.deadline ?? null;
+    this.timing = timing;
+  }
+
+  get signal(): AbortSignal {
+    return this.#caller.signal;
+  }
+}
+
+/** Makes the reply of a transaction's result. */
+function makeReply(
+  parsed: ApiRequest,
+  planned: DataPlan,
+  { result, transaction, context }: {
+    readonly result: BatchResult;
+    readonly transaction: RequestTransaction;
+    readonly context: PipelineContext;
+  },
+): Reply {
+  const { config } = context.snapshot;
+  checkBatchResult(transaction, result);
+  const lines = explainedLines(result, transaction);
+  if (lines !== null) return respondToPlan(parsed, planned, lines);
+  const responseConfig: ResponseConfig = {
+    txOverridable: isEndOverridable(config),
+    dialect: context.dialect,
+    verbosity: config.clientErrorVerbosity,
+  };
+  switch (planned.kind) {
+    case "read": {
+      const estimate = estimateOf(result, transaction);
+      return respondToRead(parsed, planned, result, { ...responseConfig, estimate });
+    }
+    case "mutate":
+      return respondToMutation(parsed, planned, result, responseConfig);
+    case "call":
+      return respondToCall(parsed, planned, result, responseConfig);
+    default:
+      return planned satisfies never;
+  }
+}

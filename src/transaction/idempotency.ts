@@ -1,0 +1,137 @@
+/**
+ * The statements that make a write with an `Idempotency-Key` take effect once: its key is a row that commits
+ * with the effect and the answer.
+ *
+ * @module
+ */
+import type { TableName } from "../config/codecs.ts";
+import type { BatchResult, Statement } from "../database/database.ts";
+import { errors } from "../errors/catalogue.ts";
+import { DatabaseError } from "../errors/service_error.ts";
+import { compile, ident, param, type Sql, sql } from "../sql/fragment.ts";
+
+/** A key, and the request that it stands for. */
+export interface RequestKey {
+  readonly table: TableName;
+  readonly text: string;
+  /** Hash of the request. */
+  readonly fingerprint: Uint8Array;
+  /** Age at which it is forgotten. */
+  readonly ttlSeconds: number;
+}
+
+/** An answer as the table keeps it. */
+export interface KeptAnswer {
+  readonly status: number;
+  /** JSON text. */
+  readonly headers: string;
+  /** Null if the response has no body. */
+  readonly body: Uint8Array | null;
+}
+
+/** A write with a key. */
+export interface KeyedWrite {
+  readonly key: RequestKey;
+  /** Returns the answer to keep; null to forget the key. If it throws, the write rolls back. */
+  readonly answer: (result: BatchResult) => KeptAnswer | null;
+}
+
+/** Whom a key belongs to: the same key of another role or token is another one. */
+const principal =
+  sql`json_build_array(current_user, nullif(pg_catalog.current_setting('request.jwt.claims', true), '')::json->>'sub')::text`;
+
+/** Positions of {@linkcode keyStatements} from the first one on. */
+const offsets = { lock: 0, insert: 2 } as const;
+
+/**
+ * Locks the key without waiting, deletes it if it is too old, and inserts it. Division by zero is a lock of
+ * another request, a duplicate a request that was committed.
+ */
+export function keyStatements(key: RequestKey): readonly Statement[] {
+  const text = param(key.text);
+  const age = sql`pg_catalog.make_interval(secs => ${param(String(key.ttlSeconds))}::float8)`;
+  const lock =
+    sql`pg_catalog.pg_try_advisory_xact_lock(pg_catalog.hashtextextended(${text}::text || ${principal}, 0))`;
+  return [
+    statement(sql`select 1 / ${lock}::int`),
+    statement(
+      sql`delete from ${tableOf(key)} where ${isOwn(key)} and created_at < now() - ${age}`,
+    ),
+    statement(sql`insert into ${tableOf(key)} (principal, key, fingerprint)
+values (${principal}, ${text}, ${fingerprintOf(key)})`),
+  ];
+}
+
+/**
+ * Keeps the answer in the row of the key, or deletes the row. Divides by zero where that is not found: the
+ * write has changed the role or the claims.
+ */
+export function closingStatement(key: RequestKey, answer: KeptAnswer | null): Statement {
+  const change = answer === null
+    ? sql`delete from ${tableOf(key)}`
+    : sql`update ${tableOf(key)} set status = ${param(String(answer.status))}, headers = ${
+      param(answer.headers)
+    }, body = ${param(answer.body === null ? null : { binary: answer.body })}`;
+  return statement(
+    sql`with changed as (${change} where ${
+      isOwn(key)
+    } returning 1) select 1 / count(*) from changed`,
+  );
+}
+
+/** Reads the answer: whether the request is the same, status and headers, and the body. */
+export function answerStatement(key: RequestKey): Statement {
+  const columns = sql`(fingerprint = ${
+    fingerprintOf(key)
+  })::text, status::text, headers::text, body`;
+  const found = sql`${isOwn(key)} and status is not null`;
+  return {
+    ...compile(sql`select ${columns} from ${tableOf(key)} where ${found}`),
+    use: "result",
+  };
+}
+
+function isOwn(key: RequestKey): Sql {
+  return sql`principal = ${principal} and key = ${param(key.text)}`;
+}
+
+function tableOf({ table: { schema, name } }: RequestKey): Sql {
+  return ident(schema, name);
+}
+
+function fingerprintOf({ fingerprint }: RequestKey): Sql {
+  return param({ binary: fingerprint });
+}
+
+function statement(fragment: Sql): Statement {
+  return { ...compile(fragment), use: "none" };
+}
+
+/** A transaction was rolled back because its key is in the table. */
+export class KeyTakenError extends Error {}
+
+/** Where the statements of a key stand in a transaction. */
+export interface KeyPositions {
+  /** Of the first statement. */
+  readonly first: number;
+  readonly closing: number;
+}
+
+/** Returns the error of a statement of the key; null for other errors. */
+export function keyError({ statement, failure }: DatabaseError, at: KeyPositions): Error | null {
+  switch (failure.sqlstate) {
+    case divisionByZero:
+      if (statement === at.first + offsets.lock) return errors.idempotencyKeyInProgress();
+      return statement === at.closing ? errors.internal(changedOwner) : null;
+    case uniqueViolation:
+      return statement === at.first + offsets.insert ? new KeyTakenError() : null;
+    default:
+      return null;
+  }
+}
+
+const divisionByZero = "22012";
+const uniqueViolation = "23505";
+
+const changedOwner = "The request changes its role or request.jwt.claims, so its Idempotency-Key " +
+  "cannot be kept";
