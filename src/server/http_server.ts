@@ -13,7 +13,10 @@ export interface ClientInfo {
   readonly client: string | null;
   /** The server sets `Content-Length` if the whole body is in memory. */
   readonly setsContentLength: true;
-  /** Closes the connection soon after its responses were sent; absent where the runtime does. */
+  /**
+   * Closes the connection soon after its responses were sent; absent where the runtime does. Where it is
+   * present, the runtime receives no more of a request's body once the response has ended.
+   */
   readonly close?: () => void;
 }
 

@@ -11,6 +11,7 @@ import type { Observation } from "../observe/observation.ts";
 import { addressesOf, addressText, type ListenAddress } from "./listen_address.ts";
 import type { ConnectionLimits } from "./connection_table.ts";
 import { discardBody, mayHaveUnreadBody } from "./discard_body.ts";
+import { endAfterBody } from "./end_after_body.ts";
 import { Drain } from "./drain.ts";
 import { errorCode } from "../cli/error_code.ts";
 import { findNextPort, isFreePort } from "../cli/quick/free_ports.ts";
@@ -129,22 +130,31 @@ async function attempt(start: () => Promise<HttpServer>): Promise<HttpServer | n
 function drainingHandler(drain: Drain, { serve }: ListenOptions): RequestHandler {
   return async function handle(request, client) {
     drain.countRequest();
-    const response = withLength(await serve(request, client));
-    if (mayHaveUnreadBody(request, response)) void endBody(request, response, client);
+    let response = withLength(await serve(request, client));
+    if (mayHaveUnreadBody(request, response)) {
+      response = await respondBeforeBody(request, response, client);
+    }
     return drain.isDraining ? await drain.pass(response) : response;
   };
 }
 
-/** Discards the rest of a body, and closes the connection if the response says so. */
-async function endBody(
+/** Returns the response to a request whose body may still arrive. */
+async function respondBeforeBody(
   request: Request,
-  { status, headers }: Response,
+  response: Response,
   { close }: ClientInfo,
-): Promise<void> {
+): Promise<Response> {
   // A client that stalled would let the server wait again.
-  if (status !== requestTimeout) await discardBody(request);
+  const isLate = response.status === requestTimeout;
+  if (close === undefined) {
+    if (!isLate) void discardBody(request);
+    return response;
+  }
   // Deno leaves such a connection open if the body never ends.
-  if (headers.get("connection") === "close") close?.();
+  const closes = response.headers.get("connection") === "close";
+  const held = isLate ? response : await endAfterBody(request, response);
+  if (closes) close();
+  return held;
 }
 
 const requestTimeout = 408;

@@ -1,7 +1,7 @@
 /** Bodies that are made to exhaust the service, whose heap is small, while others are answered. */
 import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
 import { engines } from "../support/engines.ts";
-import { type ServiceProcess, startService } from "../support/process.ts";
+import { type FileConfig, type ServiceProcess, startService } from "../support/process.ts";
 import { memoryOf, resetPeak } from "../support/process_memory.ts";
 
 const encoder = new TextEncoder();
@@ -217,42 +217,52 @@ const shortLines = parts({ start: "a\n", piece: "b\n", count: 18 * million, end:
 /** Answers to others meanwhile. A service that decodes without pauses gives one or two. */
 const minAnswers = 100;
 
-Deno.test({
-  name: `bodies that would exhaust a heap of ${heap} MB are answered, and other requests meanwhile`,
-  ignore: Deno.build.os !== "linux",
-  async fn(t) {
-    await using resources = new AsyncDisposableStack();
-    const database = await engines.pg({ name: "long_bodies", roles: ["anon", "writer"] });
-    resources.defer(() => database.remove());
-    await using service = await startService({
-      "db-uri": database.uri,
-      "db-schemas": "api",
-      "db-anon-role": "anon",
-      "db-tx-end": "rollback",
-    }, { permissions: ["-A", `--v8-flags=--max-old-space-size=${heap}`] });
-    await service.listening();
-    const long: Hostile = ["36 MB of short lines", "/texts", csv, shortLines, 400, "SVC102"];
-    for (const [name, path, type, make, status, code] of [...rows, long]) {
-      await t.step(name, async () => {
-        await service.fetch("GET /numbers");
-        const before = await memoryOf(service.pid, "VmRSS");
-        await resetPeak(service.pid);
-        const sent = fetch(service.origin + path, {
-          method: "POST",
-          headers: { "Content-Type": type },
-          body: ReadableStream.from(make()),
+/** Options by the way in which the service accepts connections. */
+const modes: Readonly<Record<string, FileConfig>> = {
+  "Deno.serve": {},
+  "own connections": { "server-header-timeout": 30, "server-idle-timeout": 30 },
+};
+
+for (const [mode, limits] of Object.entries(modes)) {
+  Deno.test({
+    name:
+      `bodies that would exhaust a heap of ${heap} MB are answered, and other requests meanwhile: ${mode}`,
+    ignore: Deno.build.os !== "linux",
+    async fn(t) {
+      await using resources = new AsyncDisposableStack();
+      const database = await engines.pg({ name: "long_bodies", roles: ["anon", "writer"] });
+      resources.defer(() => database.remove());
+      await using service = await startService({
+        "db-uri": database.uri,
+        "db-schemas": "api",
+        "db-anon-role": "anon",
+        "db-tx-end": "rollback",
+        ...limits,
+      }, { permissions: ["-A", `--v8-flags=--max-old-space-size=${heap}`] });
+      await service.listening();
+      const long: Hostile = ["36 MB of short lines", "/texts", csv, shortLines, 400, "SVC102"];
+      for (const [name, path, type, make, status, code] of [...rows, long]) {
+        await t.step(name, async () => {
+          await service.fetch("GET /numbers");
+          const before = await memoryOf(service.pid, "VmRSS");
+          await resetPeak(service.pid);
+          const sent = fetch(service.origin + path, {
+            method: "POST",
+            headers: { "Content-Type": type },
+            body: ReadableStream.from(make()),
+          });
+          const answers = await askMeanwhile(service, sent);
+          if (make === shortLines) ok(answers >= minAnswers, `${answers} answers`);
+          const response = await sent;
+          const text = await response.text();
+          strictEqual(response.status, status, text.slice(0, 1000));
+          if (code !== undefined) strictEqual(JSON.parse(text).code, code);
+          ok(text.length < 20_000, `${text.length} characters`);
+          const grown = await memoryOf(service.pid, "VmHWM") - before;
+          ok(grown < allowed, `${grown} bytes more`);
         });
-        const answers = await askMeanwhile(service, sent);
-        if (make === shortLines) ok(answers >= minAnswers, `${answers} answers`);
-        const response = await sent;
-        const text = await response.text();
-        strictEqual(response.status, status, text.slice(0, 1000));
-        if (code !== undefined) strictEqual(JSON.parse(text).code, code);
-        ok(text.length < 20_000, `${text.length} characters`);
-        const grown = await memoryOf(service.pid, "VmHWM") - before;
-        ok(grown < allowed, `${grown} bytes more`);
-      });
-    }
-    strictEqual((await service.stop()).code, 0);
-  },
-});
+      }
+      strictEqual((await service.stop()).code, 0);
+    },
+  });
+}
