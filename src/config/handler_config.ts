@@ -197,7 +197,7 @@ export interface HandlerConfig {
   readonly rateLimits?: string | null;
   /**
    * Time within which the next piece of a request body must arrive, or the whole body if it has at
-   * most 64 KiB; a slower one fails with SVC133. 0 sets no limit. Default: `0`.
+   * most 4 KiB; a slower one fails with SVC133. 0 sets no limit. Default: `0`.
    */
   readonly serverBodyTimeout?: number;
   /**

@@ -45,6 +45,8 @@ export interface RequestInfo {
    * `ctx.waitUntil`. Without it, a load of the schema cache may delay a response.
    */
   readonly waitUntil?: (work: Promise<void>) => void;
+  /** Returns true while other clients wait for a connection. Then slow bodies are refused. */
+  readonly isContended?: () => boolean;
   /** The server sets `Content-Length` if the whole body is in memory. Default: false. */
   readonly setsContentLength?: boolean;
 }
@@ -82,7 +84,18 @@ function answering(
     const timing = config.logFormat === "json" ? new RequestTiming() : null;
     const client = lazyClient(info, pieces, snapshot);
     const scope = info.waitUntil === undefined ? noScope : { waitUntil: info.waitUntil };
-    const input = { context, scope, statements, client, credential, refusal, identifiers, timing };
+    const { isContended = null } = info;
+    const input = {
+      context,
+      scope,
+      statements,
+      client,
+      isContended,
+      credential,
+      refusal,
+      identifiers,
+      timing,
+    };
     const result = compressedResult(await runPipeline(request, pieces, input), pieces, {
       request,
       config,

@@ -24,6 +24,7 @@ import type { PlanCache, PlannedRequest } from "../plan_cache/plan_cache.ts";
 import { type QueryShape, readQueryShape } from "../plan_cache/query_shape.ts";
 import type { ApiRequest, Payload } from "../request/api_request.ts";
 import type { LongBodyChecks, ReceivingOptions } from "../request/body.ts";
+import { BodyPace } from "../request/body_pace.ts";
 import type { DivisionOptions } from "../request/divided_body.ts";
 import { hasIdempotencyKey } from "../request/idempotency_key.ts";
 import { parseHead, receivePayload, type RequestHead } from "../request/parse_request.ts";
@@ -34,6 +35,7 @@ import { respondToOptions } from "../response/response.ts";
 import { respondToRoot } from "../response/root.ts";
 import { isDivisibleInsert } from "../plan/divisible_insert.ts";
 import type { SpoolFile } from "../lib/spool_file.ts";
+import { systemClock } from "../lib/clock.ts";
 import { schedule } from "../lib/timers.ts";
 import type { SchemaCache } from "../schema_cache/schema_cache.ts";
 import type { RevocationList } from "../service/revocation_list.ts";
@@ -111,11 +113,14 @@ export interface Exchange {
   /** Measures the database; null if nothing needs it. */
   readonly timing: RequestTiming | null;
   readonly caller: Caller;
+  /** Returns true while other clients wait for a connection; null if they never do. */
+  readonly isContended: (() => boolean) | null;
 }
 
 /** Inputs of {@linkcode runPipeline} besides the request. */
 export interface PipelineInput
-  extends Pick<Exchange, "context" | "scope" | "statements" | "identifiers" | "timing"> {
+  extends
+    Pick<Exchange, "context" | "scope" | "statements" | "identifiers" | "timing" | "isContended"> {
   readonly credential: Credential;
   /** An error that an earlier check found; null for none. */
   readonly refusal: ServiceError | null;
@@ -127,8 +132,9 @@ export interface PipelineInput
 export async function runPipeline(
   request: Request,
   pieces: RawRequest,
-  { context, scope, statements, client, credential, refusal, identifiers, timing }: PipelineInput,
+  input: PipelineInput,
 ): Promise<PipelineResult> {
+  const { context, scope, statements, client, credential, refusal, identifiers, timing } = input;
   const { snapshot: { config }, inFlight } = context;
   const stopwatch = new Stopwatch(config.serverTimingEnabled, context.traceStage);
   const targetNameUses: TargetNameUse[] = [];
@@ -145,6 +151,7 @@ export async function runPipeline(
   const exchange: Exchange = {
     request,
     caller,
+    isContended: input.isContended,
     pieces,
     context,
     stopwatch,
@@ -363,7 +370,9 @@ function receivingOptions(
 ): ReceivingOptions {
   const { serverMaxBodySize: maxBytes, serverBodyTimeout } = exchange.context.snapshot.config;
   const { deadline = null } = exchange.caller;
-  const timeout = { milliseconds: serverBodyTimeout * 1000, schedule, deadline };
+  const { isContended } = exchange;
+  const pace = isContended === null ? null : new BodyPace(isContended, systemClock);
+  const timeout = { milliseconds: serverBodyTimeout * 1000, schedule, deadline, pace };
   return { checks, maxBytes, timeout, division: divisionOf(exchange, head) };
 }
 

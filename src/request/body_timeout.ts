@@ -7,6 +7,7 @@ import { errors } from "../errors/catalogue.ts";
 import { deferred } from "../lib/deferred.ts";
 import type { RequestDeadline } from "../lib/request_deadline.ts";
 import type { Schedule } from "../lib/timers.ts";
+import type { BodyPace } from "./body_pace.ts";
 
 /** Limits how long the service waits for a piece. Time in which it does not wait does not count. */
 export interface BodyTimeout {
@@ -15,6 +16,8 @@ export interface BodyTimeout {
   readonly schedule: Schedule;
   /** The end of the whole request's time. Default: null, for none. */
   readonly deadline?: RequestDeadline | null;
+  /** The pace while other clients wait for the connection. Default: null, for any. */
+  readonly pace?: BodyPace | null;
 }
 
 /**
@@ -22,8 +25,9 @@ export interface BodyTimeout {
  * the request's time is over.
  */
 export function inTime<Value>(read: Promise<Value>, timeout: BodyTimeout): Promise<Value> {
-  const isLimited = timeout.milliseconds > 0 || (timeout.deadline ?? null) !== null;
-  return isLimited ? raced(read, timeout) : read;
+  const { milliseconds, deadline = null, pace = null } = timeout;
+  const paced = pace === null ? read : pace.inTime(read);
+  return milliseconds > 0 || deadline !== null ? raced(paced, timeout) : paced;
 }
 
 async function raced<Value>(

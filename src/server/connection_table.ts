@@ -127,6 +127,11 @@ export class ConnectionTable {
     this.#end(connection, "client");
   }
 
+  /** True while a client waits for a connection, and none can be closed. */
+  get isContended(): boolean {
+    return this.#room !== null;
+  }
+
   /** Resolves when one more connection may be served. Closes one that does nothing, if there is one. */
   async makeRoom(): Promise<void> {
     const { maxConnections } = this.#options.limits;
@@ -137,9 +142,11 @@ export class ConnectionTable {
     }
   }
 
-  /** The connection that has been without a request for the longest time, or sends for too long. */
+  /**
+   * The connection that has been without a request for the longest time, or sends for too long. Those that
+   * are closing have a second left: their clients, which still send, would lose the response.
+   */
   #victim(): OpenConnection | null {
-    if (this.#closing.first !== null) return this.#closing.first;
     const [unused, idle] = [this.#unused.first, this.#idle.first];
     if (unused !== null && (idle === null || unused.since <= idle.since)) return unused;
     if (idle !== null) return idle;

@@ -18,6 +18,8 @@ export interface ClientInfo {
    * present, the runtime receives no more of a request's body once the response has ended.
    */
   readonly close?: () => void;
+  /** Returns true while other clients wait for a connection; absent if they never do. */
+  readonly isContended?: () => boolean;
 }
 
 /** Responds to a request of a client. */

@@ -49,12 +49,20 @@ export function denoServeConnection(
   return typeof found === "function" ? found as ServeConnection : null;
 }
 
+/** The connection of a handler. */
+export interface ConnectionControl {
+  /** Ends the connection after its responses. */
+  readonly close: () => void;
+  /** Returns true while other clients wait for a connection; absent without a limit. */
+  readonly isContended?: () => boolean;
+}
+
 /** How connections are accepted and served. */
 export interface ConnectionServerOptions extends ConnectionTableOptions {
   readonly listener: Pick<Deno.Listener, "accept" | "close">;
   readonly serveConnection: ServeConnection;
-  /** Returns the handler of the requests of a connection. `close` ends it after its responses. */
-  readonly handlerOf: (connection: Deno.Conn, close: () => void) => ConnectionHandler;
+  /** Returns the handler of the requests of a connection. */
+  readonly handlerOf: (connection: Deno.Conn, control: ConnectionControl) => ConnectionHandler;
   readonly onError: (error: unknown) => Response;
   readonly clock: Clock;
 }
@@ -151,7 +159,7 @@ function delay({ scheduleAwaited }: Pick<Clock, "scheduleAwaited">): Promise<voi
 
 function serveOne(
   connection: Deno.Conn,
-  { serveConnection, handlerOf, onError }: ConnectionServerOptions,
+  { serveConnection, handlerOf, onError, limits }: ConnectionServerOptions,
   { table, served, isStopping }: {
     readonly table: ConnectionTable;
     readonly served: Set<TrackedConnection>;
@@ -160,7 +168,12 @@ function serveOne(
 ): void {
   const abortion = new Abortion();
   const open = table.add(() => abortion.abort());
-  const handle = handlerOf(connection, () => table.closeSoon(open));
+  const close = () => table.closeSoon(open);
+  const isContended = () => table.isContended;
+  const handle = handlerOf(connection, {
+    close,
+    ...(limits.maxConnections === 0 ? {} : { isContended }),
+  });
   const handler = tracked(handle, open, {
     table,
     onRequest: () => {

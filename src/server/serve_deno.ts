@@ -61,9 +61,9 @@ function serveEach(
     observe,
     clock: systemClock,
     onError,
-    handlerOf: ({ remoteAddr }, close) => {
+    handlerOf: ({ remoteAddr }, connection) => {
       const client = addressOf(remoteAddr);
-      const info = { client, setsContentLength: true, close } as const;
+      const info = { client, setsContentLength: true, ...connection } as const;
       return (request) => {
         const response = handler(request, info);
         return request.method === "HEAD" ? response.then(headResponse) : response;

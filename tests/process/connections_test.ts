@@ -104,6 +104,8 @@ Deno.test({
   ...onDeno,
   async fn(t) {
     const max = 5;
+    /** Lengths of bodies that the service reads in different ways. */
+    const lengths = [2000, 4097, 60_000, 100_000, 8_000_000];
     await using service = await start({
       "server-max-connections": max,
       "db-anon-role": "todo_user",
@@ -152,6 +154,27 @@ Deno.test({
       strictEqual(isAnswered, false);
       busy[0]!.close();
       strictEqual((await answer).status, 200);
+    });
+    await t.step("uploads that trickle give way when all connections have them", async () => {
+      await using stack = new AsyncDisposableStack();
+      const slow: Promise<string>[] = [];
+      for (let count = 0; count < max; count++) {
+        const client = await RawClient.connect(service.port);
+        await client.send(
+          `POST /todos HTTP/1.1\r\nHost: localhost\r\nContent-Length: ${lengths[count]}\r\n` +
+            "Expect: 100-continue\r\n\r\n",
+        );
+        match(await client.read("\r\n\r\n"), /^HTTP\/1\.1 100 /);
+        const sent = client.trickle(" ".repeat(1000), 100);
+        stack.defer(async () => {
+          client.close();
+          await sent;
+        });
+        slow.push(client.read());
+      }
+      using connection = await HttpConnection.connect(service.port);
+      strictEqual((await connection.exchange(get, "GET")).status, 200);
+      match(await Promise.race(slow), /^HTTP\/1\.1 408 /);
     });
   },
 });

@@ -15,7 +15,7 @@ export const limitOptions = {
     inDatabase: false,
     doc:
       "Time within which the next piece of a request body must arrive, or the whole body if it has " +
-      "at most 64 KiB; a slower one fails with SVC133. 0 sets no limit.",
+      "at most 4 KiB; a slower one fails with SVC133. 0 sets no limit.",
     example: '"60s"',
     extension: true,
   }),

@@ -75,6 +75,22 @@ Deno.test("receiveBody() throws 133 unless the whole of a short body arrives in 
   deepStrictEqual(await rejectionOf(() => received), tooSlow);
 });
 
+Deno.test("receiveBody() counts the time between the pieces of a body of more than 4 KiB", async () => {
+  const { clock, received, send, end } = sending(4097);
+  for (const bytes of [4000, 96, 1]) {
+    await clock.pass(milliseconds - 1);
+    await send(bytes);
+  }
+  end();
+  const payload = await received;
+  deepStrictEqual(payload.kind === "raw" && payload.bytes.length, 4097);
+  strictEqual(clock.next(), null);
+  const stalled = sending(4097);
+  await stalled.send(4096);
+  await stalled.clock.pass(milliseconds);
+  deepStrictEqual(await rejectionOf(() => stalled.received), tooSlow);
+});
+
 Deno.test("receiveBody() schedules nothing without a timeout", async () => {
   const clock = fakeClock();
   const timeout = { milliseconds: 0, schedule: clock.schedule };

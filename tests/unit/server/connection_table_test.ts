@@ -185,3 +185,19 @@ Deno.test("ConnectionTable ignores requests of a connection that has ended", asy
   await table.makeRoom();
   deepStrictEqual([closed, table.size], [[], 0]);
 });
+
+Deno.test("ConnectionTable.makeRoom() leaves a second to a connection that is closing", async () => {
+  const { clock, closed, open, table } = tableWith({ maxConnections: 1 });
+  const connection = open("a");
+  table.requestBegan(connection);
+  const room = table.makeRoom();
+  strictEqual(table.isContended, true);
+  table.closeSoon(connection);
+  table.responded(connection);
+  table.requestEnded(connection);
+  await settled();
+  deepStrictEqual(closed, []);
+  await clock.pass(2 * second);
+  await room;
+  deepStrictEqual([closed, table.isContended], [["a"], false]);
+});
