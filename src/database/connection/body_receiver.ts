@@ -160,11 +160,12 @@ export class BodyReceiver implements RowRun {
     this.#resume();
   }
 
-  /** Ends a stream that was handed out with an error. */
+  /** Ends a stream that was handed out with an error. The connection may serve other batches. */
   fail(error: unknown): void {
     const stream = this.#stream;
     this.#stream = null;
     stream?.fail(error);
+    this.#resume();
   }
 
   /** Returns the body: bytes if all have arrived, otherwise a stream of these and the rest. */

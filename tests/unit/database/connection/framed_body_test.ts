@@ -79,6 +79,20 @@ Deno.test("Connection.execute() streams many rows with back-pressure", async () 
   deepStrictEqual(log, [`success: ${3 + 9 * 50_002}`, "idle"]);
 });
 
+Deno.test("Connection.execute() reads on when a body fails that has paused the connection", async () => {
+  const { transport, execute, log } = new FakeConnection();
+  const [result] = execute(framed(json));
+  transport.tell(join(begun, row("1", "[0]"), ...Array.from({ length: 3 }, () => row(null, long))));
+  const { body: { content } } = await result!;
+  const text = rejects(textOf(content), /broken row/);
+  // One chunk has the rows that are too many, and the error behind them.
+  const many = Array.from({ length: 6 }, () => row(null, long));
+  transport.tell(join(...many, failure("22003", "broken row"), ready("I")));
+  await text;
+  deepStrictEqual(transport.log, ["pause", "resume"]);
+  deepStrictEqual(log, ["failure: null", "idle"]);
+});
+
 Deno.test("Connection.execute() streams a long first row, and frames it with further ones", async () => {
   for (const further of [0, 2]) {
     const { transport, execute } = new FakeConnection();
