@@ -52,7 +52,7 @@ import { writeOnce } from "./keyed_write.ts";
 import type { Exchange, PipelineContext } from "./pipeline.ts";
 
 /** A planned request, and its body; null if it has none. */
-export interface ReceivedRequest extends PlannedRequest {
+export interface PayloadRequest extends PlannedRequest {
   readonly payload: Payload | null;
 }
 
@@ -65,7 +65,7 @@ interface OwnedRequest extends PlannedRequest {
 export async function execute(
   exchange: Exchange,
   identity: Identity,
-  { request, planned, payload }: ReceivedRequest,
+  { request, planned, payload }: PayloadRequest,
 ): Promise<Reply> {
   const { context: { snapshot, onReplayed }, identifiers } = exchange;
   exchange.targetNameUses.push(...targetNameUsesOf(planned.plan));

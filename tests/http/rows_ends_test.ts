@@ -31,7 +31,7 @@ for (
   const suite = apiSuite("rows_form", {
     dbSchemas: ["api"],
     dbAnonRole: "anon",
-    dbStatementTimeout: 5,
+    dbStatementTimeout: 2,
     observe: (event) => void events.push(event),
     ...options,
   }, { title: `the end of many rows, with ${title}`, engines: ["pg"] });

@@ -87,7 +87,12 @@ Deno.test("quick mode serves a database for reading, and for this machine only",
 
   await t.step("the warnings come first", () => {
     match(lines[0]!, /warning: the connection string contains a password/);
-    match(lines[1]!, new RegExp(`warning: No anonymous role: requests run as "${database.user}"`));
+    // Other tests may have made a role of this name on the server.
+    const missing = 'No anonymous role|The login role may not become "(?:web_)?anon"';
+    match(
+      lines[1]!,
+      new RegExp(`warning: (?:${missing}): requests run as "${database.user}"`),
+    );
     match(lines[2]!, /warning: "\w+" owns 1 relation: row-level security does not hold for it\./);
   });
   await t.step("rows are read", async () => {

@@ -22,6 +22,9 @@ import { countTests, describeCounts } from "./test_counts.ts";
 /** `deno.json` enables the sanitizers of resources and ops. */
 const flags = ["-A", "--doc", "--parallel"];
 
+/** Tests of processes wait for most of their time, so that one more than there are processors runs. */
+const jobs = String(navigator.hardwareConcurrency + 1);
+
 /** Runs `deno test` and returns its exit code. */
 async function runTests(args: readonly string[]): Promise<number> {
   const { row, others } = readTestArguments(args);
@@ -34,7 +37,13 @@ async function runTests(args: readonly string[]): Promise<number> {
   const report = join(folder.path, "report.xml");
   const child = new Deno.Command(Deno.execPath(), {
     args: ["test", ...flags, `--junit-path=${report}`, ...others],
-    env: { [serverVariable]: uri, [pgliteVariable]: pglite, [rowVariable]: row ?? "" },
+    env: {
+      DENO_JOBS: jobs,
+      ...Deno.env.toObject(),
+      [serverVariable]: uri,
+      [pgliteVariable]: pglite,
+      [rowVariable]: row ?? "",
+    },
   }).spawn();
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
     Deno.addSignalListener(signal, () => child.kill(signal));

@@ -160,11 +160,15 @@ export class BodyReceiver implements RowRun {
     this.#resume();
   }
 
-  /** Ends a stream that was handed out with an error. The connection may serve other batches. */
+  /** Ends a stream that was handed out with an error. */
   fail(error: unknown): void {
     const stream = this.#stream;
     this.#stream = null;
     stream?.fail(error);
+  }
+
+  /** Lets a connection continue that was paused for a stream which has failed since. */
+  release(): void {
     this.#resume();
   }
 

@@ -269,6 +269,7 @@ export class BatchExecution {
     this.failure = new DatabaseError(failure, this.#batchPosition);
     if (!this.body.streaming) return;
     this.body.fail(this.failure);
+    this.body.release();
     this.#settlement = "rejected";
   }
 
