@@ -6,7 +6,6 @@
  */
 import type { ConflictTarget } from "../plan/conflict.ts";
 import type { MutatePlan } from "../plan/mutate_plan.ts";
-import type { QualifiedName, Relation } from "../schema_cache/schema_cache.ts";
 import {
   and,
   catalogueSql,
@@ -19,6 +18,7 @@ import {
   sql,
 } from "../sql/fragment.ts";
 import { renderConditions, renderOrder } from "./condition.ts";
+import { nameOf } from "./field.ts";
 import { isKeyed, renderKeyedUpdate } from "./keyed_update.ts";
 import { patchAssignments, patchSource, patchTests } from "./patch.ts";
 import { bodyAlias, expandedRows, selectRows, writtenValue } from "./written_rows.ts";
@@ -32,7 +32,7 @@ export function renderMutationTables(plan: MutatePlan, source: Sql): Sql {
   const { returning, relation } = plan;
   const names = returning === "all" ? relation.columns.map(({ name }) => name) : returning;
   const returned = names === "none" ? [] : names;
-  return renderKeyedUpdate(plan, { table: tableOf(relation), source, returned });
+  return renderKeyedUpdate(plan, { table: nameOf(relation), source, returned });
 }
 
 /** Renders `insert|update|delete … returning …`. */
@@ -48,7 +48,7 @@ function renderMutation(plan: MutatePlan): Sql {
     case "patch":
       return renderPatch(plan, returned);
     case "delete":
-      return sql`delete from ${tableOf(plan.relation)}${whereOf(plan)} returning ${returned}`;
+      return sql`delete from ${nameOf(plan.relation)}${whereOf(plan)} returning ${returned}`;
     default:
       return plan satisfies never;
   }
@@ -64,7 +64,7 @@ function renderInsert(plan: Extract<MutatePlan, { kind: "insert" }>): Sql {
     : sql`select ${names} from (${selectRows(rows)}) as ${bodyAlias} where ${
       and(renderConditions(where, bodyAlias))
     }`;
-  return sql`insert into ${tableOf(plan.relation)}${target} ${source}${conflictClause(plan)}`;
+  return sql`insert into ${nameOf(plan.relation)}${target} ${source}${conflictClause(plan)}`;
 }
 
 function conflictClause(
@@ -77,7 +77,7 @@ function conflictClause(
   const setting = literal(updatedRowsSetting);
   const counted =
     sql`set_config(${setting}, (coalesce(nullif(current_setting(${setting}, true), ''), '0')::int + 1)::text, true) <> ''`;
-  const conditions = renderConditions(conflict.where, tableOf(relation));
+  const conditions = renderConditions(conflict.where, nameOf(relation));
   // CASE: rows that stay as they are do not count.
   const where = conditions.length === 0
     ? counted
@@ -102,7 +102,7 @@ function renderUpdate(plan: Extract<MutatePlan, { kind: "update" }>): Sql {
   const values = rows.columns.map((column) =>
     sql`${writtenValue(column, rows)} as ${ident(column.name)}`
   );
-  return sql`update ${tableOf(plan.relation)} set ${join(assignments)} from (select ${
+  return sql`update ${nameOf(plan.relation)} set ${join(assignments)} from (select ${
     join(values)
   } from ${expandedRows(rows)} limit 1) as ${bodyAlias}${whereOf(plan)}`;
 }
@@ -113,12 +113,12 @@ function renderUpdate(plan: Extract<MutatePlan, { kind: "update" }>): Sql {
  */
 function nothingUpdated(plan: MutatePlan): Sql {
   if (plan.returning === "none") return sql`select 1 where false`;
-  return sql`select ${returnedColumns(plan)} from ${tableOf(plan.relation)} where false`;
+  return sql`select ${returnedColumns(plan)} from ${nameOf(plan.relation)} where false`;
 }
 
 /** Renders the update of a patch document. Without columns to write, tests still see each row. */
 function renderPatch(plan: Extract<MutatePlan, { kind: "patch" }>, returned: Sql): Sql {
-  const table = tableOf(plan.relation);
+  const table = nameOf(plan.relation);
   const { patches: { written, tests }, document } = plan;
   const scope = { table, source: bodyAlias };
   const body = patchSource(document, bodyAlias);
@@ -136,7 +136,7 @@ function renderPatch(plan: Extract<MutatePlan, { kind: "patch" }>, returned: Sql
 }
 
 function whereOf(plan: Extract<MutatePlan, { kind: "update" | "patch" | "delete" }>): Sql {
-  const table = tableOf(plan.relation);
+  const table = nameOf(plan.relation);
   const conditions = renderConditions(plan.where, table);
   if (plan.limited === null) {
     return conditions.length === 0 ? emptySql : sql` where ${and(conditions)}`;
@@ -153,12 +153,8 @@ function whereOf(plan: Extract<MutatePlan, { kind: "update" | "patch" | "delete"
 }
 
 function returnedColumns({ returning: columns, relation }: MutatePlan): Sql {
-  const table = tableOf(relation);
+  const table = nameOf(relation);
   if (columns === "none") return sql`1`;
   if (columns === "all") return sql`${table}.*`;
   return columns.length === 0 ? sql`1` : join(columns.map((name) => sql`${table}.${ident(name)}`));
-}
-
-function tableOf({ schema, name }: Relation | QualifiedName): Sql {
-  return ident(schema, name);
 }

@@ -13,6 +13,7 @@ import type {
 } from "../plan/patch_plan.ts";
 import type { MergedObject } from "../request/patch_document.ts";
 import {
+  and,
   catalogueSql,
   emptySql,
   ident,
@@ -24,6 +25,7 @@ import {
   sql,
 } from "../sql/fragment.ts";
 import { arrayLiteral } from "./array_literal.ts";
+import { renderConversion } from "./field.ts";
 
 /** Names that the expressions of a patch refer to. */
 export interface PatchScope {
@@ -119,8 +121,7 @@ function pathParam(path: readonly string[]): Sql {
 function converted(json: Sql, column: PatchedColumn): Sql {
   const name = ident(column.name);
   if (column.fromJson !== null) {
-    const { schema, name: own } = column.fromJson;
-    return sql`${ident(schema, own)}(cast(${json} as json))`;
+    return renderConversion(sql`cast(${json} as json)`, column.fromJson);
   }
   const type = catalogueSql(column.type);
   const record = sql`pg_catalog.jsonb_build_object(${literal(column.name)}, ${json})`;
@@ -170,7 +171,7 @@ function stepSource({ from, operation }: PatchStep, before: Sql): Sql {
   if (from === null) return before;
   const path = pathParam(from);
   const doc = operation.operator === "move" ? sql`p.doc #- ${path}` : sql`p.doc`;
-  const found = all(indexChecks(sql`p.doc`, from, from.length));
+  const found = and(indexChecks(sql`p.doc`, from, from.length));
   return sql`(select ${doc} as doc, case when ${found} then p.doc #> ${path} end as value from ${before} as p offset 0)`;
 }
 
@@ -180,7 +181,7 @@ function stepResult(step: PatchStep, other: OtherValue | null, scope: PatchScope
   const doc = sql`s.doc`;
   const failed = failure(operation, scope);
   const target = path.length === 0 ? doc : sql`(${doc} #> ${pathParam(path)})`;
-  const exists = all([
+  const exists = and([
     ...indexChecks(doc, path, path.length),
     ...(path.length === 0 ? [] : [sql`${target} is not null`]),
   ]);
@@ -263,7 +264,7 @@ function addition(
       insert(pathParam(path))
     } else ${failed} end`
     : failed;
-  return sql`case when not (${all(indexChecks(doc, path, above.length))}) then ${failed}
+  return sql`case when not (${and(indexChecks(doc, path, above.length))}) then ${failed}
     when ${isKind(parent, "object")} then pg_catalog.jsonb_set(${doc}, ${pathParam(path)}, ${value})
     when ${isKind(parent, "array")} then ${inArray}
     else ${failed} end`;
@@ -287,10 +288,6 @@ function indexChecks(doc: Sql, path: readonly string[], count: number): readonly
     const parent = at === 0 ? doc : sql`(${doc} #> ${pathParam(path.slice(0, at))})`;
     return [sql`pg_catalog.jsonb_typeof(${parent}) is distinct from 'array'`];
   });
-}
-
-function all(conditions: readonly Sql[]): Sql {
-  return conditions.length === 0 ? sql`true` : join(conditions, sql` and `);
 }
 
 /** Renders what a merge patch makes of a value: RFC 7396, section 2. */

@@ -4,8 +4,8 @@
  * @module
  */
 import type { WrittenColumn, WrittenRows } from "../plan/mutate_plan.ts";
-import type { QualifiedName } from "../schema_cache/schema_cache.ts";
 import { catalogueSql, ident, join, literal, param, type Sql, sql } from "../sql/fragment.ts";
+import { renderConversion } from "./field.ts";
 
 /** Alias of the rows of the body. */
 export const bodyAlias: Sql = ident("svc_body");
@@ -76,7 +76,7 @@ function columnDefinition({ name, type, fromJson }: WrittenColumn): Sql {
 export function writtenValue(column: WrittenColumn, { defaults }: WrittenRows): Sql {
   const plain = sql`${bodyAlias}.${ident(column.name)}`;
   if (column.fromJson === null) return plain;
-  const converted = sql`${functionName(column.fromJson)}(${plain})`;
+  const converted = renderConversion(plain, column.fromJson);
   // A default is SQL, not JSON, so the conversion function cannot read it.
   return defaults && column.default !== null
     ? sql`case when ${has(column)} then ${converted} else ${catalogueSql(column.default)} end`
@@ -103,8 +103,4 @@ export function numberedRows(rows: WrittenRows, withObjects: boolean): Sql {
   return sql`select ${
     join(selected)
   } from ${objects}, lateral ${type}_to_record(${object}) as ${bodyAlias}(${types})`;
-}
-
-function functionName({ schema, name }: QualifiedName): Sql {
-  return ident(schema, name);
 }

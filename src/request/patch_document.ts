@@ -52,7 +52,6 @@ export interface MergedObject {
 
 /** A patch, with its text as JSON. */
 export interface PatchDocument {
-  readonly format: PatchFormat;
   readonly operations: readonly PatchOperation[];
 }
 
@@ -68,12 +67,12 @@ export function readPatch(value: unknown, format: PatchFormat): PatchDocument {
     const operations = columns.map(([column, member], index) =>
       columnMerge(column, member, index + 1)
     );
-    return { format, operations };
+    return { operations };
   }
   if (!Array.isArray(value)) throw errors.invalidPatch("A JSON patch is an array of operations");
   if (value.length > limits.operations) throw tooLong();
   const operations = value.map((each, index) => jsonOperation(each, index, format));
-  return { format, operations };
+  return { operations };
 }
 
 function tooLong(): Error {

@@ -6,9 +6,9 @@
  */
 import type { Clock } from "../lib/clock.ts";
 import { type Deferred, deferred } from "../lib/deferred.ts";
+import { LinkedList, type ListMember } from "../lib/linked_list.ts";
 import { OneShotTimer } from "../lib/one_shot_timer.ts";
 import type { ConnectionEnd, Observation } from "../observe/observation.ts";
-import { ConnectionList, type ListMember } from "./connection_list.ts";
 
 /** Limits of connections. 0 sets no limit. */
 export interface ConnectionLimits {
@@ -40,6 +40,8 @@ const closingTimeoutMs = 1000;
 
 /** An open connection. */
 export interface OpenConnection extends ListMember<OpenConnection> {
+  /** When it entered its list, in milliseconds of the table's clock. */
+  since: number;
   /** Ends the connection at once. */
   readonly abort: () => void;
   /** Requests without a response. */
@@ -55,13 +57,13 @@ export interface OpenConnection extends ListMember<OpenConnection> {
 export class ConnectionTable {
   readonly #options: ConnectionTableOptions;
   /** Connections that have sent no request. */
-  readonly #unused = new ConnectionList<OpenConnection>();
+  readonly #unused = new LinkedList<OpenConnection>();
   /** Connections whose last response was sent. */
-  readonly #idle = new ConnectionList<OpenConnection>();
+  readonly #idle = new LinkedList<OpenConnection>();
   /** Connections that wait for the reader of a response, and for no handler. */
-  readonly #sending = new ConnectionList<OpenConnection>();
+  readonly #sending = new LinkedList<OpenConnection>();
   /** Connections whose response was sent, and whose request did not arrive to its end. */
-  readonly #closing = new ConnectionList<OpenConnection>();
+  readonly #closing = new LinkedList<OpenConnection>();
   readonly #timer: OneShotTimer;
   #size = 0;
   /** Settles when a connection ends or becomes idle; null while nothing waits for that. */
@@ -90,7 +92,7 @@ export class ConnectionTable {
       previous: null,
       next: null,
     };
-    this.#unused.add(connection, this.#now());
+    this.#enter(this.#unused, connection);
     this.#size++;
     this.#options.observe({ kind: "connection-opened" });
     this.#timer.start(checkPeriodMs);
@@ -165,7 +167,7 @@ export class ConnectionTable {
   }
 
   #closeOverdue(
-    list: ConnectionList<OpenConnection>,
+    list: LinkedList<OpenConnection>,
     timeoutMs: number,
     end: ConnectionEnd,
   ): void {
@@ -180,10 +182,15 @@ export class ConnectionTable {
   #listUnhandled(connection: OpenConnection): void {
     if (connection.hasEnded || connection.handling > 0) return;
     connection.list?.remove(connection);
-    if (connection.open > 0) return this.#sending.add(connection, this.#now());
-    const list = connection.isClosing ? this.#closing : this.#idle;
-    list.add(connection, this.#now());
+    if (connection.open > 0) return this.#enter(this.#sending, connection);
+    this.#enter(connection.isClosing ? this.#closing : this.#idle, connection);
     this.#offerRoom();
+  }
+
+  /** Adds a connection of no list to one. */
+  #enter(list: LinkedList<OpenConnection>, connection: OpenConnection): void {
+    connection.since = this.#now();
+    list.add(connection);
   }
 
   #close(connection: OpenConnection, reason: ConnectionEnd): void {

@@ -3,10 +3,11 @@
  *
  * @module
  */
-import { isHeaderName, isHealthPath } from "../checks.ts";
+import { isHealthPath } from "../checks.ts";
 import { boolean, integer, oneOf, text } from "../codecs.ts";
 import { headerValues } from "../header_codec.ts";
 import { option } from "./option.ts";
+import { headerName } from "./shared_codecs.ts";
 
 export const monitoringOptions = {
   "db-trace-application-name": option({
@@ -62,11 +63,7 @@ export const monitoringOptions = {
     extension: true,
   }),
   "server-request-id-header": option({
-    codec: text({
-      type: "header name",
-      expected: "a header's name in quotes",
-      check: isHeaderName,
-    }),
+    codec: headerName,
     default: null,
     reloadable: true,
     inDatabase: true,

@@ -5,11 +5,11 @@
  */
 import { isResponseCoding } from "../../http/accept_encoding.ts";
 import { isTrustedProxy } from "../../http/client_address.ts";
-import { checkRateLimits, isHeaderName, isOrigin } from "../checks.ts";
+import { checkRateLimits, isOrigin } from "../checks.ts";
 import { boolean, fileMode, list, text } from "../codecs.ts";
 import { size } from "../units.ts";
 import { ofDialect, option } from "./option.ts";
-import { host, port, socketPath } from "./shared_codecs.ts";
+import { headerName, host, port, socketPath } from "./shared_codecs.ts";
 
 export const serverOptions = {
   "server-compression": option({
@@ -109,11 +109,7 @@ export const serverOptions = {
     isUncommented: true,
   }),
   "server-trace-header": option({
-    codec: text({
-      type: "header name",
-      expected: "a header's name in quotes",
-      check: isHeaderName,
-    }),
+    codec: headerName,
     default: null,
     reloadable: true,
     inDatabase: true,

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { isHost, isSocketPath } from "../checks.ts";
+import { isHeaderName, isHost, isSocketPath } from "../checks.ts";
 import { integer, text } from "../codecs.ts";
 
 /** A name in the database; `what` says of what. */
@@ -21,6 +21,13 @@ export const socketPath = text({
   type: "path",
   expected: "a path in quotes of at most 107 bytes",
   check: isSocketPath,
+});
+
+/** The name of a header. */
+export const headerName = text({
+  type: "header name",
+  expected: "a header's name in quotes",
+  check: isHeaderName,
 });
 
 /** A TCP port. */

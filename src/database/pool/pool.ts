@@ -153,7 +153,9 @@ class Pool implements Database {
         since: 0,
         isRequeued: false,
         stopListening: null,
-        node: null,
+        list: null,
+        previous: null,
+        next: null,
       };
       this.#enqueue(queued);
       deadline?.onOver(() => this.#overdue(queued));
@@ -226,7 +228,7 @@ class Pool implements Database {
 
   /** The time of a batch is over: it fails if it waits, and is canceled if it runs. */
   #overdue(queued: QueuedBatch): void {
-    if (queued.node !== null) return this.#reject(queued, errors.requestTimeout());
+    if (queued.list !== null) return this.#reject(queued, errors.requestTimeout());
     for (const pooled of [...this.#connections]) {
       if (pooled.work?.batches.includes(queued)) cancelOverdue(pooled);
     }

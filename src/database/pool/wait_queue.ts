@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { LinkedList, type ListMember } from "../../lib/linked_list.ts";
 import type { RequestDeadline } from "../../lib/request_deadline.ts";
 import type { Caller, QueueTiming } from "../database.ts";
 import type { PendingBatch } from "../connection/execution.ts";
@@ -14,23 +15,16 @@ const maxLookups = 100;
 /** Writes above this are executed on connections of their own, where they wait for the disk together. */
 const maxPipelinedWriteMs = 0.5;
 
-/** Place of a batch in the queue. */
-interface QueueNode {
-  readonly queued: QueuedBatch;
-  previous: QueueNode | null;
-  next: QueueNode | null;
-}
-
 /** Which batch leaves a queue first. */
 export type QueueOrder = "oldest first" | "newest first";
 
-const followers: Readonly<Record<QueueOrder, (node: QueueNode) => QueueNode | null>> = {
+const followers: Readonly<Record<QueueOrder, (queued: QueuedBatch) => QueuedBatch | null>> = {
   "oldest first": ({ next }) => next,
   "newest first": ({ previous }) => previous,
 };
 
 /** A batch that a pool is to execute. */
-export interface QueuedBatch extends PendingBatch {
+export interface QueuedBatch extends PendingBatch, ListMember<QueuedBatch> {
   /** Null where nothing cancels the batch. */
   readonly caller: Caller | null;
   /** Null where nothing measures the time in the queue. */
@@ -47,8 +41,6 @@ export interface QueuedBatch extends PendingBatch {
   isRequeued: boolean;
   /** Ends listening for its caller to leave while it waits; null while nothing listens. */
   stopListening: (() => void) | null;
-  /** Null while it is not in the queue. */
-  node: QueueNode | null;
 }
 
 /** Returns with which others a batch may share a write; null for none. */
@@ -65,28 +57,29 @@ export function pipelineOf(queued: QueuedBatch): PipelineClass | null {
  * need not look through these.
  */
 export class WaitQueue {
-  readonly #large = new LinkedList();
-  readonly #others = new LinkedList();
+  readonly #large = new LinkedList<QueuedBatch>();
+  readonly #others = new LinkedList<QueuedBatch>();
 
   get size(): number {
     return this.#large.size + this.#others.size;
   }
 
   add(queued: QueuedBatch): void {
-    this.#listOf(queued).insertBefore(queued, null);
+    this.#listOf(queued).add(queued);
   }
 
   /** Puts batches before all others. */
   putBack(batches: readonly QueuedBatch[]): void {
-    const heads = new Map([this.#large, this.#others].map((list) => [list, list.head]));
+    const heads = new Map([this.#large, this.#others].map((list) => [list, list.first]));
     for (const queued of batches) {
       const list = this.#listOf(queued);
-      list.insertBefore(queued, heads.get(list)!);
+      list.add(queued, heads.get(list)!);
     }
   }
 
   remove(queued: QueuedBatch): void {
-    if (!this.#listOf(queued).remove(queued)) return;
+    if (queued.list === null) return;
+    queued.list.remove(queued);
     queued.stopListening?.();
     queued.stopListening = null;
   }
@@ -107,101 +100,52 @@ export class WaitQueue {
     order: QueueOrder = "oldest first",
   ): readonly QueuedBatch[] {
     const follow = followers[order];
-    let node = this.#first(mayStart, order);
-    if (node === null) return noBatches;
-    const first = node.queued;
+    const first = this.#first(mayStart, order);
+    if (first === null) return noBatches;
     const pipeline = pipelineOf(first);
     const most = pipeline === null ? 1 : limit(first, pipeline);
     const taken = [first];
-    for (node = follow(node); node !== null && taken.length < most; node = follow(node)) {
-      if (pipelineOf(node.queued) !== pipeline) break;
-      taken.push(node.queued);
+    for (let next = follow(first); next !== null && taken.length < most; next = follow(next)) {
+      if (pipelineOf(next) !== pipeline) break;
+      taken.push(next);
     }
     for (const queued of taken) this.remove(queued);
     return taken;
   }
 
-  #listOf({ expectsLargeBody }: QueuedBatch): LinkedList {
+  #listOf({ expectsLargeBody }: QueuedBatch): LinkedList<QueuedBatch> {
     return expectsLargeBody ? this.#large : this.#others;
   }
 
   /** Returns the batch that has waited longest, or shortest, of those that may start. */
-  #first(mayStart: (queued: QueuedBatch) => boolean, order: QueueOrder): QueueNode | null {
-    const large = this.#large.end(order);
-    const other = this.#others.find(mayStart, order);
-    if (large === null || !mayStart(large.queued)) return other;
+  #first(mayStart: (queued: QueuedBatch) => boolean, order: QueueOrder): QueuedBatch | null {
+    const large = end(this.#large, order);
+    const other = find(this.#others, mayStart, order);
+    if (large === null || !mayStart(large)) return other;
     if (other === null) return large;
-    const isLargeOlder = large.queued.since <= other.queued.since;
+    const isLargeOlder = large.since <= other.since;
     return isLargeOlder === (order === "oldest first") ? large : other;
   }
 }
 
-/**
- * A linked list: removes any member in constant time. A `Set` would grow and rehash all the time, and each
- * discarded table keeps its batches in memory until a full garbage collection.
- */
-class LinkedList {
-  #head: QueueNode | null = null;
-  #tail: QueueNode | null = null;
-  #size = 0;
+/** Returns the member that comes first in an order. */
+function end(list: LinkedList<QueuedBatch>, order: QueueOrder): QueuedBatch | null {
+  return order === "oldest first" ? list.first : list.last;
+}
 
-  get head(): QueueNode | null {
-    return this.#head;
+/** Returns the first member that may start, of those that are looked through. */
+function find(
+  list: LinkedList<QueuedBatch>,
+  mayStart: (queued: QueuedBatch) => boolean,
+  order: QueueOrder,
+): QueuedBatch | null {
+  const follow = followers[order];
+  let queued = end(list, order);
+  for (let lookups = 0; queued !== null && lookups < maxLookups; lookups++) {
+    if (mayStart(queued)) return queued;
+    queued = follow(queued);
   }
-
-  get size(): number {
-    return this.#size;
-  }
-
-  insertBefore(queued: QueuedBatch, next: QueueNode | null): void {
-    const previous = next === null ? this.#tail : next.previous;
-    const node: QueueNode = { queued, previous, next };
-    if (previous === null) this.#head = node;
-    else previous.next = node;
-    if (next === null) this.#tail = node;
-    else next.previous = node;
-    queued.node = node;
-    this.#size++;
-  }
-
-  /** Removes a batch; false if it is not in the list. */
-  remove(queued: QueuedBatch): boolean {
-    const { node } = queued;
-    if (node === null) return false;
-    const { previous, next } = node;
-    if (previous === null) this.#head = next;
-    else previous.next = next;
-    if (next === null) this.#tail = previous;
-    else next.previous = previous;
-    node.previous = null;
-    node.next = null;
-    queued.node = null;
-    this.#size--;
-    return true;
-  }
-
-  *[Symbol.iterator](): Iterator<QueuedBatch> {
-    for (let node = this.#head; node !== null;) {
-      const { queued, next } = node;
-      yield queued;
-      node = next;
-    }
-  }
-
-  /** Returns the member that comes first in an order. */
-  end(order: QueueOrder): QueueNode | null {
-    return order === "oldest first" ? this.#head : this.#tail;
-  }
-
-  /** Returns the first member that may start, of those that are looked through. */
-  find(mayStart: (queued: QueuedBatch) => boolean, order: QueueOrder): QueueNode | null {
-    const follow = followers[order];
-    let node = this.end(order);
-    for (let lookups = 0; node !== null && lookups < maxLookups; lookups++, node = follow(node)) {
-      if (mayStart(node.queued)) return node;
-    }
-    return null;
-  }
+  return null;
 }
 
 const noBatches: readonly QueuedBatch[] = [];

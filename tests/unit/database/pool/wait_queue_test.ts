@@ -30,7 +30,9 @@ function queue(batch: Batch = reading, parts: Partial<QueuedBatch> = {}): Queued
     since: 0,
     isRequeued: false,
     stopListening: null,
-    node: null,
+    list: null,
+    previous: null,
+    next: null,
     ...parts,
   };
 }

@@ -1,0 +1,71 @@
+/**
+ * A doubly linked list whose members hold their own links. Each is in one list at most, and any may be
+ * removed in constant time. A `Set` that changes all the time would grow and rehash, and each discarded
+ * table would keep its members in memory until a full garbage collection.
+ *
+ * @module
+ */
+
+/** A member of a {@linkcode LinkedList}. */
+export interface ListMember<Item extends ListMember<Item>> {
+  /** Null while it is in no list. */
+  list: LinkedList<Item> | null;
+  previous: Item | null;
+  next: Item | null;
+}
+
+/** Members in the order in which they were added. */
+export class LinkedList<Item extends ListMember<Item>> {
+  #first: Item | null = null;
+  #last: Item | null = null;
+  #size = 0;
+
+  /** Null if the list is empty. */
+  get first(): Item | null {
+    return this.#first;
+  }
+
+  /** Null if the list is empty. */
+  get last(): Item | null {
+    return this.#last;
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  /** Adds a member of no list before another one, or as the last one. */
+  add(item: Item, next: Item | null = null): void {
+    const previous = next === null ? this.#last : next.previous;
+    item.list = this;
+    item.previous = previous;
+    item.next = next;
+    if (previous === null) this.#first = item;
+    else previous.next = item;
+    if (next === null) this.#last = item;
+    else next.previous = item;
+    this.#size++;
+  }
+
+  /** Removes a member of this list. */
+  remove(item: Item): void {
+    const { previous, next } = item;
+    if (previous === null) this.#first = next;
+    else previous.next = next;
+    if (next === null) this.#last = previous;
+    else next.previous = previous;
+    item.list = null;
+    item.previous = null;
+    item.next = null;
+    this.#size--;
+  }
+
+  /** Iterates from the first member; each may be removed in its turn. */
+  *[Symbol.iterator](): Iterator<Item> {
+    for (let item = this.#first; item !== null;) {
+      const { next } = item;
+      yield item;
+      item = next;
+    }
+  }
+}
