@@ -10,6 +10,12 @@ import type { ApiRequest } from "../request/api_request.ts";
 /** Versions of OpenAPI that the description supports. */
 export type OpenApiVersion = "2.0" | "3.1";
 
+/**
+ * Which privileges of the role to read: none; the relations with any; or for each of these, the
+ * privileges that methods need.
+ */
+export type PrivilegeDetail = "none" | "any" | "methods";
+
 /** The plan of the OpenAPI description. */
 export interface RootPlan {
   readonly kind: "root";
@@ -17,8 +23,8 @@ export interface RootPlan {
   /** The described schema. */
   readonly schema: string;
   readonly version: OpenApiVersion;
-  /** True to describe only the relations and functions that the role may use. */
-  readonly followPrivileges: boolean;
+  /** The privileges of the role that the description follows. */
+  readonly privileges: PrivilegeDetail;
 }
 
 /** Options that the plan depends on. */
@@ -36,8 +42,9 @@ export function planRoot(
   for (const range of accept) {
     const version = versionOf(range, openapiVersion);
     if (version === null) continue;
-    const followPrivileges = openapiMode === "follow-privileges";
-    return { kind: "root", headersOnly, schema, version, followPrivileges };
+    const followed = version === "3.1" ? "methods" : "any";
+    const privileges = openapiMode === "follow-privileges" ? followed : "none";
+    return { kind: "root", headersOnly, schema, version, privileges };
   }
   throw errors.notAcceptable(accept.map(canonicalText));
 }

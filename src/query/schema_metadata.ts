@@ -5,23 +5,33 @@
  * @module
  */
 import type { Statement } from "../database/database.ts";
+import type { PrivilegeDetail } from "../plan/root_plan.ts";
 import { compile, param, type Sql, sql } from "../sql/fragment.ts";
 
 /** The schema to read the metadata of. */
 export interface SchemaMetadataRequest {
   readonly schema: string;
-  /** True to read the privileges of the role. */
-  readonly followPrivileges: boolean;
+  readonly privileges: PrivilegeDetail;
 }
 
+/** A relation, and whether the role may read, insert, update and delete its rows. */
+export type RelationPrivileges = readonly [
+  name: string,
+  selects: boolean,
+  inserts: boolean,
+  updates: boolean,
+  deletes: boolean,
+];
+
 /**
- * The metadata of a schema, as the query returns it. Without `followPrivileges` it holds the
- * comment only.
+ * The metadata of a schema, as the query returns it. Without privileges it holds the comment only.
  */
 export interface SchemaMetadata {
   readonly comment: string | null;
-  /** Names of relations that the role has any privilege on. */
+  /** Names of relations that the role has any privilege on; for `any`. */
   readonly relations?: readonly string[];
+  /** Relations that the role has any privilege on; for `methods`. */
+  readonly privileges?: readonly RelationPrivileges[];
   /** Names of functions without overloads that the role may execute. */
   readonly functions?: readonly string[];
   /**
@@ -38,9 +48,11 @@ export interface SchemaMetadata {
  * SchemaMetadata}; no row if the schema does not exist.
  */
 export function schemaMetadataQuery(
-  { schema, followPrivileges }: SchemaMetadataRequest,
+  { schema, privileges }: SchemaMetadataRequest,
 ): Statement {
-  const facts = followPrivileges ? sql`${comment}, ${permitted}` : comment;
+  const facts = privileges === "none"
+    ? comment
+    : sql`${comment}, ${relations[privileges]}, ${permittedFunctions}`;
   const statement =
     sql`select pg_catalog.json_build_object(${facts})::text from pg_catalog.pg_namespace n where n.nspname = ${
       param(schema)
@@ -50,8 +62,7 @@ export function schemaMetadataQuery(
 
 const comment: Sql = sql`'comment', pg_catalog.obj_description(n.oid, 'pg_namespace')`;
 
-const relations: Sql = sql`(
-  select coalesce(pg_catalog.json_agg(c.relname order by c.relname), '[]')
+const relationsWithPrivilege: Sql = sql`
   from pg_catalog.pg_class c
   where c.relnamespace = n.oid and c.relkind in ('r', 'p', 'v', 'm', 'f')
     and not c.relispartition
@@ -62,7 +73,26 @@ const relations: Sql = sql`(
       )
       or pg_catalog.has_any_column_privilege(c.oid, 'SELECT, INSERT, UPDATE, REFERENCES')
     )
+`;
+
+/** A privilege on one column suffices. `has_any_column_privilege` is true for those on the table. */
+const privilegesOfMethods: Sql = sql`pg_catalog.json_build_array(
+  c.relname,
+  pg_catalog.has_any_column_privilege(c.oid, 'SELECT'),
+  pg_catalog.has_any_column_privilege(c.oid, 'INSERT'),
+  pg_catalog.has_any_column_privilege(c.oid, 'UPDATE'),
+  pg_catalog.has_table_privilege(c.oid, 'DELETE')
 )`;
+
+const relations: Readonly<Record<Exclude<PrivilegeDetail, "none">, Sql>> = {
+  any: sql`'relations', (
+    select coalesce(pg_catalog.json_agg(c.relname order by c.relname), '[]') ${relationsWithPrivilege}
+  )`,
+  methods: sql`'privileges', (
+    select coalesce(pg_catalog.json_agg(${privilegesOfMethods} order by c.relname), '[]')
+    ${relationsWithPrivilege}
+  )`,
+};
 
 /**
  * Functions as `p`, filtered by privilege. `overloaded` also counts functions that the role may not
@@ -97,7 +127,7 @@ const visibleTypes: Sql = sql`(
   )
 )`;
 
-const permitted: Sql = sql`'relations', ${relations}, 'functions', (
+const permittedFunctions: Sql = sql`'functions', (
   select coalesce(pg_catalog.json_agg(p.proname order by p.proname), '[]')
   from ${functions} and not p.overloaded
 ), 'overloads', (

@@ -40,8 +40,9 @@ for (const [text, version] of versions) {
   });
 }
 
+/** Reads the document of a role that may write. */
 const fetchDocument = async (api: (line: string, parts: Document) => Promise<Response>) =>
-  await documentOf(await api("GET /", { headers: accept }));
+  await documentOf(await api("GET /", { headers: accept, as: "writer" }));
 
 suite.test("the head of the document", async (api) => {
   const { paths: _, components, ...head } = await fetchDocument(api);
@@ -76,7 +77,12 @@ suite.test("schemas of rows as they are read, inserted and updated", async (api)
   });
   deepStrictEqual(schemas["task.insert"].required, ["id"]);
   strictEqual("required" in schemas["task.update"], false);
-  strictEqual("default" in schemas["task.update"].properties.title, false);
+  deepStrictEqual(schemas["task.insert"].properties.title, {
+    type: "string",
+    maxLength: 80,
+    description: 'Default: `"untitled"`',
+  });
+  deepStrictEqual(schemas["task.update"].properties.title, { type: "string", maxLength: 80 });
   strictEqual("task_count.insert" in schemas, false);
   deepStrictEqual(schemas["error.body"].required, ["code", "message"]);
 });
@@ -123,7 +129,10 @@ suite.test("defaults that are constants are told, and what is generated is not w
   const { schemas } = (await fetchDocument(api)).components;
   const { properties } = schemas["defaults.insert"];
   for (const [name, value] of Object.entries(defaults)) {
-    deepStrictEqual(properties[name].default, value, name);
+    deepStrictEqual(schemas.defaults.properties[name].default, value, name);
+    const { description } = properties[name];
+    strictEqual(description, value === undefined ? value : `Default: \`${JSON.stringify(value)}\``);
+    strictEqual("default" in properties[name], false, name);
   }
   for (const name of ["d_generated", "d_always"]) {
     strictEqual(name in properties, false, name);
@@ -144,9 +153,53 @@ const verbs: readonly (readonly [string, string])[] = [
   ["/rpc/raw", "post"],
 ];
 
-suite.test("verbs are those that are possible", async (api) => {
+suite.test("verbs are those that relations and functions permit", async (api) => {
   const { paths } = await fetchDocument(api);
   deepStrictEqual(verbs.map(([path]) => [path, Object.keys(paths[path]).join()]), verbs);
+});
+
+/** Path, and verbs of a role that may read, and insert one column of `partly`. */
+const verbsOfReader: readonly (readonly [string, string])[] = [
+  ["/task", "get"],
+  ["/open_task", "get"],
+  ["/remote", "get"],
+  ["/partly", "get,post"],
+];
+
+suite.test("verbs and schemas are those that the role has the privileges for", async (api) => {
+  const document = await documentOf(await api("GET /", { headers: accept }));
+  await validate(document);
+  const { paths, components: { schemas } } = document;
+  const found = verbsOfReader.map(([path]) => [path, Object.keys(paths[path]).join()]);
+  deepStrictEqual(found, verbsOfReader);
+  strictEqual("task.insert" in schemas, false);
+  strictEqual("task.update" in schemas, false);
+  strictEqual("partly.insert" in schemas, true);
+  strictEqual("/secret" in paths, false);
+});
+
+/** Column, and the description and the example of its filter. */
+const filterTexts: readonly (readonly [string, string, string])[] = [
+  ["task.by.id", "`<operator>.<integer>`", "eq.5"],
+  ["task.by.title", "`<operator>.<character varying>`", "ilike.*text*"],
+  ["task.by.state", "with a value of `open`, `done`", "eq.open"],
+  ["task.by.meta", "`<operator>.<jsonb>`", "not.is.null"],
+  ["types.by.c_bool", "`<operator>.<boolean>`", "is.true"],
+  ["types.by.c_real", "`<operator>.<real>`", "gte.1.5"],
+  ["types.by.c_tz", "`<operator>.<timestamp with time zone>`", "gte.2030-01-01T00:00:00Z"],
+  ["types.by.c_uuid", "`<operator>.<uuid>`", "eq.00000000-0000-0000-0000-000000000000"],
+  ["types.by.c_ints", "`<operator>.<integer[]>`", "not.is.null"],
+  ["types.by.c_money", "`<operator>.<money>`", "not.is.null"],
+];
+
+suite.test("filters describe the values of their column, with an example", async (api) => {
+  const { parameters } = (await fetchDocument(api)).components;
+  strictEqual(parameters["shared.limit"].example, 20);
+  for (const [key, values, example] of filterTexts) {
+    const parameter = parameters[`filter.${key}`];
+    strictEqual(parameter.example, example, key);
+    ok(parameter.description.endsWith(values), parameter.description);
+  }
 });
 
 suite.test("an operation says what it takes and what it answers", async (api) => {
@@ -155,14 +208,13 @@ suite.test("an operation says what it takes and what it answers", async (api) =>
   const names = (operation: Document) =>
     parametersOf(document, operation).map(({ name, in: place }) => `${place}:${name}`);
   const filters = ["id", "title", "owner_id", "state", "tags", "meta"].map((c) => `query:${c}`);
-  const common = ["select", "order", "limit", "offset", "and", "or", "distinct", "having"].map((
-    name,
-  ) => `query:${name}`);
+  const first = ["select", "order", "limit"].map((name) => `query:${name}`);
+  const more = ["offset", "and", "or", "distinct", "having"].map((name) => `query:${name}`);
   const headers = ["Range", "Range-Unit", "Prefer", "Accept-Profile"].map((h) => `header:${h}`);
-  deepStrictEqual(names(get), [...filters, ...common, ...headers]);
+  deepStrictEqual(names(get), [...first, ...filters, ...more, ...headers]);
   deepStrictEqual(names(put), [
-    "query:id",
     "query:select",
+    "query:id",
     "query:columns",
     "header:Prefer",
     "header:Content-Profile",

@@ -16,7 +16,11 @@ for (const fixture of fixtures) {
     dbSchemas: ["api"],
     dbAnonRole: fixture.startsWith("examples/") ? "web_anon" : "anon",
     openapiMode: "ignore-privileges",
-  }, { title: `openapi of ${fixture}`, engines: ["pg"], roles: ["anon", "writer", "web_anon"] });
+  }, {
+    title: `openapi of ${fixture}`,
+    engines: ["pg"],
+    roles: ["anon", "writer", "clerk", "web_anon"],
+  });
   for (const version of ["2.0", "3.1"]) {
     suite.test(`OpenAPI ${version} of ${fixture} is valid`, async (api) => {
       const headers = { Accept: `application/openapi+json;version=${version}` };

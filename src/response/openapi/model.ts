@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { SchemaMetadata } from "../../query/schema_metadata.ts";
+import type { RelationPrivileges, SchemaMetadata } from "../../query/schema_metadata.ts";
 import type {
   Column,
   KeyRelationship,
@@ -11,6 +11,7 @@ import type {
   Routine,
   SchemaCache,
 } from "../../schema_cache/schema_cache.ts";
+import { type RelationMethod, relationMethods } from "./methods.ts";
 
 /** One schema, restricted to the privileges of a role. */
 export interface ApiModel {
@@ -31,6 +32,8 @@ export interface DescribedRelation {
   readonly columns: readonly DescribedColumn[];
   /** Whether rows can be inserted, updated or deleted. */
   readonly writable: boolean;
+  /** Methods that the relation allows and, if the metadata has them, the role's privileges. */
+  readonly methods: readonly RelationMethod[];
 }
 
 /** A column and its description. */
@@ -44,19 +47,29 @@ export interface DescribedColumn {
 
 /** Builds the model. Without privileges in the metadata it contains the whole schema. */
 export function buildModel(schema: string, metadata: SchemaMetadata, cache: SchemaCache): ApiModel {
-  const relations = metadata.relations && new Set(metadata.relations);
-  const names = cache.relationNames(schema).filter((name) => relations?.has(name) ?? true);
+  const privileges = metadata.privileges && privilegesByName(metadata.privileges);
+  const permitted = privileges ?? (metadata.relations && new Set(metadata.relations));
+  const names = cache.relationNames(schema).filter((name) => permitted?.has(name) ?? true);
   const parameterType = typeShortener(metadata.visibleTypes ?? []);
   const isPermitted = permission(metadata, parameterType);
   return {
     schema,
     comment: metadata.comment,
-    relations: names.map((name) => describeRelation(cache.relation({ schema, name })!, cache)),
+    relations: names.map((name) =>
+      describeRelation(cache.relation({ schema, name })!, privileges?.get(name), cache)
+    ),
     routines: cache.routineNames(schema).flatMap((name) =>
       cache.routines({ schema, name }).filter(isPermitted).slice(-1)
     ),
     parameterType,
   };
+}
+
+/** Returns the privileges by the names of their relations. */
+export function privilegesByName(
+  privileges: readonly RelationPrivileges[],
+): ReadonlyMap<string, RelationPrivileges> {
+  return new Map(privileges.map((relation) => [relation[0], relation]));
 }
 
 /** Returns a function that omits the schema of types in the role's search path. */
@@ -83,7 +96,11 @@ function permission(
     signatures.has(JSON.stringify([name, parameters.map(({ type }) => parameterType(type))]));
 }
 
-function describeRelation(relation: Relation, cache: SchemaCache): DescribedRelation {
+function describeRelation(
+  relation: Relation,
+  privileges: RelationPrivileges | undefined,
+  cache: SchemaCache,
+): DescribedRelation {
   const { insertable, updatable, deletable } = relation;
   const primaryKey = new Set(relation.primaryKey);
   const foreignKeys = foreignKeysOf(relation, cache);
@@ -100,6 +117,7 @@ function describeRelation(relation: Relation, cache: SchemaCache): DescribedRela
       return { column, description: withNotes(column.comment, notes), hasCustomJson };
     }),
     writable: insertable || updatable || deletable,
+    methods: relationMethods(relation, privileges),
   };
 }
 

@@ -18,8 +18,10 @@ import { rowsResponse, sharedResponses } from "./v3_responses.ts";
 import { routinePath } from "./v3_routines.ts";
 import { errorSchema, relationSchemas } from "./v3_schemas.ts";
 
-/** Returns the document as a JSON value. */
-export function openApi3(model: ApiModel, config: DocumentConfig): unknown {
+/** Returns the document as a JSON value. It omits relations without a method that the role may use. */
+export function openApi3(whole: ApiModel, config: DocumentConfig): unknown {
+  const relations = whole.relations.filter(({ methods }) => methods.length > 0);
+  const model = { ...whole, relations };
   return {
     openapi: "3.1.0",
     info: infoOf(model.comment, config),

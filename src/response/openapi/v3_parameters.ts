@@ -3,8 +3,10 @@
  *
  * @module
  */
+import type { Column } from "../../schema_cache/schema_cache.ts";
 import type { DescribedRelation } from "./model.ts";
 import { componentKey, queryName, reference } from "./names.ts";
+import { typeSchema } from "./v3_types.ts";
 
 /** A parameter with its key. */
 type V3ParameterEntry = readonly [key: string, parameter: unknown];
@@ -103,7 +105,7 @@ export function sharedParameters(
     on_conflict: query("on_conflict", "Columns by which duplicates are found"),
     on: query("on", "Columns that match rows of the body with rows of the relation"),
     order: query("order", "Terms `<column>.<asc|desc>.<nullsfirst|nullslast>`"),
-    limit: query("limit", "Largest number of rows", count),
+    limit: { ...query("limit", "Largest number of rows", count), example: 20 },
     offset: query("offset", "Number of rows that are skipped", count),
     and: query("and", "Conditions that all hold: `(<column>.<operator>.<value>,…)`"),
     or: query("or", "Conditions one of which holds: `(<column>.<operator>.<value>,…)`"),
@@ -135,12 +137,41 @@ export function filterParameters(
   return columns.flatMap(({ column }): V3ParameterEntry[] => {
     const name = queryName(column.name);
     if (name === null) return [];
+    const how = filterForm(column);
     const description = column.comment === null ? how : `${column.comment}\n\n${how}`;
-    return [[filterKey(relation.name, column.name), query(name, description)]];
+    const parameter = { ...query(name, description), example: filterExample(column) };
+    return [[filterKey(relation.name, column.name), parameter]];
   });
 }
 
-const how = "`<operator>.<value>`";
+/** Returns how to write a filter of a column, with the type or the labels of its values. */
+function filterForm({ baseType, enumLabels }: Column): string {
+  if (enumLabels.length === 0) return `\`<operator>.<${baseType}>\``;
+  return `\`<operator>.<value>\` with a value of \`${enumLabels.join("`, `")}\``;
+}
+
+/** Returns a filter that fits the type of a column. */
+function filterExample({ baseType, enumLabels: [label] }: Column): string {
+  if (label !== undefined) return `eq.${label}`;
+  const { type, format } = typeSchema(baseType);
+  if (type === "string" && typeof format === "string") {
+    return formatExamples.get(format) ?? "not.is.null";
+  }
+  return typeExamples.get(String(type)) ?? "not.is.null";
+}
+
+const typeExamples: ReadonlyMap<string, string> = new Map([
+  ["integer", "eq.5"],
+  ["number", "gte.1.5"],
+  ["boolean", "is.true"],
+  ["string", "ilike.*text*"],
+]);
+
+const formatExamples: ReadonlyMap<string, string> = new Map([
+  ["date", "gte.2030-01-01"],
+  ["date-time", "gte.2030-01-01T00:00:00Z"],
+  ["uuid", "eq.00000000-0000-0000-0000-000000000000"],
+]);
 
 /** Returns references to the filters of a relation. */
 export function filterReferences({ relation, columns }: DescribedRelation): readonly unknown[] {

@@ -1,5 +1,6 @@
 /**
- * The paths of relations in an OpenAPI 3.1 document, with the operations that a relation permits.
+ * The paths of relations in an OpenAPI 3.1 document, with the operations that a relation permits and
+ * the role has the privileges for.
  *
  * @module
  */
@@ -26,46 +27,53 @@ interface FilteredContext extends PathContext {
 
 /** Returns the path of a relation. */
 export function relationPath(described: DescribedRelation, context: PathContext): unknown {
-  const { insertable, updatable, deletable, primaryKey } = described.relation;
-  const puts = insertable && updatable && primaryKey.length > 0 &&
-    primaryKey.every((column) => queryName(column) !== null);
   const filtered = { ...context, filters: filterReferences(described) };
-  return {
-    get: readOperation(described, filtered),
-    ...(insertable ? { post: insertOperation(described, context) } : {}),
-    ...(puts ? { put: putOperation(described, context) } : {}),
-    ...(updatable ? { patch: updateOperation(described, filtered) } : {}),
-    ...(deletable ? { delete: deleteOperation(described, filtered) } : {}),
-  };
+  const { primaryKey } = described.relation;
+  const methods = described.methods.filter((method) =>
+    method !== "put" || primaryKey.every((column) => queryName(column) !== null)
+  );
+  return Object.fromEntries(
+    methods.map((method) => [method, operations[method](described, filtered)]),
+  );
 }
+
+const operations = {
+  get: readOperation,
+  post: insertOperation,
+  put: putOperation,
+  patch: updateOperation,
+  delete: deleteOperation,
+} as const;
 
 function about(verb: string, { relation: { name, comment } }: DescribedRelation) {
   return { operationId: `${verb}_${name}`, tags: [name], ...summaryOf(comment) };
 }
 
-function parameters(
-  filters: readonly unknown[],
-  names: readonly SharedParameter[],
-  profile: readonly SharedParameter[],
-) {
-  return { parameters: [...filters, ...[...names, ...profile].map(shared)] };
+/** The parameters of an operation, in the order of the document. */
+interface OperationParameters {
+  readonly first?: readonly SharedParameter[];
+  readonly filters?: readonly unknown[];
+  readonly more?: readonly SharedParameter[];
+  readonly headers: readonly SharedParameter[];
+}
+
+function parameters({ first = [], filters = [], more = [], headers }: OperationParameters) {
+  return { parameters: [...first.map(shared), ...filters, ...[...more, ...headers].map(shared)] };
 }
 
 function readOperation(described: DescribedRelation, { filters, profiled }: FilteredContext) {
   const rows = rowsReference(described.relation.name);
   return {
     ...about("read", described),
-    ...parameters(
+    ...parameters({
+      first: ["select", "order", "limit"],
       filters,
-      [...reading, ...clausesOf(described), ...ranges, "preferRead"],
-      profiled ? ["readProfile"] : [],
-    ),
+      more: ["offset", "and", "or", ...clausesOf(described), "range", "rangeUnit", "preferRead"],
+      headers: profiled ? ["readProfile"] : [],
+    }),
     responses: { "200": rows, "206": rows, "default": errorResponse },
   };
 }
-
-const reading = ["select", "order", "limit", "offset", "and", "or"] as const;
-const ranges = ["range", "rangeUnit"] as const;
 
 /** Returns the clauses of a read, without those that have the name of a filter. */
 function clausesOf({ columns }: DescribedRelation): readonly SharedParameter[] {
@@ -77,11 +85,10 @@ function insertOperation(described: DescribedRelation, context: PathContext) {
   const { name } = described.relation;
   return {
     ...about("insert", described),
-    ...parameters(
-      [],
-      ["select", "columns", "on_conflict", "preferInsert"],
-      writeHeaders(context),
-    ),
+    ...parameters({
+      first: ["select", "columns", "on_conflict", "preferInsert"],
+      headers: writeHeaders(context),
+    }),
     requestBody: insertBody(name),
     responses: {
       "200": rowsReference(name),
@@ -95,11 +102,12 @@ function putOperation(described: DescribedRelation, context: PathContext) {
   const { name, primaryKey } = described.relation;
   return {
     ...about("put", described),
-    ...parameters(
-      primaryKey.map((column) => filterReference(name, column)),
-      ["select", "columns", "preferInsert"],
-      writeHeaders(context),
-    ),
+    ...parameters({
+      first: ["select"],
+      filters: primaryKey.map((column) => filterReference(name, column)),
+      more: ["columns", "preferInsert"],
+      headers: writeHeaders(context),
+    }),
     requestBody: rowBody(name),
     responses: written(name),
   };
@@ -109,11 +117,12 @@ function updateOperation(described: DescribedRelation, context: FilteredContext)
   const { name } = described.relation;
   return {
     ...about("update", described),
-    ...parameters(
-      context.filters,
-      ["select", "columns", "on", "order", "limit", "and", "or", "preferUpdate"],
-      writeHeaders(context),
-    ),
+    ...parameters({
+      first: ["select", "order", "limit"],
+      filters: context.filters,
+      more: ["columns", "on", "and", "or", "preferUpdate"],
+      headers: writeHeaders(context),
+    }),
     requestBody: updateBody(name),
     responses: written(name),
   };
@@ -123,11 +132,12 @@ function deleteOperation(described: DescribedRelation, context: FilteredContext)
   const { name } = described.relation;
   return {
     ...about("delete", described),
-    ...parameters(
-      context.filters,
-      ["select", "order", "limit", "and", "or", "preferWrite"],
-      writeHeaders(context),
-    ),
+    ...parameters({
+      first: ["select", "order", "limit"],
+      filters: context.filters,
+      more: ["and", "or", "preferWrite"],
+      headers: writeHeaders(context),
+    }),
     responses: written(name),
   };
 }

@@ -45,14 +45,13 @@ export const errorSchema: SchemaEntry = ["error.body", {
   },
 }];
 
-/** Returns the schemas of a relation's rows. */
+/** Returns the schemas of a relation's rows that its operations refer to. */
 export function relationSchemas(described: DescribedRelation): readonly SchemaEntry[] {
-  const { relation } = described;
-  const { insertable, updatable, name } = relation;
+  const { relation: { name }, methods } = described;
   const uses: readonly RowUse[] = [
     "read",
-    ...(insertable ? ["insert"] as const : []),
-    ...(updatable ? ["update"] as const : []),
+    ...(methods.includes("post") || methods.includes("put") ? ["insert"] as const : []),
+    ...(methods.includes("patch") ? ["update"] as const : []),
   ];
   return uses.map((use) => [componentKey(name) + keySuffixes[use], rowSchema(described, use)]);
 }
@@ -76,14 +75,23 @@ function isRequired(column: DescribedColumn["column"], use: RowUse): boolean {
 }
 
 function property({ column, description, hasCustomJson }: DescribedColumn, use: RowUse): Schema {
-  const fallback = constantDefault(column);
-  const omitted = use === "update" || fallback === undefined || hasCustomJson;
+  const fallback = use === "update" || hasCustomJson ? undefined : constantDefault(column);
+  const isOptional = use === "insert" && fallback !== undefined;
   return {
     ...(hasCustomJson ? {} : columnSchema(column)),
-    ...described(description),
+    ...described(isOptional ? withDefaultNote(description, fallback) : description),
     ...(use === "read" && column.generated ? { readOnly: true } : {}),
-    ...(omitted ? {} : { default: fallback }),
+    ...(use === "read" && fallback !== undefined ? { default: fallback } : {}),
   };
+}
+
+/**
+ * Appends the default of an optional property. Generators of clients make properties with the keyword
+ * `default` required.
+ */
+function withDefaultNote(description: string | null, fallback: unknown): string {
+  const note = `Default: \`${JSON.stringify(fallback)}\``;
+  return description === null ? note : `${description}\n\n${note}`;
 }
 
 /** Returns the schema of a function's arguments as a JSON object. */
