@@ -74,7 +74,7 @@ export const writeErrors = {
   invalidConflict: defineError(
     "157",
     400,
-    "`on_conflict.index` or `on_conflict.columns` cannot be applied",
+    "`on_conflict.…` or `merge_action()` cannot be applied",
     (details: string, hint: string | null = null) => ({
       message: "Invalid conflict handling",
       details: quotable(details),

@@ -46,6 +46,12 @@ export function findRelationship(embed: EmbedTarget, cache: SchemaCache): Relati
   });
 }
 
+/** Whether at least one relationship matches. */
+export function hasRelationship(embed: EmbedTarget, cache: SchemaCache): boolean {
+  const candidates = cache.relationships(embed.origin, embed.schema);
+  return candidates.some((relationship) => matches(relationship, embed));
+}
+
 /** Returns true if each row of the origin has at most one related row. */
 export function isToOne(relationship: Relationship): boolean {
   return relationship.kind === "computed"

@@ -14,6 +14,7 @@ import { type Conditions, planConditions } from "./conditions.ts";
 import { columnsTarget, type Conflict, planConflict } from "./conflict.ts";
 import { keyedRows, type RowKey } from "./keyed_update.ts";
 import { type ColumnPatches, planColumnPatches } from "./patch_plan.ts";
+import { withMergeAction, type WriteSelect } from "./merge_action.ts";
 import {
   neededColumns,
   planRead,
@@ -55,7 +56,7 @@ export interface LimitedRows {
   readonly offset: bigint;
 }
 
-interface WriteReturning {
+interface WriteReturning extends Pick<WriteSelect, "mergeAction"> {
   readonly relation: Relation;
   /** Columns of RETURNING; `none` returns the number of rows only. */
   readonly returning: readonly string[] | "all" | "none";
@@ -214,14 +215,16 @@ export function planDelete(
 }
 
 function returningOf(
-  { query, preferences, schema, bounds }: ApiRequest,
+  request: ApiRequest,
   relation: Relation,
   cache: SchemaCache,
   config: MutateConfig,
 ): WriteReturning {
-  const select = isEmptySelect(query) && config.dialect.emptySelect === "primary key"
+  const { query, preferences, schema, bounds } = request;
+  const items = isEmptySelect(query) && config.dialect.emptySelect === "primary key"
     ? [...relation.primaryKey].sort().map(plainField)
     : query.select;
+  const { select, mergeAction } = withMergeAction(items, request, relation, cache);
   const read = planRead(
     {
       query: { ...query, select },
@@ -236,14 +239,14 @@ function returningOf(
   const { targetNameUses } = read;
   switch (preferences.return) {
     case "representation":
-      return { relation, returning: neededColumns(read), read, targetNameUses };
+      return { relation, returning: neededColumns(read), mergeAction, read, targetNameUses };
     case "headers-only": {
       const isAll = query.defaultSelect || select.length === 0;
       const returning = isAll ? "all" : headerColumns(read, relation);
-      return { relation, returning, read: null, targetNameUses };
+      return { relation, returning, mergeAction, read: null, targetNameUses };
     }
     default:
-      return { relation, returning: "none", read: null, targetNameUses };
+      return { relation, returning: "none", mergeAction, read: null, targetNameUses };
   }
 }
 

@@ -5,6 +5,7 @@
  * @module
  */
 import type { ConflictTarget } from "../plan/conflict.ts";
+import { mergeActionColumn } from "../plan/merge_action.ts";
 import type { MutatePlan } from "../plan/mutate_plan.ts";
 import {
   and,
@@ -40,7 +41,7 @@ function renderMutation(plan: MutatePlan): Sql {
   const returned = returnedColumns(plan);
   switch (plan.kind) {
     case "insert":
-      return sql`${renderInsert(plan)} returning ${returned}`;
+      return sql`${renderInsert(plan)} returning ${oldRowAlias(plan)}${returned}`;
     case "update":
       return plan.rows.columns.length === 0
         ? nothingUpdated(plan)
@@ -152,9 +153,34 @@ function whereOf(plan: Extract<MutatePlan, { kind: "update" | "patch" | "delete"
   }${window})`;
 }
 
-function returnedColumns({ returning: columns, relation }: MutatePlan): Sql {
+function returnedColumns(plan: MutatePlan): Sql {
+  const { returning: columns, relation, mergeAction } = plan;
   const table = nameOf(relation);
   if (columns === "none") return sql`1`;
   if (columns === "all") return sql`${table}.*`;
-  return columns.length === 0 ? sql`1` : join(columns.map((name) => sql`${table}.${ident(name)}`));
+  if (columns.length === 0) return sql`1`;
+  return join(
+    columns.map((name) =>
+      mergeAction !== null && name === mergeActionColumn
+        ? sql`case when ${isInserted(plan)} then 'INSERT' else 'UPDATE' end as ${ident(name)}`
+        : sql`${table}.${ident(name)}`
+    ),
+  );
+}
+
+const oldRow = ident("svc_old");
+
+/** Names the row before the write, which is NULL for a row that was inserted. */
+function oldRowAlias({ mergeAction }: MutatePlan): Sql {
+  return mergeAction === "old" ? sql`with (old as ${oldRow}) ` : emptySql;
+}
+
+/** Renders the test of a returned row for `merge_action()`. */
+function isInserted({ mergeAction, relation }: MutatePlan): Sql {
+  if (mergeAction === "xmax") return sql`${nameOf(relation)}.xmax = 0`;
+  // A column needs less privileges than the row.
+  const [key] = relation.primaryKey;
+  return key === undefined
+    ? sql`${oldRow} is not distinct from null`
+    : sql`${oldRow}.${ident(key)} is null`;
 }

@@ -61,6 +61,8 @@ export interface SelectRelation {
   readonly hint: string | null;
   readonly join: JoinType | null;
   readonly select: readonly SelectItem[];
+  /** Type of `merge_action()::type`, which reads as an embed without columns. */
+  readonly cast?: string;
 }
 
 /** `...target!hint!inner(…)` */

@@ -173,7 +173,15 @@ function relationOrField(
   }
   const inside = scanner.nested("select", embedded);
   if (inside === undefined) return undefined;
-  return { kind: "relation", target, alias, ...head, select: inside };
+  const item: SelectRelation = { kind: "relation", target, alias, ...head, select: inside };
+  if (!isMergeAction(item) || !scanner.skip("::")) return item;
+  const type = cast(scanner);
+  return type === undefined ? undefined : { ...item, cast: type };
+}
+
+/** Whether an item is `merge_action()`: what an upsert did with the row, or an embed of that name. */
+export function isMergeAction({ target, hint, join, select }: SelectRelation): boolean {
+  return target === "merge_action" && hint === null && join === null && select.length === 0;
 }
 
 /** `field-item = field [ "::" cast ] [ "." agg "()" ] [ "::" cast ] steps`, after the field. */

@@ -110,7 +110,7 @@ function viewPrimaryKey(
 const eventBits = { update: 4, insert: 8, delete: 16 } as const;
 
 function buildRelation(
-  [, schema, name, comment, isView, events, columns, hasDivisibleInserts]: RelationRow,
+  [, schema, name, comment, isView, events, columns, hasDivisibleInserts, mergeAction]: RelationRow,
   end: RelationshipEnd,
   enums: ReadonlyMap<string, readonly string[]>,
 ): Omit<Relation, "volatile" | "hiddenJunctionsTo" | "uniqueIndexes"> {
@@ -125,6 +125,7 @@ function buildRelation(
     primaryKey: end.primaryKey,
     columns: (columns ?? []).map((column) => buildColumn(column, enums)),
     ...(hasDivisibleInserts ? { hasDivisibleInserts } : {}),
+    ...(mergeAction === null ? {} : { mergeAction }),
   };
 }
 

@@ -67,6 +67,11 @@ export interface Relation extends QualifiedName {
    * false.
    */
   readonly hasDivisibleInserts?: true;
+  /**
+   * Tells rows that an upsert updates from those that it inserts: the old row, or the system column
+   * `xmax`. Default: nothing does.
+   */
+  readonly mergeAction?: "old" | "xmax";
   /** Primary key columns: alphabetical for tables, in key order for views. */
   readonly primaryKey: readonly string[];
   /** Unique indexes of a table, sorted by name. Default: none. */

@@ -1,9 +1,12 @@
 /** Upserts by partial indexes, indexes on expressions, and with the columns to update. */
+import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import { apiSuite } from "../support/api.ts";
 
-const suite = apiSuite("conflicts", { dbSchemas: ["api"], dbAnonRole: "anon" }, {
-  title: "upserts by any unique index",
-});
+const suite = apiSuite(
+  "conflicts",
+  { dbSchemas: ["api"], dbAnonRole: "anon", dbAggregatesEnabled: true },
+  { title: "upserts by any unique index" },
+);
 const merge = { Prefer: "resolution=merge-duplicates, return=representation" };
 const ignore = { Prefer: "resolution=ignore-duplicates, return=representation" };
 
@@ -221,3 +224,124 @@ suite.rows("on_conflict.where is a condition of the update", [
     refused("'excluded' has a meaning in on_conflict.where only"),
   ],
 ]);
+
+suite.rows("merge_action() tells inserted from updated rows", [
+  [
+    "POST /slots?on_conflict=room,day&select=who,merge_action(),n",
+    { body: [slot, { ...slot, room: "b" }], headers: merge },
+    201,
+    [{ who: "bob", merge_action: "UPDATE", n: 5 }, { who: "bob", merge_action: "INSERT", n: 5 }],
+  ],
+  [
+    "POST /slots?on_conflict=room,day&select=done:merge_action()::name,*",
+    { body: slot, headers: merge },
+    200,
+    [{ done: "UPDATE", id: 100, room: "a", day: "2024-01-01", state: "active", who: "bob", n: 5 }],
+  ],
+  [
+    "POST /slots?select=merge_action()&id=eq.7",
+    { body: { id: 7 }, headers: { Prefer: "return=representation" } },
+    201,
+    [{ merge_action: "INSERT" }],
+  ],
+  [
+    "POST /slots?on_conflict=room,day&select=merge_action(),count()",
+    { body: [{ ...slot, room: "b" }, { ...slot, room: "c" }], headers: merge },
+    201,
+    [{ merge_action: "INSERT", count: 2 }],
+  ],
+  [
+    "POST /keyless?on_conflict=k&select=k,merge_action()",
+    { body: [{ k: 1, v: null }, { k: 2, v: "b" }], headers: merge },
+    201,
+    [{ k: 1, merge_action: "UPDATE" }, { k: 2, merge_action: "INSERT" }],
+  ],
+  [
+    "PUT /users?id=eq.100&select=name,merge_action()",
+    { body: { id: 100, name: "A." }, headers: { Prefer: "return=representation" } },
+    200,
+    [{ name: "A.", merge_action: "UPDATE" }],
+  ],
+  [
+    "PUT /users?id=eq.7&select=name,merge_action()",
+    { body: { id: 7, name: "B." }, headers: { Prefer: "return=representation" } },
+    201,
+    [{ name: "B.", merge_action: "INSERT" }],
+  ],
+  // A relationship of that name is an embed, as ever.
+  [
+    "POST /notes?select=id,merge_action()",
+    { body: { id: 1 }, headers: { Prefer: "return=representation" } },
+    201,
+    [{ id: 1 }],
+  ],
+  [
+    "POST /slots?select=merge_action()",
+    { body: slot },
+    400,
+    refused("'merge_action()' needs return=representation"),
+  ],
+  [
+    "PATCH /slots?select=merge_action()",
+    { body: { n: 1 }, headers: { Prefer: "return=representation" } },
+    400,
+    refused("'merge_action()' has a meaning in POST and PUT only"),
+  ],
+  [
+    "POST /slots?select=merge_action()::int",
+    { body: { id: 7 }, headers: { Prefer: "return=representation" } },
+    400,
+    {
+      code: "22P02",
+      details: null,
+      hint: null,
+      message: 'invalid input syntax for type integer: "INSERT"',
+    },
+  ],
+  // The column that carries it has no meaning of its own.
+  [
+    "POST /slots?select=svc_merge_action",
+    { body: slot, headers: { Prefer: "return=representation" } },
+    400,
+    {
+      code: "42703",
+      details: null,
+      hint: null,
+      message: "column slots.svc_merge_action does not exist",
+    },
+  ],
+]);
+
+suite.test("merge_action() is no embed of other requests", async (api) => {
+  const select = ["merge_action()", "a:merge_action()::text", "id,merge_action()"];
+  for (const line of select.map((list) => `GET /slots?select=${list}`)) {
+    const response = await api(line);
+    deepStrictEqual(
+      [response.status, (await response.json()).code],
+      [400, "SVC200"],
+      line,
+    );
+  }
+});
+
+suite.test("merge_action() needs the old row where there is no xmax", async (api) => {
+  const version = await (await api("GET /rpc/server_version")).json();
+  const rows: readonly (readonly [line: string, body: unknown])[] = [
+    ["POST /parted?select=id,merge_action()", [{ id: 1, v: "new" }, { id: 2, v: "b" }]],
+    ["PUT /shown?id=eq.1&select=id,merge_action()", { id: 1, who: "eve" }],
+  ];
+  for (const [line, body] of rows) {
+    const response = await api(line, { body, headers: merge });
+    const answer = await response.json();
+    if (version >= 180000) {
+      strictEqual(response.status, 201, line);
+      strictEqual(answer.at(-1).merge_action, "INSERT");
+    } else {
+      const [name] = line.slice(line.indexOf("/") + 1).split("?");
+      deepStrictEqual(
+        answer,
+        refused(`PostgreSQL before version 18 cannot tell inserted from updated rows of '${name}'`),
+      );
+    }
+  }
+});

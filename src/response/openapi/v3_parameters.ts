@@ -17,6 +17,10 @@ export type SharedParameter =
   | "columns"
   | "on"
   | "on_conflict"
+  | "on_conflict.index"
+  | "on_conflict.columns"
+  | "on_conflict.where"
+  | "selectWritten"
   | "order"
   | "limit"
   | "offset"
@@ -101,8 +105,18 @@ export function sharedParameters(
   });
   const parameters: Readonly<Record<SharedParameter, unknown>> = {
     select: query("select", "Columns and embedded relations, separated by commas"),
+    selectWritten: query(
+      "select",
+      "Columns and embedded relations, separated by commas. `merge_action()` is `INSERT` or `UPDATE`",
+    ),
     columns: query("columns", "Columns of the body that are written, separated by commas"),
     on_conflict: query("on_conflict", "Columns by which duplicates are found"),
+    "on_conflict.index": query("on_conflict.index", "Unique index by which duplicates are found"),
+    "on_conflict.columns": query("on_conflict.columns", "Columns to update in rows that exist"),
+    "on_conflict.where": query(
+      "on_conflict.where",
+      "Conditions of that update: `(<column>.<operator>(excluded).<column>,…)`",
+    ),
     on: query("on", "Columns that match rows of the body with rows of the relation"),
     order: query("order", "Terms `<column>.<asc|desc>.<nullsfirst|nullslast>`"),
     limit: { ...query("limit", "Largest number of rows", count), example: 20 },

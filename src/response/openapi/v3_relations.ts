@@ -86,7 +86,7 @@ function insertOperation(described: DescribedRelation, context: PathContext) {
   return {
     ...about("insert", described),
     ...parameters({
-      first: ["select", "columns", "on_conflict", "preferInsert"],
+      first: ["selectWritten", "columns", ...conflict, "preferInsert"],
       headers: writeHeaders(context),
     }),
     requestBody: insertBody(name),
@@ -98,12 +98,19 @@ function insertOperation(described: DescribedRelation, context: PathContext) {
   };
 }
 
+const conflict = [
+  "on_conflict",
+  "on_conflict.index",
+  "on_conflict.columns",
+  "on_conflict.where",
+] as const;
+
 function putOperation(described: DescribedRelation, context: PathContext) {
   const { name, primaryKey } = described.relation;
   return {
     ...about("put", described),
     ...parameters({
-      first: ["select"],
+      first: ["selectWritten"],
       filters: primaryKey.map((column) => filterReference(name, column)),
       more: ["columns", "preferInsert"],
       headers: writeHeaders(context),

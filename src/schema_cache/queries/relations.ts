@@ -38,6 +38,8 @@ export type RelationRow = readonly [
   /** Columns in attribute order; null when there are no columns. */
   columns: readonly ColumnRow[] | null,
   hasDivisibleInserts: boolean,
+  /** See `Relation.mergeAction`. */
+  mergeAction: "old" | "xmax" | null,
 ];
 
 /** The result of {@linkcode relationsQuery}. */
@@ -176,7 +178,11 @@ select json_build_object(
           when r.relkind = 'm' or r.oid in (select relid from dead_foreign_tables) then 0
           else pg_relation_is_updatable(r.oid, true)
         end,
-        l.list, r.relkind = 'r' and r.oid not in (select relid from indivisible)
+        l.list, r.relkind = 'r' and r.oid not in (select relid from indivisible),
+        case
+          when current_setting('server_version_num')::int >= 180000 then 'old'
+          when r.relkind = 'r' then 'xmax'
+        end
       ) order by r.nspname, r.relname
     )
     from relations r
