@@ -25,6 +25,7 @@ import {
 import { keptAnswer, type KeptReply, replyOfKept } from "../response/kept_reply.ts";
 import type { Reply } from "../response/reply.ts";
 import {
+  type PlanResult,
   respondToCall,
   respondToMutation,
   respondToPlan,
@@ -108,10 +109,7 @@ async function transact(
   const { caller, context, stopwatch, statements, timing } = exchange;
   const { snapshot: { config }, database, uploads } = context;
   const replyOf = (result: BatchResult) =>
-    withHeaders(
-      makeReply(request, planned.plan, { result, transaction, context }),
-      targetNameHeaders(targetNameUsesOf(planned.plan), context.dialect),
-    );
+    checkedReply(request, planned.plan, { result, transaction, context });
   const answer = (result: BatchResult) => keptAnswer(replyOf(result), config);
   const keyed = key === null ? null : { key, answer };
   const transaction = buildTransaction(request, { ...planned, keyed }, owner, config);
@@ -192,35 +190,60 @@ class TimedCaller implements Caller {
   }
 }
 
-/** Makes the reply of a transaction's result. */
-function makeReply(
-  parsed: ApiRequest,
-  planned: DataPlan,
+/** Makes the reply of a transaction's result. Throws the error of a check that the result fails. */
+function checkedReply(
+  request: ApiRequest,
+  plan: DataPlan,
   { result, transaction, context }: {
     readonly result: BatchResult;
     readonly transaction: RequestTransaction;
-    readonly context: PipelineContext;
+    readonly context: ReplyContext;
   },
 ): Reply {
-  const { config } = context.snapshot;
   checkBatchResult(transaction, result);
   const lines = explainedLines(result, transaction);
-  if (lines !== null) return respondToPlan(parsed, planned, lines);
+  if (lines !== null) {
+    return withTargetNames(respondToPlan(request, plan, lines), plan, context);
+  }
+  const estimate = estimateOf(result, transaction);
+  return makeReply(request, plan, { result, estimate, context });
+}
+
+/** The inputs of replies beside request and result. */
+export type ReplyContext = Pick<PipelineContext, "dialect" | "snapshot">;
+
+/** Makes the reply of a plan's result. `estimate` is the planner's number of rows; null without one. */
+export function makeReply(
+  request: ApiRequest,
+  plan: DataPlan,
+  { result, estimate, context }: {
+    readonly result: PlanResult;
+    readonly estimate: number | null;
+    readonly context: ReplyContext;
+  },
+): Reply {
+  const { dialect, snapshot: { config } } = context;
   const responseConfig: ResponseConfig = {
     txOverridable: isEndOverridable(config),
-    dialect: context.dialect,
+    dialect,
     verbosity: config.clientErrorVerbosity,
   };
-  switch (planned.kind) {
-    case "read": {
-      const estimate = estimateOf(result, transaction);
-      return respondToRead(parsed, planned, result, { ...responseConfig, estimate });
+  const respond = () => {
+    switch (plan.kind) {
+      case "read":
+        return respondToRead(request, plan, result, { ...responseConfig, estimate });
+      case "mutate":
+        return respondToMutation(request, plan, result, responseConfig);
+      case "call":
+        return respondToCall(request, plan, result, responseConfig);
+      default:
+        return plan satisfies never;
     }
-    case "mutate":
-      return respondToMutation(parsed, planned, result, responseConfig);
-    case "call":
-      return respondToCall(parsed, planned, result, responseConfig);
-    default:
-      return planned satisfies never;
-  }
+  };
+  return withTargetNames(respond(), plan, context);
+}
+
+/** Adds the warning about aliased embeds that are addressed by their targets' names. */
+function withTargetNames(reply: Reply, plan: DataPlan, { dialect }: ReplyContext): Reply {
+  return withHeaders(reply, targetNameHeaders(targetNameUsesOf(plan), dialect));
 }

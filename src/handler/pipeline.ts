@@ -10,24 +10,21 @@ import type { FetchScope } from "../auth/remote_key_set.ts";
 import type { RevocationIndex } from "../auth/revocations.ts";
 import { type Caller, type Database, type Statement } from "../database/database.ts";
 import type { Dialect } from "../dialect.ts";
-import { errors } from "../errors/catalogue.ts";
 import type { TargetNameUse } from "../errors/target_name_warning.ts";
 import { errorResponse, toServiceError } from "../errors/error_response.ts";
 import { DatabaseError, ServiceError } from "../errors/service_error.ts";
 import type { RequestIdentifiers } from "../http/request_id.ts";
 import { formatServerTiming } from "../http/server_timing.ts";
-import { checkWithoutBody, plan } from "../plan/plan.ts";
-import type { RootPlan } from "../plan/root_plan.ts";
+import { plan } from "../plan/plan.ts";
 import { Admission } from "../rate_limits/rate_limiter.ts";
 import { limitedResource } from "../rate_limits/resource.ts";
-import type { PlanCache, PlannedRequest } from "../plan_cache/plan_cache.ts";
-import { type QueryShape, readQueryShape } from "../plan_cache/query_shape.ts";
+import type { PlanCache } from "../plan_cache/plan_cache.ts";
 import type { ApiRequest, Payload } from "../request/api_request.ts";
 import type { LongBodyChecks, ReceivingOptions } from "../request/body.ts";
 import { BodyPace } from "../request/body_pace.ts";
 import type { DivisionOptions } from "../request/divided_body.ts";
 import { hasIdempotencyKey } from "../request/idempotency_key.ts";
-import { parseHead, receivePayload, type RequestHead } from "../request/parse_request.ts";
+import { receivePayload } from "../request/parse_request.ts";
 import type { RawRequest } from "../request/raw_request.ts";
 import { adviceFor } from "../response/advice.ts";
 import type { Reply } from "../response/reply.ts";
@@ -37,7 +34,6 @@ import { isDivisibleInsert } from "../plan/divisible_insert.ts";
 import type { SpoolFile } from "../lib/spool_file.ts";
 import { systemClock } from "../lib/clock.ts";
 import { schedule } from "../lib/timers.ts";
-import type { SchemaCache } from "../schema_cache/schema_cache.ts";
 import type { RevocationList } from "../service/revocation_list.ts";
 import type { Snapshot } from "../service/snapshot.ts";
 import type { EarlyPrivilegeCheck } from "./early_privilege.ts";
@@ -49,9 +45,9 @@ import type { AddedHeaders } from "./sent_headers.ts";
 import type { RequestsInFlight } from "./in_flight.ts";
 import { beforeDeadline, callerOf, failureOf } from "./request_timeout.ts";
 import { checkBeforeToken, type CheckedRequest, checkIdentity } from "./request_checks.ts";
-import { queryOf } from "../transaction/data_plan.ts";
 import { buildRootTransaction, schemaMetadataOf } from "../transaction/transaction.ts";
 import { execute, ownerOf, timedTransaction, withHeaders } from "./execute.ts";
+import { planRequest, type RequestPlan } from "./plan_request.ts";
 
 /** State that all requests of a snapshot share. */
 export interface PipelineContext {
@@ -256,111 +252,38 @@ function authenticateRequest(exchange: Exchange): Identity | Promise<Identity> {
   return index instanceof Promise ? index.then(authenticateBy) : authenticateBy(index);
 }
 
-/** Plans the request and executes the plan. Uses the cached plan of its shape if there is one. */
+/** Plans the request and executes the plan. */
 function respond(exchange: Exchange, identity: Identity): Promise<Reply> {
-  const { pieces, context: { snapshot: { cache, cacheError } }, stopwatch } = exchange;
-  if (cache === null) throw cacheError ?? errors.noSchemaCache();
-  const shape = readQueryShape(pieces);
-  const found = shape === null ? notCached : lookupPlan(exchange, identity, shape);
-  const proceed = ({ planned, payload }: CacheLookup) => {
-    if (planned === undefined) {
-      return planAndRespond(exchange, { identity, shape, cache, received: payload });
-    }
-    stopwatch.lap("parse");
-    return execute(exchange, identity, { ...planned, payload });
-  };
-  return found instanceof Promise ? found.then(proceed) : proceed(found);
+  const { pieces, context, stopwatch } = exchange;
+  const planned = planRequest({
+    pieces,
+    context,
+    stopwatch,
+    receive: (reader, head, checks) => {
+      const privilege = () => checkPrivilege(exchange, identity, head());
+      const options = receivingOptions(exchange, head, { ...checks, privilege });
+      return receivePayload(exchange.request, reader, options);
+    },
+  });
+  const proceed = (request: RequestPlan) => carryOut(exchange, identity, request);
+  return planned instanceof Promise ? planned.then(proceed) : proceed(planned);
 }
 
-/** Result of a look-up in the plan cache. */
-interface CacheLookup {
-  /** Undefined if the shape is not cached. */
-  readonly planned: PlannedRequest | undefined;
-  /** The body; null if it was not received. */
-  readonly payload: Payload | null;
-}
-
-const notCached: CacheLookup = { planned: undefined, payload: null };
-
-/** Looks a shape up. Receives the body first if the shape may be cached. */
-function lookupPlan(
+async function carryOut(
   exchange: Exchange,
   identity: Identity,
-  shape: QueryShape,
-): CacheLookup | Promise<CacheLookup> {
-  const { request, pieces, context: { planCache, snapshot } } = exchange;
-  const reader = planCache.bodyReader(shape);
-  if (reader === undefined) return notCached;
-  if (reader === null) return { planned: planCache.lookup(shape, pieces, null), payload: null };
-  const head = () => parseHead(pieces, snapshot.config).request;
-  const checks = { privilege: () => checkPrivilege(exchange, identity, head()) };
-  return receivePayload(request, reader, receivingOptions(exchange, head, checks)).then((
-    payload,
-  ) => ({
-    planned: planCache.lookup(shape, pieces, payload),
-    payload,
-  }));
-}
-
-/** Parses and plans a request whose shape is not cached, and executes the plan. */
-async function planAndRespond(
-  exchange: Exchange,
-  { identity, shape, cache, received }: {
-    readonly identity: Identity;
-    readonly shape: QueryShape | null;
-    readonly cache: SchemaCache;
-    readonly received: Payload | null;
-  },
+  request: RequestPlan,
 ): Promise<Reply> {
-  const { pieces, context: { snapshot: { config }, planCache }, stopwatch } = exchange;
-  const head = parseHead(pieces, config);
-  const payload = received ?? await receiveBody(exchange, head, { identity, cache, config });
-  const parsed = payload === null ? head.request : { ...head.request, payload };
-  stopwatch.lap("parse");
-  const planned = plan(parsed, cache, config);
-  stopwatch.lap("plan");
-  switch (planned.kind) {
+  switch (request.kind) {
     case "options":
-      return respondToOptions(planned.allow);
+      return respondToOptions(request.allow);
     case "root":
-      return describe(exchange, parsed, planned, { identity, cache });
-    case "read":
-    case "mutate":
-    case "call": {
-      const query = queryOf(planned);
-      if (shape !== null) planCache.insert(shape, { pieces, payload, reader: head.reader, query });
-      const uncached = {
-        request: parsed,
-        planned: { plan: planned, query, kind: null, isRetrySafe: false },
-      };
-      return execute(exchange, identity, { ...uncached, payload });
-    }
+      return await describe(exchange, identity, request);
+    case "data":
+      return await execute(exchange, identity, request);
     default:
-      return planned satisfies never;
+      return request satisfies never;
   }
-}
-
-/**
- * Receives the body; null if the request has none. Rejects the request before it receives a long
- * body, if the body cannot change that, and after the body's keys if they are invalid.
- */
-function receiveBody(
-  exchange: Exchange,
-  { request: parsed, reader }: RequestHead,
-  { identity, cache, config }: {
-    readonly identity: Identity;
-    readonly cache: SchemaCache;
-    readonly config: Snapshot["config"];
-  },
-): Promise<Payload> | null {
-  if (reader === null) return null;
-  const checks = {
-    head: () => checkWithoutBody(parsed, reader.format, cache, config),
-    keys: (payload: Payload) => void plan({ ...parsed, payload }, cache, config),
-    privilege: () => checkPrivilege(exchange, identity, parsed),
-  };
-  const options = receivingOptions(exchange, () => parsed, checks);
-  return receivePayload(exchange.request, reader, options);
 }
 
 function receivingOptions(
@@ -416,17 +339,16 @@ const noRows: Payload = {
 /** Responds to the root with a description of the API as the role may use it. */
 async function describe(
   { caller, context: { snapshot, database }, stopwatch, statements, identifiers, timing }: Exchange,
-  parsed: ApiRequest,
-  planned: RootPlan,
-  { identity, cache }: { readonly identity: Identity; readonly cache: SchemaCache },
+  identity: Identity,
+  { request, plan: planned, cache }: Extract<RequestPlan, { kind: "root" }>,
 ): Promise<Reply> {
   const { config } = snapshot;
   const owner = ownerOf(identity, snapshot, identifiers);
-  const batch = buildRootTransaction(parsed, planned, owner, config);
+  const batch = buildRootTransaction(request, planned, owner, config);
   statements?.push(...batch.statements);
   const reply = await timedTransaction(database, batch, { caller, timing });
   stopwatch.lap("transaction");
-  return respondToRoot(parsed, planned, { metadata: schemaMetadataOf(reply), cache, config });
+  return respondToRoot(request, planned, { metadata: schemaMetadataOf(reply), cache, config });
 }
 
 function timed(reply: Reply, stopwatch: Stopwatch): Reply {

@@ -29,6 +29,9 @@ export interface ResponseConfig {
   readonly verbosity: ErrorVerbosity;
 }
 
+/** The row of a plan's main statement. */
+export type PlanResult = Pick<BatchResult, "columns" | "body">;
+
 type ReadPlanOf = Extract<Plan, { kind: "read" }>;
 type MutatePlanOf = Extract<Plan, { kind: "mutate" }>;
 type CallPlanOf = Extract<Plan, { kind: "call" }>;
@@ -37,7 +40,7 @@ type CallPlanOf = Extract<Plan, { kind: "call" }>;
 export function respondToRead(
   request: ApiRequest,
   plan: ReadPlanOf,
-  reply: BatchResult,
+  reply: PlanResult,
   config: ResponseConfig & { readonly estimate: number | null },
 ): Reply {
   const metadata = readResultMetadata(reply.columns);
@@ -56,7 +59,7 @@ export function respondToRead(
 export function respondToCall(
   request: ApiRequest,
   plan: CallPlanOf,
-  reply: BatchResult,
+  reply: PlanResult,
   config: ResponseConfig,
 ): Reply {
   const { returns } = plan.call.routine;
@@ -84,7 +87,7 @@ export function respondToCall(
 export function respondToMutation(
   request: ApiRequest,
   plan: MutatePlanOf,
-  reply: BatchResult,
+  reply: PlanResult,
   config: ResponseConfig,
 ): Reply {
   const metadata = readResultMetadata(reply.columns);
