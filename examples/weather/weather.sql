@@ -70,6 +70,23 @@ cross join lateral (
 ) c;
 comment on view api.current_conditions is 'The newest measurement of each station';
 
+-- Measurements at both ends of the scale. PostgreSQL does not know keys of such a view; its comment
+-- declares them.
+create view api.extremes as
+(
+  select 'warmest' as kind, device_id, time, temperature from api.conditions
+  order by temperature desc, device_id, time limit 1
+)
+union all
+(
+  select 'coldest', device_id, time, temperature from api.conditions
+  order by temperature, device_id, time limit 1
+);
+comment on view api.extremes is
+  'The warmest and the coldest measurement
+@primaryKey (kind)
+@foreignKey (device_id) references locations (device_id)';
+
 -- Averages by the hour, as far back from a station's newest measurement as `since` says: "90minutes".
 create function api.hourly(device text, since interval default '24 hours')
 returns table (hour timestamptz, measurements bigint, temperature numeric, humidity numeric)
@@ -86,7 +103,8 @@ comment on function api.hourly is 'Averages of a station by the hour, up to its 
 
 -- Everybody reads; a station reports what it measured.
 grant usage on schema api to web_anon, weather_station;
-grant select on api.locations, api.conditions, api.current_conditions to web_anon, weather_station;
+grant select on api.locations, api.conditions, api.current_conditions, api.extremes
+  to web_anon, weather_station;
 grant insert on api.conditions to weather_station;
 
 analyze api.conditions;

@@ -26,6 +26,11 @@ export interface HandlerConfig {
    * `true`.
    */
   readonly dbChannelEnabled?: boolean;
+  /**
+   * Reads the keys that comments of relations declare (`@primaryKey`, `@unique`, `@foreignKey`), at
+   * each load of the schema cache. Default: `false`.
+   */
+  readonly dbCommentTags?: boolean;
   /** Also reads configuration and role settings from the database. Default: `true`. */
   readonly dbConfig?: boolean;
   /**
@@ -88,6 +93,11 @@ export interface HandlerConfig {
    * `false`.
    */
   readonly dbReadOnly?: boolean;
+  /**
+   * Keys of relations that PostgreSQL does not know, separated by `;`, read at each load of the
+   * schema cache; see [Relate views](../how-to/relate-views.md). Default: none.
+   */
+  readonly dbRelationships?: string | null;
   /**
    * Function that returns the response to `/`, instead of the generated OpenAPI document. Default:
    * none.

@@ -58,6 +58,15 @@ export const queryErrors = {
     "a value names an `@` parameter that the request does not have",
     (name: string) => ({ message: `Parameter '@${quotable(name)}' is missing` }),
   ),
+  embeddedSchemaNotExposed: defineError(
+    "172",
+    400,
+    "an embed names a schema that is not exposed",
+    (schema: string, exposed: readonly string[]) => ({
+      message: `Invalid schema: ${quotable(schema)}`,
+      hint: `Only the following schemas are exposed: ${exposed.join(", ")}`,
+    }),
+  ),
   severalValues: defineError(
     "174",
     400,

@@ -86,6 +86,7 @@ const failureLevels: Readonly<Partial<Record<Diagnostic["kind"], LogLevel>>> = {
   "config-reload-failed": "error",
   "connect-failed": "error",
   "database-config-failed": "error",
+  "declared-key-ignored": "warn",
   "embedded-init-changed": "warn",
   "legacy-role-path": "warn",
   "listener-cleanup-failed": "warn",

@@ -94,6 +94,7 @@ const texts: {
   "config-reloaded": () => "Config reloaded",
   "config-reload-failed": ({ message }) =>
     `Failed reloading config: Error in config ${redact(message)}`,
+  "declared-key-ignored": ({ problem }) => `Declared key ignored: ${redact(problem)}`,
   "restart-needed": ({ key }) => `${key} has changed: takes effect after a restart`,
   "limits-unavailable": ({ keys }) =>
     `WARNING: ${keys.join(", ")} ${keys.length === 1 ? "has" : "have"} no effect: the server of ` +

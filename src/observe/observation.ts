@@ -125,6 +125,8 @@ export type Observation =
     readonly counts: SchemaCacheCounts;
     readonly ms: number;
   }
+  /** A declared key has no effect. `problem` begins with the place of its declaration. */
+  | { readonly kind: "declared-key-ignored"; readonly problem: string }
   | {
     readonly kind: "schema-cache-failed";
     readonly schemas: readonly string[];
@@ -287,6 +289,7 @@ export const severities: Readonly<Record<Diagnostic["kind"], LogLevel>> = {
   "pool-timeout": "error",
   "schema-cache-queried": "crit",
   "schema-cache-loaded": "crit",
+  "declared-key-ignored": "crit",
   "schema-cache-failed": "crit",
   "schema-cache-timings": "debug",
   "listener-connected": "crit",

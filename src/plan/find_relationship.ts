@@ -25,8 +25,10 @@ export interface EmbedTarget {
   readonly originIsRelation: boolean;
   readonly target: string;
   readonly hint: string | null;
-  /** Schema of the request. */
+  /** Schema of the target. */
   readonly schema: string;
+  /** True if the request names the schema. Default: false. */
+  readonly isQualified?: boolean;
 }
 
 /**
@@ -39,10 +41,12 @@ export function findRelationship(embed: EmbedTarget, cache: SchemaCache): Relati
   if (first === undefined) throw noRelationship(embed, candidates, cache);
   const computed = found.find(({ kind }) => kind === "computed");
   if (computed !== undefined || found.length === 1) return computed ?? first;
+  const prefix = embed.isQualified === true ? `${embed.schema}/` : "";
   throw errors.ambiguousRelationship({
     parent: embed.origin.name,
-    child: embed.target,
-    candidates: found.filter((relationship) => relationship.kind !== "computed").map(describe),
+    child: prefix + embed.target,
+    candidates: found.filter((relationship) => relationship.kind !== "computed")
+      .map((relationship) => describe(relationship, prefix)),
   });
 }
 
@@ -103,14 +107,18 @@ function singlePair({ pairs }: KeyRelationship): ColumnPair | undefined {
   return pairs.length === 1 ? pairs[0] : undefined;
 }
 
-function describe(relationship: KeyRelationship | JunctionRelationship): EmbeddingCandidate {
+/** Describes a candidate. `prefix` is the schema before its name in `select`. */
+function describe(
+  relationship: KeyRelationship | JunctionRelationship,
+  prefix: string,
+): EmbeddingCandidate {
   const { kind, origin, foreign } = relationship;
   const through = kind === "many-to-many" ? relationship.junction.name : relationship.constraint;
   return {
     cardinality: kind,
     embedding: `${origin.name} with ${foreign.name}`,
     relationship: kind === "many-to-many" ? junctionText(relationship) : keyText(relationship),
-    suggestion: `${foreign.name}!${through}`,
+    suggestion: `${prefix}${foreign.name}!${through}`,
   };
 }
 

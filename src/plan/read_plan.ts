@@ -22,6 +22,8 @@ import type { ValueRules } from "./values.ts";
 /** Options that reading depends on. */
 export interface ReadConfig extends AggregateConfig, TargetNameConfig {
   readonly dbMaxRows: number | null;
+  /** Schemas that embeds may name. */
+  readonly dbSchemas: readonly string[];
   /** Functions that values may call; `*` stands for all. */
   readonly dbUrlFunctions: readonly string[];
 }
@@ -59,7 +61,7 @@ export interface ReadInput {
   readonly query: QueryParams;
   /** The row range of the root. */
   readonly bounds: RowBounds;
-  /** Schema of the request. */
+  /** Schema of the request. Embeds without a schema are searched in it. */
   readonly schema: string;
   readonly source: ReadSource;
   readonly purpose: ReadPurpose;
@@ -75,8 +77,8 @@ export interface ReadPlan {
 }
 
 /**
- * Plans a read. Throws, in this order: `160` for clauses of reads on a write; `108` for paths that are not embedded; `200` and `201` for
- * relationships; `108` and `118` for related orders; `119`, `120`, `123` and `127`; `DatabaseError`
+ * Plans a read. Throws, in this order: `160` for clauses of reads on a write; `108` for paths that are not embedded; `172`, `200` and `201`
+ * for relationships; `108` and `118` for related orders; `119`, `120`, `123` and `127`; `DatabaseError`
  * for more columns than PostgreSQL accepts.
  */
 export function planRead(input: ReadInput, cache: SchemaCache, config: ReadConfig): ReadPlan {
@@ -89,7 +91,8 @@ export function planRead(input: ReadInput, cache: SchemaCache, config: ReadConfi
   const { root, targetNameUses } = buildSelectTree(input.query, config);
   const { relation } = source;
   const origin = source.kind === "relation" ? source.relation : source.origin;
-  const resolved = resolveTree(root, { relation, origin }, input.schema, cache);
+  const schemas = { own: input.schema, exposed: config.dbSchemas };
+  const resolved = resolveTree(root, { relation, origin }, schemas, cache);
   const tree = purpose === "representation" ? withoutRowFilters(resolved) : resolved;
   checkTree(tree, cache, config);
   checkColumnCount(tree);

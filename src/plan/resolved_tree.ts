@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { errors } from "../errors/catalogue.ts";
 import type {
   QualifiedName,
   Relation,
@@ -37,35 +38,53 @@ export interface ResolvedEmbed extends ResolvedSource {
 
 export type ResolvedNode = ResolvedRoot | ResolvedEmbed;
 
-/** Resolves every embed, parents first. Throws `200` and `201`. */
+/** The schemas in which embeds are searched. */
+export interface EmbedSchemas {
+  /** Schema of embeds that name none: that of the request. */
+  readonly own: string;
+  /** Schemas that embeds may name. */
+  readonly exposed: readonly string[];
+}
+
+/** Resolves every embed, parents first. Throws `172`, `200` and `201`. */
 export function resolveTree(
   root: SelectNode,
   origin: RowOrigin,
-  schema: string,
+  schemas: EmbedSchemas,
   cache: SchemaCache,
 ): ResolvedRoot {
-  const children = resolveChildren(root.children, origin, schema, cache);
+  const children = resolveChildren(root.children, origin, schemas, cache);
   return { ...root, ...origin, item: null, children };
 }
 
 function resolveChildren(
   nodes: readonly SelectNode[],
   { origin, relation }: RowOrigin,
-  schema: string,
+  schemas: EmbedSchemas,
   cache: SchemaCache,
 ): readonly ResolvedEmbed[] {
   return nodes.map((node) => {
     const item = node.item!;
     const { target, hint } = item;
-    const relationship = findRelationship(
-      { origin, originIsRelation: relation !== null, target, hint, schema },
-      cache,
-    );
+    const relationship = findRelationship({
+      origin,
+      originIsRelation: relation !== null,
+      target,
+      hint,
+      schema: schemaOf(item, schemas),
+      isQualified: item.schema !== undefined,
+    }, cache);
     const { foreign } = relationship;
     const own: RowOrigin = { relation: cache.relation(foreign) ?? null, origin: foreign };
-    const children = resolveChildren(node.children, own, schema, cache);
+    const children = resolveChildren(node.children, own, schemas, cache);
     return { ...node, ...own, item, relationship, children };
   });
+}
+
+function schemaOf({ schema }: EmbedItem, { own, exposed }: EmbedSchemas): string {
+  if (schema === undefined) return own;
+  if (!exposed.includes(schema)) throw errors.embeddedSchemaNotExposed(schema, exposed);
+  return schema;
 }
 
 /** Lists all nodes of a tree, parents before children. */

@@ -53,9 +53,11 @@ export interface SelectCount {
   readonly cast: string | null;
 }
 
-/** `alias:target!hint!inner(…)` */
+/** `alias:schema/target!hint!inner(…)` */
 export interface SelectRelation {
   readonly kind: "relation";
+  /** Schema of the target. Default: that of the request. */
+  readonly schema?: string;
   readonly target: string;
   readonly alias: string | null;
   readonly hint: string | null;
@@ -65,9 +67,11 @@ export interface SelectRelation {
   readonly cast?: string;
 }
 
-/** `...target!hint!inner(…)` */
+/** `...schema/target!hint!inner(…)` */
 export interface SelectSpread {
   readonly kind: "spread";
+  /** Schema of the target. Default: that of the request. */
+  readonly schema?: string;
   readonly target: string;
   readonly hint: string | null;
   readonly join: JoinType | null;

@@ -79,18 +79,34 @@ interface EmbedHead {
   readonly join: JoinType | null;
 }
 
-/** `spread = "..." name params "(" [ select ] ")"` */
+/** `spread = "..." embed` */
 function spread(scanner: Scanner): SelectSpread | undefined {
-  const target = name(scanner);
-  if (target === undefined) return undefined;
-  const head = parameters(scanner);
-  if (head === undefined) return undefined;
+  const first = name(scanner);
+  const read = first === undefined ? undefined : embed(scanner, first);
+  return read === undefined ? undefined : { kind: "spread", ...read };
+}
+
+/** `embed = target params "(" [ select ] ")"`, after the first name of the target. */
+function embed(scanner: Scanner, first: string): Omit<SelectSpread, "kind"> | undefined {
+  const place = placeOf(scanner, first);
+  const head = place === undefined ? undefined : parameters(scanner);
+  if (place === undefined || head === undefined) return undefined;
   if (!scanner.sees("(")) {
     scanner.expect(embedStart);
     return undefined;
   }
   const inside = scanner.nested("select", embedded);
-  return inside === undefined ? undefined : { kind: "spread", target, ...head, select: inside };
+  return inside === undefined ? undefined : { ...place, ...head, select: inside };
+}
+
+/** `target = name [ "/" name ]`: a relation, or a schema and its relation; after the first name. */
+function placeOf(
+  scanner: Scanner,
+  first: string,
+): Pick<SelectSpread, "schema" | "target"> | undefined {
+  if (!scanner.skip("/")) return { target: first };
+  const target = name(scanner);
+  return target === undefined ? undefined : { schema: first, target };
 }
 
 /** `params = 0*2( "!left" / "!inner" / "!" name )`; the first hint and the first join count. */
@@ -131,7 +147,7 @@ function embedded(scanner: Scanner): readonly SelectItem[] | undefined {
   return scanner.take(")", nextOrClosing) ? read : undefined;
 }
 
-/** `[ name ":" ] ( relation / "count()" / field-item )`; no relation is called `count`. */
+/** `[ name ":" ] ( relation / "count()" / field-item )`; no relation without a schema is called `count`. */
 function named(scanner: Scanner): SelectItem | undefined {
   if (scanner.skip("count()")) return countItem(scanner, null);
   const first = name(scanner);
@@ -164,6 +180,10 @@ function relationOrField(
   target: string,
   alias: string | null,
 ): SelectRelation | SelectField | SelectValue | undefined {
+  if (scanner.sees("/")) {
+    const read = embed(scanner, target);
+    return read === undefined ? undefined : { kind: "relation", alias, ...read };
+  }
   const head = target !== "count" && (scanner.sees("(") || scanner.sees("!"))
     ? scanner.attempt(relationHead)
     : undefined;
@@ -180,8 +200,11 @@ function relationOrField(
 }
 
 /** Whether an item is `merge_action()`: what an upsert did with the row, or an embed of that name. */
-export function isMergeAction({ target, hint, join, select }: SelectRelation): boolean {
-  return target === "merge_action" && hint === null && join === null && select.length === 0;
+export function isMergeAction(
+  { schema, target, hint, join, select }: SelectRelation,
+): boolean {
+  return schema === undefined && target === "merge_action" && hint === null && join === null &&
+    select.length === 0;
 }
 
 /** `field-item = field [ "::" cast ] [ "." agg "()" ] [ "::" cast ] steps`, after the field. */

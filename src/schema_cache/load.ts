@@ -6,7 +6,7 @@
 import type { Statement } from "../database/database.ts";
 import { groupBy } from "../lib/group_by.ts";
 import { quoteIdent } from "../sql/fragment.ts";
-import { keysQuery, type KeysResult } from "./queries/keys.ts";
+import { type ForeignKeyRow, keysQuery, type KeysResult } from "./queries/keys.ts";
 import { type MediaHandlerRow, mediaHandlersQuery } from "./queries/media_handlers.ts";
 import { relationsQuery, type RelationsResult } from "./queries/relations.ts";
 import { type RepresentationRow, representationsQuery } from "./queries/representations.ts";
@@ -21,6 +21,7 @@ import { type RowFunctionRow, rowFunctionsQuery } from "./queries/row_functions.
 import { typeCatalogueQuery } from "./queries/type_catalogue.ts";
 import { viewRulesQuery } from "./queries/view_rules.ts";
 import { volatileRelationsQuery, type VolatileResult } from "./queries/volatile_relations.ts";
+import { addDeclaredKeys, type DeclaredKeyConfig } from "./declared_keys.ts";
 import { readViewRules } from "./pg_node_tree.ts";
 import { buildRelations, columnNames, relationshipEnds } from "./relations.ts";
 import {
@@ -41,9 +42,7 @@ import type {
 import { type KeyColumns, trackViewColumns } from "./view_columns.ts";
 
 /** Options that the schema cache depends on. */
-export interface SchemaCacheConfig {
-  /** Exposed schemas. */
-  readonly dbSchemas: readonly string[];
+export interface SchemaCacheConfig extends DeclaredKeyConfig {
   readonly dbExtraSearchPath: readonly string[];
   /** Settings of functions that a call applies to its transaction. */
   readonly dbHoistedTxSettings: readonly string[];
@@ -131,30 +130,31 @@ export function buildSchemaCache(
 ): SchemaCacheData {
   const texts = new Map(schemaCacheQueries(config).map(({ name }, i) => [name, results[i]!]));
   const parse = (name: QueryName) => JSON.parse(texts.get(name)!);
-  const relations: RelationsResult = parse("relations");
+  const { relations: rows, enums }: RelationsResult = parse("relations");
   const volatile: VolatileResult = parse("volatile relations");
-  const keys: KeysResult = parse("keys");
+  const { relations, keys, foreign, problems } = addDeclaredKeys(rows, parse("keys"), config);
   const computed: readonly ComputedRow[] = parse("computed relationships");
   const routines: readonly RoutineRow[] = parse("routines");
   const representations: readonly RepresentationRow[] = parse("representations");
   const handlers: readonly MediaHandlerRow[] = parse("media handlers");
   const rowFunctions: readonly RowFunctionRow[] = parse("row functions");
   const viewColumns = trackViewColumns({
-    views: relations.relations.filter(([, , , , isView]) => isView)
+    views: relations.filter(([, , , , isView]) => isView)
       .map((row) => ({ oid: row[0], columnNames: columnNames(row) })),
     rules: readViewRules(texts.get("view rules")!),
-    keyColumns: keyColumns(keys),
+    keyColumns: keyColumns(keys, foreign),
   });
   const primaryKeys = new Map(keys.primary);
-  const ends = relationshipEnds(relations.relations, primaryKeys, viewColumns);
+  const ends = relationshipEnds(relations, primaryKeys, viewColumns);
   const facts: RelationshipInput = {
     ends,
-    foreignKeys: buildForeignKeys(keys),
+    foreignKeys: buildForeignKeys(keys.foreign, keys),
+    declaredKeys: buildForeignKeys(foreign, keys),
     viewColumns,
     computed: buildComputed(computed, ends),
   };
   return {
-    relations: buildRelations(relations, ends, {
+    relations: buildRelations({ relations, enums }, ends, {
       volatile: new Set(volatile.relations),
       hiddenJunctions: hiddenJunctions(facts, primaryKeys),
       uniqueIndexes: groupBy(keys.uniqueIndexes, ([table]) => table),
@@ -165,6 +165,7 @@ export function buildSchemaCache(
     mediaHandlers: handlers.map(buildHandler),
     rowFunctions: rowFunctions.map(buildRowFunction),
     volatileFunctions: volatile.functions,
+    ...(problems.length === 0 ? {} : { declarationProblems: problems }),
   };
 }
 
@@ -174,7 +175,7 @@ function schemaArray(schemas: readonly string[]): string {
   return `{${items.join(",")}}`;
 }
 
-function keyColumns(keys: KeysResult): KeyColumns {
+function keyColumns(keys: KeysResult, declared: readonly ForeignKeyRow[]): KeyColumns {
   const columns = new Map<number, Set<number>>();
   const add = (table: number, numbers: readonly number[]) => {
     const numbersOfTable = columns.get(table);
@@ -182,20 +183,25 @@ function keyColumns(keys: KeysResult): KeyColumns {
     else numbers.forEach((number) => numbersOfTable.add(number));
   };
   for (const [table, numbers] of keys.primary) add(table, numbers);
-  for (const [, table, numbers, foreignTable, foreignNumbers] of keys.foreign) {
+  for (const [, table, numbers, foreignTable, foreignNumbers] of [...keys.foreign, ...declared]) {
     add(table, numbers);
     add(foreignTable, foreignNumbers);
   }
   return columns;
 }
 
-function buildForeignKeys(keys: KeysResult): readonly ForeignKey[] {
+/** Builds foreign keys. `keys` tells which of them are unique. */
+function buildForeignKeys(
+  rows: readonly ForeignKeyRow[],
+  keys: Pick<KeysResult, "primary" | "unique">,
+): readonly ForeignKey[] {
+  if (rows.length === 0) return [];
   const keyText = (table: number, columns: readonly number[]) =>
     `${table}:${columns.toSorted((a, b) => a - b)}`;
   const unique = new Set(
     [...keys.primary, ...keys.unique].map(([table, columns]) => keyText(table, columns)),
   );
-  return keys.foreign.map(([constraint, table, columns, foreignTable, foreignColumns]) => ({
+  return rows.map(([constraint, table, columns, foreignTable, foreignColumns]) => ({
     constraint,
     table,
     columns,

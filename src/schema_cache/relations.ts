@@ -71,10 +71,19 @@ export function relationshipEnds(
       isView,
       columnNames: names,
       primaryKey: isView
-        ? viewPrimaryKey(viewColumns.get(oid) ?? new Map(), primaryKeys, names)
+        ? declaredKey(primaryKeys.get(oid), names) ??
+          viewPrimaryKey(viewColumns.get(oid) ?? new Map(), primaryKeys, names)
         : (primaryKeys.get(oid) ?? []).map((column) => names[column]!).sort(),
     };
   });
+}
+
+/** Returns the key that a view declares, in the order of the declaration. */
+function declaredKey(
+  key: readonly number[] | undefined,
+  names: readonly (string | undefined)[],
+): readonly string[] | undefined {
+  return key?.map((column) => names[column]!);
 }
 
 /** Returns the names of a relation's columns by attribute number. */

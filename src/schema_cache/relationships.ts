@@ -23,7 +23,7 @@ export interface RelationshipEnd extends TrackedView {
   readonly primaryKey: readonly string[];
 }
 
-/** A foreign key of any schema, in oids and attribute numbers; columns pair up by position. */
+/** A foreign key of a table in any schema, or of a view that declares one, in oids and attribute numbers; columns pair up by position. */
 export interface ForeignKey {
   readonly constraint: string;
   readonly table: number;
@@ -39,6 +39,8 @@ export interface RelationshipInput {
   /** Exposed relations. */
   readonly ends: readonly RelationshipEnd[];
   readonly foreignKeys: readonly ForeignKey[];
+  /** Foreign keys that PostgreSQL does not know, of tables and views. Default: none. */
+  readonly declaredKeys?: readonly ForeignKey[];
   /** The table columns that each exposed view shows, by the view's oid. */
   readonly viewColumns: ReadonlyMap<number, ViewColumns>;
   readonly computed: readonly ComputedRelationship[];
@@ -105,14 +107,32 @@ interface Link {
   readonly withinPrimaryKey: boolean;
 }
 
+/**
+ * Lists the links of all foreign keys. A declared link is left out if another one has the same
+ * relations and columns.
+ */
 function foreignKeyLinks(input: RelationshipInput): readonly Link[] {
   const exposures = exposuresByTable(input);
-  return input.foreignKeys.flatMap((key) => {
+  const linksOf = (key: ForeignKey) => {
     const children = keyExposures(exposures.get(key.table), key.columns);
     if (children.length === 0) return [];
     const parents = keyExposures(exposures.get(key.foreignTable), key.foreignColumns);
     return children.flatMap((child) => parents.map((parent) => link(key, child, parent)));
-  });
+  };
+  const links = input.foreignKeys.flatMap(linksOf);
+  const declared = (input.declaredKeys ?? []).flatMap(linksOf);
+  if (declared.length === 0) return links;
+  const known = new Set(links.map(linkKey));
+  return [
+    ...links,
+    ...declared.filter((each) => known.size < known.add(linkKey(each)).size),
+  ];
+}
+
+/** Returns a text that is the same for links of the same relations and columns. */
+function linkKey({ child, parent, upwards }: Link): string {
+  const pairs = upwards.map((pair) => JSON.stringify(pair)).sort();
+  return `${child.oid} ${parent.oid} ${pairs}`;
 }
 
 /**
@@ -133,7 +153,7 @@ function exposuresByTable(input: RelationshipInput): ReadonlyMap<number, readonl
     else list.push(exposure);
   };
   for (const end of input.ends) {
-    if (!end.isView) add(end.oid, { end, names: (column) => [end.columnNames[column]!] });
+    add(end.oid, { end, names: (column) => [end.columnNames[column]!] });
     for (const [table, columnNames] of input.viewColumns.get(end.oid) ?? []) {
       add(table, { end, names: (column) => columnNames.get(column) ?? [] });
     }

@@ -226,6 +226,8 @@ export interface SchemaCacheData {
    * run volatile functions, so that any statement may run one.
    */
   readonly volatileFunctions: readonly string[] | null;
+  /** Declared keys that have no effect, and why: lines for the log. Default: none. */
+  readonly declarationProblems?: readonly string[];
 }
 
 /** The data with constant-time look-ups. `indexSchemaCache` builds it. */

@@ -370,6 +370,9 @@ export class Service {
       this.observe({ kind: "schema-cache-queried", ms: queryMs });
       if (timings !== null) this.observe({ kind: "schema-cache-timings", timings });
       this.observe({ kind: "schema-cache-loaded", counts: cacheCounts(data), ms });
+      for (const problem of data.declarationProblems ?? []) {
+        this.observe({ kind: "declared-key-ignored", problem });
+      }
       if (!first || this.dialect.poolFlush === "every load") this.database.flush();
       this.#attempts = 0;
       this.#loadCounts.success++;

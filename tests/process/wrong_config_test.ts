@@ -49,6 +49,7 @@ const wrong: Readonly<Record<OptionKey, readonly [value: string, problem: string
   "db-anon-role": name("a role's name"),
   "db-channel": name("a channel's name"),
   "db-channel-enabled": bool,
+  "db-comment-tags": bool,
   "db-config": bool,
   "db-embedded-init": name("the path of an SQL file"),
   "db-extra-search-path": schemas,
@@ -66,6 +67,11 @@ const wrong: Readonly<Record<OptionKey, readonly [value: string, problem: string
   "db-pipelining": bool,
   "db-prepared-statements": bool,
   "db-read-only": bool,
+  "db-relationships": [
+    '"v primaryKey"',
+    'character 3: expected "primaryKey", "unique" or "foreignKey" (expected keys in quotes, such as ' +
+    '"api.v foreignKey (a) references api.t (id)", got "v primaryKey")',
+  ],
   "db-safe-update": bool,
   "db-root-spec": routine,
   "db-schema-watch": word(

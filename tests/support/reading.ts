@@ -312,6 +312,7 @@ export const cache: SchemaCache = indexSchemaCache(data);
 /** Defaults of the options. */
 export const config: ReadConfig = {
   dbMaxRows: null,
+  dbSchemas: ["api"],
   dbUrlFunctions: ["*"],
   dbAggregatesEnabled: true,
   dialect: svcDialect,

@@ -19,6 +19,9 @@ export interface LoadConfig {
   readonly schemas?: readonly string[];
   readonly extra?: readonly string[];
   readonly settings?: readonly string[];
+  /** Whether comments declare keys. */
+  readonly tags?: boolean;
+  readonly relationships?: string;
 }
 
 /** Loads the cache of a database that holds what the SQL makes. */
@@ -69,9 +72,15 @@ type Client = Pick<PostgresClient | Transaction, "query">;
 
 async function load(
   client: Client,
-  { schemas = ["api"], extra = [], settings = ["statement_timeout"] }: LoadConfig,
+  { schemas = ["api"], extra = [], settings = ["statement_timeout"], ...keys }: LoadConfig,
 ): Promise<SchemaCache> {
-  const options = { dbSchemas: schemas, dbExtraSearchPath: extra, dbHoistedTxSettings: settings };
+  const options = {
+    dbSchemas: schemas,
+    dbExtraSearchPath: extra,
+    dbHoistedTxSettings: settings,
+    dbCommentTags: keys.tags ?? false,
+    dbRelationships: keys.relationships ?? null,
+  };
   const answers: string[] = [];
   for (const query of schemaCacheQueries(options)) {
     answers.push(await onlyValue(client, query.text, query.params));

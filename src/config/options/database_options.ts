@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { checkSchema, isSettingName } from "../checks.ts";
+import { checkKeyDeclarations, checkSchema, isSettingName } from "../checks.ts";
 import { boolean, functionName, integer, list, oneOf, text } from "../codecs.ts";
 import { connectionString } from "../secret.ts";
 import { time } from "../units.ts";
@@ -54,6 +54,16 @@ export const databaseOptions = {
     doc: "Listens on `db-channel`; reconnects after one second, then with exponential backoff.",
     example: "true",
     isUncommented: true,
+  }),
+  "db-comment-tags": option({
+    codec: boolean,
+    default: false,
+    reloadable: true,
+    inDatabase: true,
+    doc: "Reads the keys that comments of relations declare (`@primaryKey`, `@unique`, " +
+      "`@foreignKey`), at each load of the schema cache.",
+    example: "true",
+    extension: true,
   }),
   "db-config": option({
     codec: boolean,
@@ -176,6 +186,21 @@ export const databaseOptions = {
     inDatabase: true,
     doc: "Function that returns the response to `/`, instead of the generated OpenAPI document.",
     example: '"api.root"',
+  }),
+  "db-relationships": option({
+    codec: text({
+      type: "keys",
+      expected: 'keys in quotes, such as "api.v foreignKey (a) references api.t (id)"',
+      check: checkKeyDeclarations,
+    }),
+    default: null,
+    reloadable: true,
+    inDatabase: true,
+    doc:
+      "Keys of relations that PostgreSQL does not know, separated by `;`, read at each load of the " +
+      "schema cache; see [Relate views](../how-to/relate-views.md).",
+    example: '"api.open_orders primaryKey (id)"',
+    extension: true,
   }),
   "db-safe-update": option({
     codec: boolean,

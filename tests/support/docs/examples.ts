@@ -88,6 +88,7 @@ class OpenExamples implements AsyncDisposable {
       dbSchemas: ["api"],
       dbAnonRole: "web_anon",
       dbAggregatesEnabled: name === "weather",
+      dbCommentTags: name === "weather",
       jwtSecret: testSecret,
     });
     this.#resources.defer(() => handler.close());

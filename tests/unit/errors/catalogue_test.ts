@@ -345,6 +345,13 @@ const rows: readonly Row[] = [
   ],
   [errors.missingText("q"), "166", 400, "Parameter '@q' is missing"],
   [
+    errors.embeddedSchemaNotExposed("private", ["api", "finance"]),
+    "172",
+    400,
+    "Invalid schema: private",
+    { hint: "Only the following schemas are exposed: api, finance" },
+  ],
+  [
     errors.queryTooComplex(8, "calls in one value"),
     "177",
     400,
@@ -512,6 +519,7 @@ Deno.test("errors have every code of the interface, and the rows above every err
       "164:400",
       "165:400",
       "166:400",
+      "172:400",
       "174:400",
       "177:400",
     ],

@@ -245,6 +245,11 @@ const events: {
     "crit",
     "Failed reloading config: Error in config svc.conf:3: db-pool: expected a number",
   ],
+  "declared-key-ignored": [
+    { kind: "declared-key-ignored", problem: 'comment of api.v: relation api.v has no column "x"' },
+    "crit",
+    'Declared key ignored: comment of api.v: relation api.v has no column "x"',
+  ],
   "restart-needed": [
     { kind: "restart-needed", key: "server-port" },
     "crit",

@@ -74,6 +74,7 @@ const cache = indexSchemaCache({
 
 const config = {
   dbMaxRows: null,
+  dbSchemas: ["api"],
   dbUrlFunctions: ["*"],
   dbAggregatesEnabled: false,
   dialect: svcDialect,

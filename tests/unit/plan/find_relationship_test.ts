@@ -6,7 +6,13 @@ import { api, cache } from "../../support/reading.ts";
 function find(origin: string, embed: string) {
   const [target, hint = null] = embed.split("!") as [string, string?];
   return findRelationship(
-    { origin: api(origin), originIsRelation: true, target, hint, schema: "api" },
+    {
+      origin: api(origin),
+      originIsRelation: true,
+      target,
+      hint,
+      schema: "api",
+    },
     cache,
   );
 }
@@ -97,7 +103,12 @@ for (const [origin, embed, using, hint] of missing) {
 }
 
 Deno.test("findRelationship() throws for a function without a relation, whatever its name", () => {
-  const embed = { origin: api("tools"), target: "makers", hint: null, schema: "api" };
+  const embed = {
+    origin: api("tools"),
+    target: "makers",
+    hint: null,
+    schema: "api",
+  };
   throws(() => findRelationship({ ...embed, originIsRelation: false }, cache), /relationship/);
 });
 

@@ -1,0 +1,211 @@
+/** Keys that comments and `db-relationships` declare. */
+import { deepStrictEqual, match, strictEqual } from "node:assert/strict";
+import type { SchemaCache } from "../../src/schema_cache/schema_cache.ts";
+import { relation, relationshipLines, schemaCacheLoader } from "../support/schema_cache.ts";
+import { apiSuite } from "../support/api.ts";
+
+const exposed = { dbSchemas: ["api", "finance"], dbAnonRole: "anon" };
+const tagged = apiSuite("declared_keys", { ...exposed, dbCommentTags: true }, {
+  title: "keys in comments",
+});
+
+const ann = { name: "Ann" };
+
+tagged.rows("a declared key relates", [
+  ["GET /people?select=name,cities!city_id(name)&order=id", {}, 200, [
+    { name: "Ann", cities: { name: "Ulm" } },
+    { name: "Ben", cities: { name: "Kobe" } },
+    { name: "Cid", cities: null },
+  ]],
+  ["GET /people?select=name,cities!people_city_id_fkey()&cities=is.null", {}, 200, [
+    { name: "Cid" },
+  ]],
+  ["GET /people?select=name,...cities!city_id(city:name)&id=eq.2", {}, 200, [
+    { name: "Ben", city: "Kobe" },
+  ]],
+  ["GET /cities?select=name,people!people_city_id_fkey(name)&order=id", {}, 200, [
+    { name: "Ulm", people: [ann] },
+    { name: "Kobe", people: [{ name: "Ben" }] },
+  ]],
+  ["GET /people?select=name,boss_id(name)&id=eq.2", {}, 200, [{ name: "Ben", boss_id: ann }]],
+  ["GET /people?select=name,people!boss_id(name)&id=eq.1&people.order=name", {}, 200, [
+    { name: "Ann", people: [{ name: "Ben" }, { name: "Cid" }] },
+  ]],
+  ["GET /people?select=name,badges(code)&order=id&limit=1", {}, 200, [
+    { name: "Ann", badges: { code: "B1" } },
+  ]],
+  ["GET /badges?select=code,people(name)&person_id=eq.1", {}, 200, [{ code: "B1", people: ann }]],
+  ["GET /people?select=name,cities!visits(name)&id=eq.1&cities.order=name", {}, 200, [
+    { name: "Ann", cities: [{ name: "Kobe" }, { name: "Ulm" }] },
+  ]],
+  ["GET /projects?select=id,finance/projects_budget(name)&id=eq.1", {}, 200, [
+    { id: 1, projects_budget: { name: "small" } },
+  ]],
+]);
+
+tagged.test("the OpenAPI document has the keys and not their tags", async (api) => {
+  const { definitions } = await (await api("GET /")).json();
+  const { people, badges } = definitions;
+  strictEqual(people.description, "People of the firm.\nThey are real.");
+  strictEqual(people.properties.id.description, "Note:\nThis is a Primary Key.<pk/>");
+  strictEqual(
+    people.properties.city_id.description,
+    "Note:\nThis is a Foreign Key to `cities.id`.<fk table='cities' column='id'/>",
+  );
+  strictEqual(badges.description, undefined);
+});
+
+const untagged = apiSuite("declared_keys", {
+  ...exposed,
+  dbRelationships: "api.homes primaryKey (id); homes foreignKey (city_id) references cities (id)",
+}, { title: "keys in db-relationships" });
+
+untagged.rows("only the option declares keys", [
+  ["GET /homes?select=name,cities(name)&id=eq.1", {}, 200, [{ ...ann, cities: { name: "Ulm" } }]],
+  ["GET /badges?select=code,people(name)", {}, 400, {
+    code: "SVC200",
+    details: "Searched for a foreign key relationship between 'badges' and 'people' in the " +
+      "schema 'api', but no matches were found.",
+    hint: "Perhaps you meant 'homes' instead of 'badges'.",
+    message: "Could not find a relationship between 'badges' and 'people' in the schema cache",
+  }],
+]);
+
+untagged.test("texts keep what looks like tags", async (api) => {
+  const { definitions } = await (await api("GET /")).json();
+  match(definitions.badges.description, /^@unique \(person_id\)\n@foreignKey/);
+});
+
+const loaded = schemaCacheLoader();
+
+const views = `
+  create schema api;
+  create table api.t (id int primary key, a int unique, b int, p int references api.t);
+  create table api.u (id int primary key);
+  create view api.v as select id + 0 as id, a + 0 as a, b + 0 as b, p from api.t;
+  create view api.w as select id, a, b from api.t;
+  create view api."Odd, one" as select 1 as "x.y", 2 as "(z)", 3 as "q""q";
+`;
+
+/** One declaration and what comes of it. */
+type Case = readonly [
+  declarations: string,
+  relationships: readonly string[],
+  problems: readonly string[],
+];
+
+const cases: readonly Case[] = [
+  ["v foreignKey (b) references u (id)", ["[v] many-to-one u by v_b_fkey b=id"], []],
+  ["v foreignKey (b) references u (id) as other", ["[v] many-to-one u by other b=id"], []],
+  [
+    "v foreignKey (b) references u (id); v unique (b)",
+    ["[v] one-to-one u by v_b_fkey b=id"],
+    [],
+  ],
+  [
+    "v foreignKey (b) references u (id);v primaryKey b;",
+    ["[v] one-to-one u by v_b_fkey b=id"],
+    [],
+  ],
+  ["v foreignKey (a, b) references w (a, b)", ["[v] many-to-one [w] by v_a_b_fkey a=a,b=b"], []],
+  // Keys of a table are found through the views that show them.
+  [
+    "t foreignKey (b) references u (id)",
+    ["t many-to-one u by t_b_fkey b=id", "[w] many-to-one u by t_b_fkey b=id"],
+    [],
+  ],
+  // The same key twice, and one that PostgreSQL knows.
+  [
+    "v foreignKey (b) references u (id); v foreignKey (b) references u (id) as again",
+    ["[v] many-to-one u by v_b_fkey b=id"],
+    [],
+  ],
+  ["t foreignKey (p) references t (id)", [], []],
+  [
+    '"Odd, one" foreignKey ("x.y", "(z)", "q""q") references api.t (id, a, b) as "k""; k"',
+    [
+      '[Odd, one] many-to-one t by k"; k x.y=id,(z)=a,q"q=b',
+      '[Odd, one] many-to-one [w] by k"; k x.y=id,(z)=a,q"q=b',
+    ],
+    [],
+  ],
+  [
+    "gone primaryKey (id); v primaryKey (nope); v foreignKey (b) references u (nope)",
+    [],
+    [
+      "db-relationships: relation api.gone does not exist in an exposed schema",
+      'db-relationships: relation api.v has no column "nope"',
+      'db-relationships: relation api.u has no column "nope"',
+    ],
+  ],
+  ["V primaryKey (id)", [], [
+    "db-relationships: relation api.V does not exist in an exposed schema",
+  ]],
+  ["t primaryKey (a)", [], ["db-relationships: relation api.t has another primary key"]],
+  ["t primaryKey (id)", [], []],
+];
+
+for (const [relationships, lines, problems] of cases) {
+  Deno.test(`a declared key relates: ${relationships}`, async () => {
+    const [before, after] = [await loaded(views), await loaded(views, { relationships })];
+    const known = new Set(allLines(before));
+    deepStrictEqual(
+      allLines(after).filter((line) => !known.has(line) && / (many|one)-to-one /.test(line)),
+      lines,
+    );
+    deepStrictEqual(after.data.declarationProblems ?? [], problems);
+  });
+}
+
+function allLines(cache: SchemaCache): readonly string[] {
+  return cache.relationNames("api").flatMap((name) => relationshipLines(cache, name))
+    .filter((line) => !line.endsWith(" parent"));
+}
+
+Deno.test("a declared primary key is the key of its relation", async () => {
+  const cache = await loaded(views, { relationships: "v primaryKey (b, a); w primaryKey (a)" });
+  deepStrictEqual(relation(cache, "v").primaryKey, ["b", "a"]);
+  deepStrictEqual(relation(cache, "w").primaryKey, ["a"]);
+  deepStrictEqual(relation(await loaded(views), "w").primaryKey, ["id"]);
+});
+
+Deno.test("comments declare keys by whole words, and other lines stay", async () => {
+  const comment = (text: string) => `${views} comment on view api.v is E'${text}'`;
+  const load = async (text: string, tags = true) => {
+    const cache = await loaded(comment(text), { tags });
+    const { comment: left, primaryKey } = relation(cache, "v");
+    return [left, primaryKey, cache.data.declarationProblems ?? []];
+  };
+  deepStrictEqual(await load("@primaryKey (id)"), [null, ["id"], []]);
+  deepStrictEqual(await load("@primaryKey (id)", false), ["@primaryKey (id)", [], []]);
+  deepStrictEqual(await load("One.\\r\\n @primaryKey a , b\\r\\nTwo."), [
+    "One.\nTwo.",
+    ["a", "b"],
+    [],
+  ]);
+  deepStrictEqual(await load("@primaryKeys (id)\\n@primary"), [
+    "@primaryKeys (id)\n@primary",
+    [],
+    [],
+  ]);
+  deepStrictEqual(await load("mail me@primaryKey (id)"), ["mail me@primaryKey (id)", [], []]);
+  deepStrictEqual(await load("@primaryKey (id) x"), [null, [], [
+    "comment of api.v: @primaryKey (id) x: expected the end of the line",
+  ]]);
+  deepStrictEqual(await load("@unique"), [null, [], [
+    'comment of api.v: @unique: expected "primaryKey", "unique" or "foreignKey"',
+  ]]);
+});
+
+Deno.test("a warning names declarations without effect", async () => {
+  const cache = await loaded(await Deno.readTextFile("tests/fixtures/declared_keys.sql"), {
+    schemas: ["api", "finance"],
+    tags: true,
+  });
+  deepStrictEqual(cache.data.declarationProblems, [
+    'comment of api.projects: @unique: expected "primaryKey", "unique" or "foreignKey"',
+    "comment of api.projects: relation api.projects has another primary key",
+    'comment of api.projects: relation api.projects has no column "nope"',
+    "comment of api.projects: relation private.plans does not exist in an exposed schema",
+  ]);
+});
