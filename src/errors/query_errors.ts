@@ -67,6 +67,14 @@ export const queryErrors = {
       hint: `Only the following schemas are exposed: ${exposed.join(", ")}`,
     }),
   ),
+  cannotLeaveOut: defineError(
+    "173",
+    400,
+    "`-column` follows neither `*` nor `**`, or names an unknown column",
+    (column: string, relation: string) => ({
+      message: `Could not leave out column '${quotable(column)}' of '${quotable(relation)}'`,
+    }),
+  ),
   severalValues: defineError(
     "174",
     400,

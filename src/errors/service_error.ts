@@ -74,11 +74,21 @@ export class DatabaseError extends Error {
    * statements is the closing statement, or the COMMIT of a transaction without one.
    */
   readonly statement: number;
+  /**
+   * True if PostgreSQL refused the statement before Execute, and the statements before it run no
+   * user-defined code. Default: false.
+   */
+  readonly precedesExecution: boolean;
 
-  constructor(failure: DatabaseFailure, statement = 0) {
+  constructor(
+    failure: DatabaseFailure,
+    statement = 0,
+    { precedesExecution = false }: Partial<Pick<DatabaseError, "precedesExecution">> = {},
+  ) {
     super(failure.message);
     this.name = "DatabaseError";
     this.failure = failure;
     this.statement = statement;
+    this.precedesExecution = precedesExecution;
   }
 }

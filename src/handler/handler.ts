@@ -20,6 +20,7 @@ import { type BodyEncoders, bodyEncoders } from "../response/encoders.ts";
 import type { Service, ServiceOptions } from "../service/service.ts";
 import type { Snapshot } from "../service/snapshot.ts";
 import { version } from "../version.ts";
+import { ColumnPrivileges } from "./column_privileges.ts";
 import { compressedResult } from "./compression.ts";
 import { withCookieHeaders } from "./cookie_headers.ts";
 import { type Answer, bodyLength, countedHandler } from "./counted_handler.ts";
@@ -160,7 +161,10 @@ function cachedContext(service: Service): (snapshot: Snapshot) => PipelineContex
   const rateLimited = service.metricRegistry.counter(rateLimitedCounter);
   const replays = service.metricRegistry.counter(replayCounter);
   const server: HeaderList = [["Server", `${service.dialect.productToken}/${version}`]];
-  const contextOf = (snapshot: Snapshot, planCache: PlanCache): PipelineContext => {
+  const contextOf = (
+    snapshot: Snapshot,
+    { planCache, columnPrivileges }: Pick<PipelineContext, "planCache" | "columnPrivileges">,
+  ): PipelineContext => {
     const { bodySpool } = service.database;
     if (bodySpool !== undefined) bodySpool.maxFileBytes = snapshot.config.serverSpoolSize;
     return {
@@ -169,6 +173,7 @@ function cachedContext(service: Service): (snapshot: Snapshot) => PipelineContex
       earlyPrivilege,
       snapshot,
       planCache,
+      columnPrivileges,
       database: service.database,
       revocations: service.revocations,
       dialect: service.dialect,
@@ -181,11 +186,15 @@ function cachedContext(service: Service): (snapshot: Snapshot) => PipelineContex
       routes: new RouteNames(snapshot.cache, snapshot.config),
     };
   };
-  let context = contextOf(service.snapshot, new PlanCache(service.snapshot));
+  const newPlans = (snapshot: Snapshot) => ({
+    planCache: new PlanCache(snapshot),
+    columnPrivileges: new ColumnPrivileges(service.database),
+  });
+  let context = contextOf(service.snapshot, newPlans(service.snapshot));
   return (snapshot) => {
     if (snapshot === context.snapshot) return context;
-    const { planCache } = context;
-    context = contextOf(snapshot, planCache.isOf(snapshot) ? planCache : new PlanCache(snapshot));
+    const isKept = context.planCache.isOf(snapshot);
+    context = contextOf(snapshot, isKept ? context : newPlans(snapshot));
     return context;
   };
 }

@@ -36,6 +36,7 @@ import { systemClock } from "../lib/clock.ts";
 import { schedule } from "../lib/timers.ts";
 import type { RevocationList } from "../service/revocation_list.ts";
 import type { Snapshot } from "../service/snapshot.ts";
+import { type ColumnPrivileges, RoleColumns } from "./column_privileges.ts";
 import type { EarlyPrivilegeCheck } from "./early_privilege.ts";
 import type { Uploads } from "./uploads.ts";
 import type { RequestTiming } from "../observe/request_timing.ts";
@@ -48,12 +49,15 @@ import { checkBeforeToken, type CheckedRequest, checkIdentity } from "./request_
 import { buildRootTransaction, schemaMetadataOf } from "../transaction/transaction.ts";
 import { execute, ownerOf, timedTransaction, withHeaders } from "./execute.ts";
 import { planRequest, type RequestPlan } from "./plan_request.ts";
+import { executeSelectable } from "./selectable_request.ts";
 
 /** State that all requests of a snapshot share. */
 export interface PipelineContext {
   readonly snapshot: Snapshot;
   /** Plans of that snapshot. */
   readonly planCache: PlanCache;
+  /** Columns that roles may select, by the schema cache of that snapshot. */
+  readonly columnPrivileges: ColumnPrivileges;
   readonly database: Database;
   readonly revocations: RevocationList;
   readonly dialect: Dialect;
@@ -259,6 +263,7 @@ function respond(exchange: Exchange, identity: Identity): Promise<Reply> {
     pieces,
     context,
     stopwatch,
+    columns: () => new RoleColumns(context.columnPrivileges, identity.role, exchange.caller),
     receive: (reader, head, checks) => {
       const privilege = () => checkPrivilege(exchange, identity, head());
       const options = receivingOptions(exchange, head, { ...checks, privilege });
@@ -280,7 +285,9 @@ async function carryOut(
     case "root":
       return await describe(exchange, identity, request);
     case "data":
-      return await execute(exchange, identity, request);
+      return request.columns === null
+        ? await execute(exchange, identity, request)
+        : await executeSelectable(exchange, identity, { ...request, columns: request.columns });
     default:
       return request satisfies never;
   }

@@ -6,6 +6,7 @@
 import { errors } from "../errors/catalogue.ts";
 import { checkWithoutBody, plan } from "../plan/plan.ts";
 import type { RootPlan } from "../plan/root_plan.ts";
+import { namesSelectable } from "../plan/shown_columns.ts";
 import type { PlannedRequest } from "../plan_cache/plan_cache.ts";
 import { type QueryShape, readQueryShape } from "../plan_cache/query_shape.ts";
 import type { ApiRequest, Payload } from "../request/api_request.ts";
@@ -16,6 +17,7 @@ import type { RawRequest } from "../request/raw_request.ts";
 import type { SchemaCache } from "../schema_cache/schema_cache.ts";
 import { queryOf } from "../transaction/data_plan.ts";
 import type { Stopwatch } from "../observe/stopwatch.ts";
+import type { RoleColumns } from "./column_privileges.ts";
 import type { PayloadRequest } from "./execute.ts";
 import type { PipelineContext } from "./pipeline.ts";
 
@@ -35,11 +37,17 @@ export interface PlanningInput {
   readonly context: Pick<PipelineContext, "planCache" | "snapshot">;
   readonly stopwatch: Stopwatch;
   readonly receive: ReceiveBody;
+  /** Returns the columns that the role of the request may select. */
+  readonly columns: () => RoleColumns;
 }
 
 /** The plan of a request: of one that needs rows, of the description of the API, or of OPTIONS. */
 export type RequestPlan =
-  | (PayloadRequest & { readonly kind: "data" })
+  | (PayloadRequest & {
+    readonly kind: "data";
+    /** The columns that the plan depends on; null for a request without `**`. */
+    readonly columns: RoleColumns | null;
+  })
   | {
     readonly kind: "root";
     readonly request: ApiRequest;
@@ -57,7 +65,7 @@ export function planRequest(input: PlanningInput): RequestPlan | Promise<Request
   const proceed = ({ planned, payload }: CacheLookup) => {
     if (planned === undefined) return planUncached(input, { shape, cache, received: payload });
     stopwatch.lap("parse");
-    return { kind: "data", ...planned, payload } as const;
+    return { kind: "data", ...planned, payload, columns: null } as const;
   };
   return found instanceof Promise ? found.then(proceed) : proceed(found);
 }
@@ -99,9 +107,13 @@ async function planUncached(
   const { pieces, context: { snapshot: { config }, planCache }, stopwatch } = input;
   const head = parseHead(pieces, config);
   const payload = received ?? await receiveBody(input, head, cache);
-  const request = payload === null ? head.request : { ...head.request, payload };
+  const parsed = payload === null ? head.request : { ...head.request, payload };
   stopwatch.lap("parse");
-  const planned = plan(request, cache, config);
+  const columns = namesSelectable(parsed.query.select) ? input.columns() : null;
+  const request = columns === null ? parsed : { ...parsed, selectable: columns };
+  let planned = plan(request, cache, config);
+  // The first plan has looked up the columns of its relations.
+  if (await columns?.readUnknown()) planned = plan(request, cache, config);
   stopwatch.lap("plan");
   switch (planned.kind) {
     case "options":
@@ -112,9 +124,12 @@ async function planUncached(
     case "mutate":
     case "call": {
       const query = queryOf(planned);
-      if (shape !== null) planCache.insert(shape, { pieces, payload, reader: head.reader, query });
+      // Requests of one shape have the same plan only if it does not depend on the role.
+      if (shape !== null && columns === null) {
+        planCache.insert(shape, { pieces, payload, reader: head.reader, query });
+      }
       const uncached = { plan: planned, query, kind: null, isRetrySafe: false };
-      return { kind: "data", request, planned: uncached, payload };
+      return { kind: "data", request, planned: uncached, payload, columns };
     }
     default:
       return planned satisfies never;

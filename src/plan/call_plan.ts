@@ -89,10 +89,10 @@ export function isolationOf(text: string | null): IsolationLevel | null {
 
 /** Plans reading the result of a function. */
 export function planCallResult(
-  { query, bounds, schema }: ApiRequest,
+  { query, bounds, schema, preferences, selectable }: ApiRequest,
   routine: Routine,
   cache: SchemaCache,
-  config: ReadConfig,
+  config: CallConfig,
 ): ReadPlan {
   const relation = routine.returns.relation;
   const cached = relation === null ? undefined : cache.relation(relation);
@@ -106,13 +106,25 @@ export function planCallResult(
         alias: relation?.name ?? routine.name,
         relation: cached ?? null,
         origin: relation ?? routine,
-        ...relation === null ? { columns: routine.returns.columns } : {},
+        ...relation === null ? { columns: resultColumns(routine, preferences, config) } : {},
       },
       purpose: "result",
+      preferences,
+      selectable,
     },
     cache,
     config,
   );
+}
+
+/** Returns the columns of a result. That of a single value has one only if numbers are converted. */
+function resultColumns(
+  { returns }: Routine,
+  { numbers }: ApiRequest["preferences"],
+  { dialect }: CallConfig,
+): readonly string[] | undefined {
+  const isConverted = numbers === "string" && !returns.composite && !returns.void;
+  return isConverted ? [dialect.scalarColumn] : returns.columns;
 }
 
 /** The parts of a request that choose the overload. */

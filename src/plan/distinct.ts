@@ -12,6 +12,7 @@ import { isToOne } from "./find_relationship.ts";
 import { valueOf } from "./level_names.ts";
 import type { ReadNode } from "./read_node.ts";
 import type { ResolvedNode } from "./resolved_tree.ts";
+import { isLeftOut } from "./shown_columns.ts";
 import { rowPlace } from "./values.ts";
 
 /**
@@ -35,7 +36,7 @@ export function planDistinct(
 
 function checkTerm(term: OrderTerm, node: ResolvedNode, scope: FieldScope): void {
   const value = valueOfTerm(term, scope);
-  if (value === null || !node.fields.some((item) => isSelected(value, item, scope))) {
+  if (value === null || !node.fields.some((item) => isSelected(value, item, { node, scope }))) {
     throw errors.distinctConflict(`'${term.field.name}'`);
   }
 }
@@ -48,10 +49,14 @@ function valueOfTerm({ relation, field, operand }: OrderTerm, scope: FieldScope)
 function isSelected(
   value: Value,
   item: ResolvedNode["fields"][number],
-  { relation, cache }: FieldScope,
+  { node, scope: { relation, cache } }: {
+    readonly node: ResolvedNode;
+    readonly scope: FieldScope;
+  },
 ): boolean {
   if (item.kind !== "all") return JSON.stringify(valueOf(item)) === JSON.stringify(value);
   const { field, steps } = value;
   const isColumn = field !== null && field.path.length === 0 && steps.length === 0;
-  return isColumn && (relation === null || cache.column(relation, field.name) !== undefined);
+  return isColumn && !isLeftOut(field.name, node) &&
+    (relation === null || cache.column(relation, field.name) !== undefined);
 }

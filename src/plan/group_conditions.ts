@@ -16,7 +16,8 @@ import {
   valueOf,
 } from "./level_names.ts";
 import type { Condition } from "./read_node.ts";
-import type { FieldItem } from "./select_tree.ts";
+import type { FieldItem, LeftOutColumn } from "./select_tree.ts";
+import { isLeftOut } from "./shown_columns.ts";
 import { hasAggregateCall } from "./values.ts";
 
 /** Returns true if a filter, or one in a group, names the key of an aggregate. */
@@ -36,6 +37,8 @@ function keyedItem({ field, operand }: Filter, names: LevelNames): KeyedItem | u
 export interface GroupScope {
   readonly scope: FieldScope;
   readonly fields: readonly FieldItem[];
+  /** Columns that `*` does not stand for. */
+  readonly leftOut: readonly LeftOutColumn[];
   /** Conditions on the rows that a named aggregate takes. */
   readonly filterOf: (key: string) => readonly Condition[];
   /** True if the level has groups. */
@@ -74,7 +77,10 @@ function withKey(filter: Filter, names: LevelNames): Filter {
 function checkGrouped(value: Value, name: string, groups: GroupScope): void {
   const { fields, scope } = groups;
   const isGrouped = groups.isGrouped && fields.some((item) => {
-    if (item.kind === "all") return value.steps.length === 0 && isColumn(value.field, scope);
+    if (item.kind === "all") {
+      return value.steps.length === 0 && isColumn(value.field, scope) &&
+        !isLeftOut(value.field!.name, groups);
+    }
     if (isAggregateItem(item)) return false;
     if (JSON.stringify(valueOf(item)) === JSON.stringify(value)) return true;
     // PostgreSQL groups a column without alias by the column, and not by its cast.

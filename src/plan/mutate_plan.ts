@@ -220,7 +220,7 @@ function returningOf(
   cache: SchemaCache,
   config: MutateConfig,
 ): WriteReturning {
-  const { query, preferences, schema, bounds } = request;
+  const { query, preferences, schema, bounds, selectable } = request;
   const items = isEmptySelect(query) && config.dialect.emptySelect === "primary key"
     ? [...relation.primaryKey].sort().map(plainField)
     : query.select;
@@ -232,6 +232,8 @@ function returningOf(
       schema,
       source: { kind: "rows", alias: relation.name, relation, origin: relation },
       purpose: "representation",
+      preferences,
+      selectable,
     },
     cache,
     config,

@@ -33,6 +33,7 @@ import {
   type Representation,
   type RepresentedTarget,
 } from "./negotiate.ts";
+import { withoutNumberKind } from "./number_kinds.ts";
 import { planRead, type ReadPlan } from "./read_plan.ts";
 import { isRetrySafeRead } from "./retry_safe.ts";
 import { planRoot, type RootConfig, type RootPlan } from "./root_plan.ts";
@@ -159,9 +160,10 @@ function planReadAction(
     readonly config: PlanConfig;
   },
 ): Plan {
-  const { query, bounds, schema, preferences } = request;
+  const { query, bounds, schema, preferences, selectable } = request;
+  const source = { kind: "relation", relation } as const;
   const read = planRead(
-    { query, bounds, schema, source: { kind: "relation", relation }, purpose: "read" },
+    { query, bounds, schema, source, purpose: "read", preferences, selectable },
     cache,
     config,
   );
@@ -249,13 +251,16 @@ function represent(
 
 /**
  * Removes conversions to JSON when the format is an aggregate over rows of a relation, which takes
- * the original values.
+ * the original values. Removes those of numbers when the format is not JSON.
  */
 function fitToFormat(read: ReadPlan, { format }: Representation): ReadPlan {
-  if (format.kind !== "aggregate" || format.over === null) return read;
-  const items = read.root.items.map((item) =>
-    item.kind === "column" ? { ...item, convert: null } : item
-  );
+  const takesOriginal = format.kind === "aggregate" && format.over !== null;
+  const isOther = format.kind === "aggregate" || format.kind === "csv" || format.kind === "value";
+  if (!isOther) return read;
+  const items = read.root.items.map((item) => {
+    const plain = withoutNumberKind(item);
+    return takesOriginal && plain.kind === "column" ? { ...plain, convert: null } : plain;
+  });
   return { ...read, root: { ...read.root, items } };
 }
 

@@ -7,7 +7,7 @@
 import { errors } from "../errors/catalogue.ts";
 import type { OrderTerm, RowBounds } from "../request/query_types.ts";
 import type { RelatedOperand } from "../request/value_types.ts";
-import type { Relationship, SchemaCache } from "../schema_cache/schema_cache.ts";
+import type { Relationship, SchemaCache, SelectableColumns } from "../schema_cache/schema_cache.ts";
 import type { Aliases } from "./aliases.ts";
 import { planRowCondition } from "./conditions.ts";
 import { resolveNullFilters } from "./embed_filters.ts";
@@ -16,7 +16,14 @@ import { type FieldScope, planField } from "./fields.ts";
 import { type GroupScope, namesAggregate, planGroupCondition } from "./group_conditions.ts";
 import { keyOfItem, levelNames, ownNames, valueOf } from "./level_names.ts";
 import { type EmbedScope, planCondition, planRelatedValue, positionOf } from "./related.ts";
-import { type AggregateFilters, plainField, planItems } from "./select_list.ts";
+import {
+  type AggregateFilters,
+  hasRepresentation,
+  plainField,
+  planItems,
+  type SelectListOptions,
+} from "./select_list.ts";
+import { isLeftOut, shownColumns } from "./shown_columns.ts";
 import { hasSpreadAggregate, spreadsMany } from "./tree_checks.ts";
 import { addressOf, type EmbedItem } from "./select_tree.ts";
 import { orderSourceNode } from "./order_source.ts";
@@ -56,6 +63,10 @@ export interface NodeContext {
   readonly values: ValueRules;
   /** Columns of the root's rows when they have no relation; null when unknown. */
   readonly columns: ReadonlySet<string> | null;
+  /** Columns that the role may select; null if they are unknown. */
+  readonly selectable: SelectableColumns | null;
+  /** True if `bigint` and `numeric` become JSON strings. */
+  readonly numbersAsText: boolean;
 }
 
 /**
@@ -88,11 +99,12 @@ export function planNode(node: ResolvedNode, context: NodeContext): ReadNode {
   const paged = picksRows || (distinct !== null && distinct !== "all" && node.relation !== null);
   const expandAll = context.expandAll || paged || grouped || node.item?.kind === "spread" ||
     (node.item === null && context.rows === "representation");
+  const list = selectListOf(node, { ...context, expandAll });
   const order = node.order.map((term) => planOrder(term, { level, filters }));
   return {
     alias,
     relation: hasSuppliedRows(node, context) ? null : node.origin,
-    items: planItems(node.fields, scope, { expandAll, filters }),
+    items: planItems(node.fields, scope, { ...list, filters }),
     conditions,
     having: planned.having,
     distinct,
@@ -103,6 +115,25 @@ export function planNode(node: ResolvedNode, context: NodeContext): ReadNode {
     grouped,
     paged,
     joined,
+  };
+}
+
+/** Returns the options of a node's select list. Throws `173`. */
+function selectListOf(node: ResolvedNode, context: NodeContext): SelectListOptions {
+  const { relation, leftOut, fields } = node;
+  const { cache, numbersAsText, expandAll, rows } = context;
+  const columns = shownColumns(node, node.item === null ? context.columns : null);
+  const isResult = node.item === null ? rows === "result" : node.relationship.kind === "computed";
+  const namesSelectable = fields.some((item) => item.kind === "all" && item.only !== undefined);
+  const selectable = namesSelectable && !isResult && relation !== null
+    ? context.selectable?.of(relation) ?? null
+    : null;
+  const isListed = relation !== null && (expandAll || hasRepresentation(relation, cache));
+  return {
+    expandAll: isListed || leftOut.length > 0 || selectable !== null || numbersAsText,
+    columns,
+    selectable,
+    numbersAsText,
   };
 }
 
@@ -133,6 +164,7 @@ function planConditions(level: EmbedScope, filters: AggregateFilters): NodeCondi
   const groups: GroupScope = {
     scope,
     fields: node.fields,
+    leftOut: node.leftOut,
     filterOf: (key) => filters.get(key) ?? [],
     isGrouped: hasSpreadAggregate(node),
     prefersKeys: false,
@@ -202,10 +234,13 @@ function columnOfEmbed(
   { node, reads }: EmbedScope,
 ): RelatedOperand | null {
   if (relation === null || !reads) return null;
-  const { fields, children } = node.children[positionOf(node, relation)!]!;
+  const child = node.children[positionOf(node, relation)!]!;
+  const { fields, children } = child;
   const isKey = fields.length === 0 ||
     children.some(({ item }) => item.kind === "spread" || addressOf(item) === field.name) ||
-    fields.some((item) => item.kind === "all" || keyOfItem(item) === field.name);
+    fields.some((item) =>
+      item.kind === "all" ? !isLeftOut(field.name, child) : keyOfItem(item) === field.name
+    );
   if (isKey) return null;
   const operand = { kind: "value", value: { field, steps: [] } } as const;
   return { kind: "related", embed: relation, operand };
@@ -227,7 +262,7 @@ function planEmbed(node: ResolvedEmbed, parentRow: RowType, context: NodeContext
     inner: item.join === "inner",
     join: joinOf(relationship, parentRow, context.aliases),
     mayRepeat: toOne && (relationship.kind === "computed" || isOfView(relationship)),
-    hasOutput: readNode.items.length > 0 || readNode.embeds.some(({ hasOutput }) => hasOutput),
+    hasOutput: node.fields.length > 0 || readNode.embeds.some(({ hasOutput }) => hasOutput),
     existsAlias: null,
   };
 }
@@ -319,6 +354,6 @@ function sortableEmbed(
 ): Embed {
   if (embed.hasOutput) return embed;
   const scope: FieldScope = { relation, untypedRow: null, cache, names: ownNames, values };
-  const items = planItems([...names].map(plainField), scope, { expandAll: false });
+  const items = planItems([...names].map(plainField), scope, { expandAll: false, columns: null });
   return { ...embed, node: { ...embed.node, items } };
 }

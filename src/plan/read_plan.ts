@@ -6,8 +6,14 @@
  */
 import { errors } from "../errors/catalogue.ts";
 import type { TargetNameUse } from "../errors/target_name_warning.ts";
+import type { Preferences } from "../request/api_request.ts";
 import type { QueryParams, RowBounds } from "../request/query_types.ts";
-import type { QualifiedName, Relation, SchemaCache } from "../schema_cache/schema_cache.ts";
+import type {
+  QualifiedName,
+  Relation,
+  SchemaCache,
+  SelectableColumns,
+} from "../schema_cache/schema_cache.ts";
 import { makeAliases } from "./aliases.ts";
 import { type AggregateConfig, checkTree } from "./tree_checks.ts";
 import { checkColumnCount } from "./column_limit.ts";
@@ -65,6 +71,9 @@ export interface ReadInput {
   readonly schema: string;
   readonly source: ReadSource;
   readonly purpose: ReadPurpose;
+  readonly preferences?: Pick<Preferences, "numbers">;
+  /** Columns that the role may select. Default: unknown. */
+  readonly selectable?: SelectableColumns | undefined;
 }
 
 /** The plan of a read. */
@@ -79,7 +88,7 @@ export interface ReadPlan {
 /**
  * Plans a read. Throws, in this order: `160` for clauses of reads on a write; `108` for paths that are not embedded; `172`, `200` and `201`
  * for relationships; `108` and `118` for related orders; `119`, `120`, `123` and `127`; `DatabaseError`
- * for more columns than PostgreSQL accepts.
+ * for more columns than PostgreSQL accepts; the errors of values; `173`.
  */
 export function planRead(input: ReadInput, cache: SchemaCache, config: ReadConfig): ReadPlan {
   const { source, purpose, bounds } = input;
@@ -109,6 +118,8 @@ export function planRead(input: ReadInput, cache: SchemaCache, config: ReadConfi
     columns: source.kind === "rows" && source.columns !== undefined
       ? new Set(source.columns)
       : null,
+    selectable: input.selectable ?? null,
+    numbersAsText: input.preferences?.numbers === "string",
   });
   checkTestCount(node);
   return { root: node, relation, targetNameUses };

@@ -3,18 +3,25 @@
  *
  * @module
  */
-import type { SelectCount, SelectField } from "../request/query_types.ts";
+import type { SelectAll, SelectCount, SelectField } from "../request/query_types.ts";
 import type { QualifiedName, Relation, SchemaCache } from "../schema_cache/schema_cache.ts";
 import { cachedColumn, type FieldScope, keyOf, planField } from "./fields.ts";
 import { type KeyedItem, keyOfItem, valueOf } from "./level_names.ts";
 import type { Condition, ReadItem } from "./read_node.ts";
 import type { FieldItem } from "./select_tree.ts";
+import { withNumberKind } from "./number_kinds.ts";
 import { planValue } from "./values.ts";
 
 /** Options of planning a select list. */
 export interface SelectListOptions {
   /** True to plan `*` as a list of columns. */
   readonly expandAll: boolean;
+  /** The columns that `*` stands for; null if they are unknown. */
+  readonly columns: readonly string[] | null;
+  /** The columns that `**` is restricted to; null for those of `*`. */
+  readonly selectable?: ReadonlySet<string> | null;
+  /** True if `bigint` and `numeric` become JSON strings. Default: false. */
+  readonly numbersAsText?: boolean;
   /** Conditions on the rows of aggregates, by alias. */
   readonly filters?: AggregateFilters;
 }
@@ -28,12 +35,13 @@ const noFilters: AggregateFilters = new Map();
 export function planItems(
   fields: readonly FieldItem[],
   scope: FieldScope,
-  { expandAll, filters = noFilters }: SelectListOptions,
+  options: SelectListOptions,
 ): readonly ReadItem[] {
-  return fields.flatMap((item) => {
+  const { filters = noFilters, numbersAsText = false } = options;
+  const items = fields.flatMap((item) => {
     switch (item.kind) {
       case "all":
-        return planAll(scope, expandAll);
+        return planAll(item, scope, options);
       case "count":
         return [filters.has(item.alias ?? "") ? valueItem(item, scope, filters) : countItem(item)];
       case "field":
@@ -44,14 +52,18 @@ export function planItems(
         return item satisfies never;
     }
   });
+  return numbersAsText ? items.map((item) => withNumberKind(item, scope)) : items;
 }
 
-function planAll(scope: FieldScope, expandAll: boolean): readonly ReadItem[] {
-  const { relation, cache } = scope;
-  if (relation === null || !(expandAll || hasRepresentation(relation, cache))) {
-    return [{ kind: "all" }];
-  }
-  return relation.columns.map(({ name }) => columnItem(plainField(name), scope));
+function planAll(
+  { only }: SelectAll,
+  scope: FieldScope,
+  { expandAll, columns, selectable = null }: SelectListOptions,
+): readonly ReadItem[] {
+  if (columns === null || !expandAll) return [{ kind: "all" }];
+  const restricted = only === "selectable" ? selectable : null;
+  const shown = restricted === null ? columns : columns.filter((name) => restricted.has(name));
+  return shown.map((name) => columnItem(plainField(name), scope));
 }
 
 /** Returns the select item of a column without alias, cast and aggregate. */
@@ -66,7 +78,8 @@ export function plainField(name: string): SelectField {
   };
 }
 
-function hasRepresentation({ columns }: Relation, cache: SchemaCache): boolean {
+/** Returns true if the columns of a relation need conversions to JSON. */
+export function hasRepresentation({ columns }: Relation, cache: SchemaCache): boolean {
   if (cache.data.representations.length === 0) return false;
   return columns.some(({ declaredType }) => cache.representation(declaredType, "json"));
 }

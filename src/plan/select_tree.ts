@@ -38,6 +38,8 @@ export interface SelectNode {
   /** The select item that embeds the node; null for the root. */
   readonly item: EmbedItem | null;
   readonly fields: readonly FieldItem[];
+  /** Columns that `-column` leaves out of `*` and `**`. */
+  readonly leftOut: readonly LeftOutColumn[];
   readonly children: readonly SelectNode[];
   readonly filters: readonly Filter[];
   readonly logic: readonly (LogicGroup | EmbedTest)[];
@@ -50,6 +52,13 @@ export interface SelectNode {
   readonly order: readonly OrderTerm[];
   readonly limit: bigint | null;
   readonly offset: bigint | null;
+}
+
+/** A column that `*` and `**` of a node omit. */
+export interface LeftOutColumn {
+  readonly column: string;
+  /** True if `*` or `**` stands before it. */
+  readonly followsAll: boolean;
 }
 
 /** The tree, with the embeds that parameters address by their target's name. */
@@ -150,14 +159,19 @@ interface Draft extends SelectNode {
 
 function draftOf(item: EmbedItem | null, select: readonly SelectItem[]): Draft {
   const fields: FieldItem[] = [];
+  const leftOut: LeftOutColumn[] = [];
   const children: Draft[] = [];
   for (const entry of select) {
     if (isEmbed(entry)) children.push(draftOf(entry, entry.select));
-    else fields.push(entry);
+    else if (entry.kind === "leftOut") {
+      const followsAll = fields.some(({ kind }) => kind === "all");
+      leftOut.push({ column: entry.column, followsAll });
+    } else fields.push(entry);
   }
   return {
     item,
     fields,
+    leftOut,
     children,
     filters: [],
     logic: [],

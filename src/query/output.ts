@@ -3,11 +3,12 @@
  *
  * @module
  */
-import type { PlannedValue, ReadItem, ReadNode } from "../plan/read_node.ts";
+import type { NumberKind, PlannedValue, ReadItem, ReadNode } from "../plan/read_node.ts";
 import type { AggregateFunction } from "../request/query_types.ts";
 import { and, emptySql, ident, join, ordinal, type Sql, sql } from "../sql/fragment.ts";
 import { renderConditions } from "./condition.ts";
 import { renderCast, renderConversion } from "./field.ts";
+import { numberAsText } from "./number_texts.ts";
 import type { RowReader } from "./row_reader.ts";
 import {
   aggregateIn,
@@ -28,6 +29,8 @@ export interface Output {
   readonly groupBy: Sql | null;
   /** Position of the embed that the column is spread from; null for other columns. */
   readonly embed: number | null;
+  /** Present if the value may be a number that becomes a JSON string. */
+  readonly number?: NumberKind | undefined;
 }
 
 /** The aggregate of a column, which takes the column's value. */
@@ -66,6 +69,11 @@ export const jsonFunctions: Readonly<
 
 /** Returns the output column of an entry of the select list. */
 export function itemOutput(item: ReadItem, node: ReadNode, reader: RowReader): Output {
+  const read = outputOf(item, node, reader);
+  return item.kind === "all" ? read : { ...read, number: item.number };
+}
+
+function outputOf(item: ReadItem, node: ReadNode, reader: RowReader): Output {
   switch (item.kind) {
     case "all":
       return output(null, sql`${ident(node.alias)}.*`);
@@ -164,9 +172,10 @@ export function selectList(outputs: readonly Output[], naming: ColumnNaming): Sq
  * order of the rows. The column `present` is NULL when there are no rows.
  */
 export function arrayList(outputs: readonly Output[], rows: Sql, json: JsonUse): Sql {
-  const arrays = outputs.map((_, position) => {
+  const arrays = outputs.map(({ number }, position) => {
     const column = ident(spreadColumn(position));
-    return sql`${jsonFunctions[json].array}(${rows}.${column}) as ${column}`;
+    const value = numberAsText(sql`${rows}.${column}`, number);
+    return sql`${jsonFunctions[json].array}(${value}) as ${column}`;
   });
   return join([...arrays, sql`pg_catalog.bool_and(${rows}.present) as present`]);
 }

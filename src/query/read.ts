@@ -32,6 +32,7 @@ import {
   spreadAggregate,
   spreadColumn,
 } from "./output.ts";
+import { withNumberTexts } from "./number_texts.ts";
 import { distinctRows, orderClause, orderKey, pageQuery } from "./picked_rows.ts";
 import { directReader, pageReader, readOperand, type RowReader } from "./row_reader.ts";
 
@@ -41,7 +42,8 @@ import { directReader, pageReader, readOperand, type RowReader } from "./row_rea
  * rows, under the plan's alias.
  */
 export function renderRows({ root }: ReadPlan, from?: Sql): Sql {
-  return renderNode(root, rootSource(root, from), shownRows).query;
+  const { query, outputs } = renderNode(root, rootSource(root, from), shownRows);
+  return withNumberTexts(query, outputs);
 }
 
 /** How a node's columns are used by the query around it. */
@@ -70,7 +72,7 @@ function renderFlat(node: ReadNode, source: JoinSource, { naming, json }: NodeUs
   const allJoins = sql`${orderJoins(node)}${joins}`;
   const all = renderFromWhere(node, source, { ...shown, joined: node.joined }, allJoins);
   const rows = distinctRows(node, { reader, order, rows: all });
-  const distinct = node.distinct === "all" ? sql`distinct ` : emptySql;
+  const distinct = node.distinct === "all" && outputs.length > 0 ? sql`distinct ` : emptySql;
   const groups = node.grouped ? groupClause(outputs) : emptySql;
   const having = renderGroupConditions(node.having, (operand) => readOperand(reader, operand));
   const query = sql`select ${distinct}${selectList(outputs, naming)}${rows}${groups}${
@@ -163,7 +165,8 @@ function renderEmbed(
   { joined, json }: Pick<ReadNode, "joined"> & Pick<NodeUse, "json">,
 ): Outputs {
   const alias = ident(embed.node.alias);
-  const { query } = renderNode(embed.node, source, shownRows);
+  const { query: read, outputs } = renderNode(embed.node, source, shownRows);
+  const query = withNumberTexts(read, outputs);
   const { object, array } = jsonFunctions[json];
   const column = joinedColumn[embed.shape];
   const value = sql`select ${
@@ -193,7 +196,8 @@ function renderSpread(
       const found = sql`${alias}.${ident(spreadColumn(index))}`;
       const value = arrayAggregated ? sql`coalesce(${found}, '[]')` : found;
       const aggregate = spreadAggregate(column.aggregate, { alias, position: index });
-      return { ...column, value, aggregate, groupBy: null, embed: position };
+      const number = arrayAggregated ? undefined : column.number;
+      return { ...column, value, aggregate, groupBy: null, embed: position, number };
     }),
     joins: lateral(
       arrayAggregated

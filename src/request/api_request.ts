@@ -5,6 +5,7 @@
  */
 import type { MediaRange } from "../http/media_type.ts";
 import type { PatchDocument } from "./patch_document.ts";
+import type { SelectableColumns } from "../schema_cache/schema_cache.ts";
 import type { QueryParams, RowBounds } from "./query_types.ts";
 
 /** The action of a request, chosen by path and method. */
@@ -38,6 +39,7 @@ export interface Preferences {
   readonly timezone: string | null;
   readonly maxAffected: number | null;
   readonly unmatched: "fail" | "ignore" | null;
+  readonly numbers: "string" | "number" | null;
   /** Tokens that the service does not know, in order. */
   readonly invalid: readonly string[];
 }
@@ -111,6 +113,8 @@ export interface ApiRequest {
   readonly accept: readonly MediaRange[];
   /** Null when the action takes no body. */
   readonly payload: Payload | null;
+  /** Columns that the role may select, for `**`. Default: unknown. */
+  readonly selectable?: SelectableColumns | undefined;
   /** Lower-case names; without `cookie`. */
   readonly headers: Readonly<Record<string, string>>;
   readonly cookies: Readonly<Record<string, string>>;

@@ -7,7 +7,15 @@ import { exactInteger } from "../http/range_header.ts";
 import type { Preferences } from "./api_request.ts";
 
 /** Preferences with a closed list of values. */
-type ListedName = "resolution" | "return" | "count" | "tx" | "missing" | "handling" | "unmatched";
+type ListedName =
+  | "resolution"
+  | "return"
+  | "count"
+  | "tx"
+  | "missing"
+  | "handling"
+  | "unmatched"
+  | "numbers";
 
 /** Values of the listed preferences, while they are collected. */
 type Listed = { -readonly [Name in ListedName]: Preferences[Name] };
@@ -20,6 +28,7 @@ const values: { readonly [Name in ListedName]: readonly NonNullable<Preferences[
   missing: ["default", "null"],
   handling: ["strict", "lenient"],
   unmatched: ["fail", "ignore"],
+  numbers: ["string", "number"],
 };
 
 /** Values that a whole token sets. */
@@ -42,6 +51,7 @@ const nothingPreferred: Preferences = {
   timezone: null,
   maxAffected: null,
   unmatched: null,
+  numbers: null,
   invalid: [],
 };
 

@@ -85,7 +85,7 @@ export function parseQuery(raw: string, mode: QueryMode): QueryParams {
   const { limits, limit, offset, hasLimits } = readLimits(sorted.limits);
   return {
     select: items,
-    defaultSelect: isAbsent || items.length === 1 && items[0]?.kind === "all",
+    defaultSelect: isAbsent || items.length === 1 && isWholeRow(items[0]!),
     filters,
     filterNames,
     logic,
@@ -221,6 +221,11 @@ function readCondition(raw: string | undefined): LogicGroup | null {
 
 function readSelect(raw: string | null | undefined): readonly SelectItem[] {
   return raw ? readText({ what: "select parameter", raw }, select) : nothing;
+}
+
+/** Returns true for `*`. */
+function isWholeRow(item: SelectItem): boolean {
+  return item.kind === "all" && item.only === undefined;
 }
 
 function readOrders(params: readonly ValuedParam[]): readonly AtLevel<readonly OrderTerm[]>[] {

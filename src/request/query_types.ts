@@ -41,9 +41,17 @@ export interface SelectValue {
   readonly alias: string | null;
 }
 
-/** `*` */
+/** `*`, or `**`. */
 export interface SelectAll {
   readonly kind: "all";
+  /** `**`: the columns that the role may select. Default: all columns. */
+  readonly only?: "selectable";
+}
+
+/** `-column`: leaves a column out of `*` and `**` before it. */
+export interface SelectLeftOut {
+  readonly kind: "leftOut";
+  readonly column: string;
 }
 
 /** `alias:count()::cast` */
@@ -82,6 +90,7 @@ export type SelectItem =
   | SelectField
   | SelectValue
   | SelectAll
+  | SelectLeftOut
   | SelectCount
   | SelectRelation
   | SelectSpread;

@@ -10,6 +10,7 @@ import type {
   JoinType,
   SelectField,
   SelectItem,
+  SelectLeftOut,
   SelectRelation,
   SelectSpread,
   SelectValue,
@@ -51,11 +52,12 @@ export function select(scanner: Scanner): readonly SelectItem[] | undefined {
   return undefined;
 }
 
-/** `select = item *( "," item )` */
+/** `select = item *( "," ( item / left-out ) )` */
 function items(scanner: Scanner): readonly SelectItem[] | undefined {
   const read: SelectItem[] = [];
   do {
-    const next = item(scanner);
+    scanner.skipBlanks();
+    const next = read.length > 0 && scanner.skip("-") ? leftOut(scanner) : item(scanner);
     if (next === undefined) return undefined;
     read.push(next);
     scanner.skipBlanks();
@@ -63,11 +65,20 @@ function items(scanner: Scanner): readonly SelectItem[] | undefined {
   return read;
 }
 
-/** `item = spread / relation / field-item`, with blanks around it. */
+/** `left-out = "-" name` */
+function leftOut(scanner: Scanner): SelectLeftOut | undefined {
+  const column = name(scanner);
+  if (column === undefined || !endsItem(scanner)) return undefined;
+  return { kind: "leftOut", column };
+}
+
+/** `item = spread / relation / field-item / "*" / "**"` */
 function item(scanner: Scanner): SelectItem | undefined {
-  scanner.skipBlanks();
   if (seesName(scanner)) return named(scanner);
   if (scanner.sees(".")) return scanner.take("...", itemStart) ? spread(scanner) : undefined;
+  if (scanner.skip("**")) {
+    return endsItem(scanner) ? { kind: "all", only: "selectable" } : undefined;
+  }
   if (scanner.skip("*")) return endsItem(scanner) ? { kind: "all" } : undefined;
   scanner.expect(itemStart);
   return undefined;

@@ -109,6 +109,7 @@ export interface AppliedPreferences {
   readonly return?: boolean;
   readonly maxAffected?: boolean;
   readonly unmatched?: boolean;
+  readonly numbers?: boolean;
   readonly tx: boolean;
 }
 
@@ -128,5 +129,6 @@ export function appliedHeader(preferences: Preferences, applied: AppliedPreferen
   add("timezone", preferences.timezone);
   if (applied.maxAffected && handling === "strict") add("max-affected", preferences.maxAffected);
   if (applied.unmatched) add("unmatched", preferences.unmatched);
+  if (applied.numbers) add("numbers", preferences.numbers);
   return names.length === 0 ? [] : [["Preference-Applied", names.join(", ")]];
 }

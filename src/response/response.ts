@@ -50,7 +50,7 @@ export function respondToRead(
   const headers: HeaderList = [
     ...(metadata.isCounted ? rangeHeaders(range, config.dialect) : []),
     ["Content-Location", `/${encodePath(plan.relation.name)}${canonical && `?${canonical}`}`],
-    ...appliedHeader(request.preferences, { tx: config.txOverridable }),
+    ...appliedHeader(request.preferences, { tx: config.txOverridable, numbers: true }),
   ];
   return rangedReply(request, plan, { metadata, range, headers, body: reply.body, config });
 }
@@ -70,7 +70,11 @@ export function respondToCall(
   const range = { first: request.bounds.first, rows: metadata.rows, total };
   const headers: HeaderList = [
     ...rangeHeaders(range, config.dialect),
-    ...appliedHeader(request.preferences, { tx: config.txOverridable, maxAffected: true }),
+    ...appliedHeader(request.preferences, {
+      tx: config.txOverridable,
+      maxAffected: true,
+      numbers: true,
+    }),
   ];
   if (returns.void) {
     return successReply(request, metadata, {
@@ -103,6 +107,7 @@ export function respondToMutation(
         return: true,
         maxAffected: plan.action === "update" || plan.action === "delete",
         unmatched: request.query.on !== null,
+        numbers: returnsRows,
         tx: config.txOverridable,
       }),
     ],

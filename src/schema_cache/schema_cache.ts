@@ -230,6 +230,12 @@ export interface SchemaCacheData {
   readonly declarationProblems?: readonly string[];
 }
 
+/** The columns that the role of a request may select. The schema cache itself has no privileges. */
+export interface SelectableColumns {
+  /** Returns the columns of a relation; null if they are unknown. */
+  of(relation: QualifiedName): ReadonlySet<string> | null;
+}
+
 /** The data with constant-time look-ups. `indexSchemaCache` builds it. */
 export interface SchemaCache {
   readonly data: SchemaCacheData;

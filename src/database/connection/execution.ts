@@ -266,7 +266,9 @@ export class BatchExecution {
     this.#isTerminatedUnbegun = error.isFatal && !this.#hasBegun;
     this.#isRefusedUnbegun = !this.#hasRunUserCode &&
       (this.#isStale(error) || this.#isOnOtherDefaults(failure));
-    this.failure = new DatabaseError(failure, this.#batchPosition);
+    const precedesExecution = !this.#isBound && !this.#hasRunUserCode &&
+      this.statement !== undefined;
+    this.failure = new DatabaseError(failure, this.#batchPosition, { precedesExecution });
     if (!this.body.streaming) return;
     this.body.fail(this.failure);
     this.body.release();

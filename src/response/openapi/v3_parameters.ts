@@ -55,7 +55,12 @@ function header(name: string, description: string, schema: unknown = text) {
   return { name, in: "header", description, schema };
 }
 
-const always = ["handling=strict", "handling=lenient", "timezone=<zone>"] as const;
+const always = [
+  "numbers=string",
+  "handling=strict",
+  "handling=lenient",
+  "timezone=<zone>",
+] as const;
 const counts = ["count=exact", "count=planned", "count=estimated"] as const;
 const writes = [
   "return=minimal",
@@ -104,7 +109,7 @@ export function sharedParameters(
     required: !isDefault,
   });
   const parameters: Readonly<Record<SharedParameter, unknown>> = {
-    select: query("select", "Columns and embedded relations, separated by commas"),
+    select: query("select", "Columns and embedded relations; `*,-<column>` leaves one out"),
     selectWritten: query(
       "select",
       "Columns and embedded relations, separated by commas. `merge_action()` is `INSERT` or `UPDATE`",

@@ -352,6 +352,12 @@ const rows: readonly Row[] = [
     { hint: "Only the following schemas are exposed: api, finance" },
   ],
   [
+    errors.cannotLeaveOut("c", "tools"),
+    "173",
+    400,
+    "Could not leave out column 'c' of 'tools'",
+  ],
+  [
     errors.queryTooComplex(8, "calls in one value"),
     "177",
     400,
@@ -520,6 +526,7 @@ Deno.test("errors have every code of the interface, and the rows above every err
       "165:400",
       "166:400",
       "172:400",
+      "173:400",
       "174:400",
       "177:400",
     ],

@@ -138,6 +138,7 @@ function call({ name, method = "GET", values = [], payload }: Call) {
       timezone: null,
       maxAffected: null,
       unmatched: null,
+      numbers: null,
       invalid: [],
     },
     accept: [],

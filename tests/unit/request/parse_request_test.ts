@@ -33,6 +33,7 @@ const noPreferences: Preferences = {
   timezone: null,
   maxAffected: null,
   unmatched: null,
+  numbers: null,
   invalid: [],
 };
 

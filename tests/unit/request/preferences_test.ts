@@ -12,6 +12,7 @@ const none: Preferences = {
   timezone: null,
   maxAffected: null,
   unmatched: null,
+  numbers: null,
   invalid: [],
 };
 
@@ -25,6 +26,8 @@ Deno.test("parsePreferences reads the header", () => {
     ["return=representation", { return: "representation" }],
     ["return=minimal", { return: "minimal" }],
     ["return=headers-only", { return: "headers-only" }],
+    ["numbers=string", { numbers: "string" }],
+    ["numbers=number, numbers=string", { numbers: "number" }],
     ["count=exact", { count: "exact" }],
     ["count=planned", { count: "planned" }],
     ["count=estimated", { count: "estimated" }],

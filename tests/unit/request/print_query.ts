@@ -40,7 +40,9 @@ export function printSelect(items: readonly SelectItem[]): string {
 function printItem(item: SelectItem): string {
   switch (item.kind) {
     case "all":
-      return "*";
+      return item.only === "selectable" ? "**" : "*";
+    case "leftOut":
+      return `-${printName(item.column)}`;
     case "count":
       return `${printAlias(item.alias)}count()${printCast(item.cast)}`;
     case "field":

@@ -159,11 +159,17 @@ const embed = {
   hint: orNull(name),
   join: orNull(fc.constantFrom("left" as const, "inner" as const)),
 };
+const leftOut = fc.record({ kind: fc.constant("leftOut" as const), column: name });
 const { items } = fc.letrec<{ items: SelectItem[]; item: SelectItem }>((tie) => ({
-  items: fc.array(tie("item"), { maxLength: 4 }),
+  items: fc.oneof(
+    fc.array(tie("item"), { maxLength: 4 }),
+    // No list begins with a column that is left out.
+    fc.tuple(tie("item"), leftOut),
+  ),
   item: fc.oneof(
     { maxDepth: 4 },
     fc.constant<SelectItem>({ kind: "all" }),
+    fc.constant<SelectItem>({ kind: "all", only: "selectable" }),
     fc.record({ kind: fc.constant("count" as const), alias: orNull(name), cast: orNull(word) }),
     fc.record({
       kind: fc.constant("field" as const),
