@@ -264,6 +264,10 @@ export interface HandlerConfig {
    */
   readonly serverSecurityHeaders?: boolean;
   /**
+   * Time after SIGTERM during which requests are served while `/ready` returns 503. Default: `0`.
+   */
+  readonly serverShutdownWaitPeriod?: number;
+  /**
    * Bytes that the temporary files of long bodies may have in all; 0 lets no body use one. Default:
    * `10737418240`.
    */

@@ -132,6 +132,8 @@ const texts: {
     `Aborted the response to ${redact(`${method} ${target}`)}: ${toJson(error)}`,
   "unexpected-error": ({ error }) => `Unexpected error: ${redact(stackOf(error))}`,
   "terminating": ({ signal }) => `Received termination unix signal ${signal}`,
+  "shutdown-waiting": ({ seconds }) =>
+    `Not ready any more; requests are served for ${seconds} seconds, or until the next signal`,
 };
 
 /** Consequences of lost notifications, with advice. */

@@ -263,7 +263,9 @@ export type Observation =
   }
   /** A bug. `error` is the thrown value. */
   | { readonly kind: "unexpected-error"; readonly error: unknown }
-  | { readonly kind: "terminating"; readonly signal: "SIGTERM" | "SIGINT" };
+  | { readonly kind: "terminating"; readonly signal: "SIGTERM" | "SIGINT" }
+  /** The service is served on for this time; it says that it is not ready. */
+  | { readonly kind: "shutdown-waiting"; readonly seconds: number };
 
 export type ObservationKind = Observation["kind"];
 
@@ -333,6 +335,7 @@ export const severities: Readonly<Record<Diagnostic["kind"], LogLevel>> = {
   "response-aborted": "error",
   "unexpected-error": "error",
   "terminating": "crit",
+  "shutdown-waiting": "crit",
 };
 
 /** Returns whether `level` logs events of `severity`. */

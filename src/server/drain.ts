@@ -29,6 +29,7 @@ export class Drain {
   #requests = 0;
   #held: Promise<void> | null = null;
   #release = () => {};
+  #closesConnections = false;
 
   constructor(wait: (milliseconds: number) => Promise<void>, times: DrainTimes = defaultTimes) {
     this.#wait = wait;
@@ -40,13 +41,19 @@ export class Drain {
     this.#requests++;
   }
 
-  /** True once the drain has begun. Responses must then {@linkcode pass} it. */
+  /** Marks each response from now on as the last of its connection. */
+  closeConnections(): void {
+    this.#closesConnections = true;
+  }
+
+  /** True once connections are closed. Responses must then {@linkcode pass} the drain. */
   get isDraining(): boolean {
-    return this.#held !== null;
+    return this.#closesConnections;
   }
 
   /** Holds responses. Resolves after `idleMs` without a request, or after `maxChecks` checks. */
   async hold(): Promise<void> {
+    this.closeConnections();
     this.#held ??= new Promise((resolve) => this.#release = resolve);
     for (let check = 0; check < this.#times.maxChecks; check++) {
       const before = this.#requests;
@@ -60,7 +67,7 @@ export class Drain {
     this.#release();
   }
 
-  /** Waits until the drain releases the response. Marks it as the last of its connection. */
+  /** Waits until the drain releases the response, and marks it as the last of its connection. */
   async pass(response: Response): Promise<Response> {
     await this.#held;
     if (this.isDraining) response.headers.set("Connection", "close");

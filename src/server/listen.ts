@@ -41,6 +41,8 @@ export interface ListenOptions {
 export interface Listening {
   /** False after shutdown or a failure, or if another process removed the Unix socket's file. */
   isOpen(): boolean;
+  /** Closes each connection after its next response, from now on. */
+  closeConnections(): void;
   /** Accepts no more connections and resolves when the server has responded to all requests. */
   shutdown(): Promise<void>;
 }
@@ -104,6 +106,7 @@ function keepListening(
   watch(bound.server);
   return {
     isOpen: () => !stopping && server !== null && bound.isReachable(),
+    closeConnections: () => drain.closeConnections(),
     shutdown: async () => {
       stopping = true;
       await drain.hold();

@@ -31,7 +31,8 @@ import { shellWord } from "../cli/shell_word.ts";
 import type { QuickStart } from "../cli/start.ts";
 import { untilIdle, withTimeout } from "../lib/deadline.ts";
 import { guardSite } from "./site_guard.ts";
-import { type ReloadSignals, stopSignal } from "./signals.ts";
+import { waitBeforeShutdown } from "./shutdown_wait.ts";
+import { type ReloadSignals, stopSignals } from "./signals.ts";
 import { openTracing } from "./tracing.ts";
 import { processMetricsText } from "./process_metrics.ts";
 
@@ -76,14 +77,14 @@ async function serveUntilStopped(
   const service = await startService(reader, { ...log, observe, onFatal, database, quick });
   let api: Listening | null = null;
   const admin = await serveAdmin(service, config, () => api?.isOpen() ?? false);
-  const stopped = stopSignal(observe);
+  const signals = stopSignals(observe);
   reloads.connect(service);
   const startsApi = await Promise.race([
     startEmbedded(service, reader)
       .then(() => load(service))
       .then(() => config.serverReuseport ? loaded.seen : undefined)
       .then(() => !service.isEnding),
-    stopped.then(() => false),
+    signals.first.then(() => false),
   ]);
   if (embedded && startsApi) observe({ kind: "embedded-ready", ms: Date.now() - began });
   if (startsApi) {
@@ -93,7 +94,11 @@ async function serveUntilStopped(
       config: () => service.snapshot.config,
     });
   }
-  await stopped;
+  const signal = await signals.first;
+  if (signal === "SIGTERM" && api !== null) {
+    const period = config.serverShutdownWaitPeriod;
+    await waitBeforeShutdown({ period, service, api, cut: signals.second, observe });
+  }
   reloads.close();
   diagnosis.stop();
   await untilIdle(Promise.all([api?.shutdown(), admin?.shutdown()]), {

@@ -9,18 +9,26 @@ import type { Observation } from "../observe/observation.ts";
 import type { Service } from "../service/service.ts";
 import { deferred } from "../lib/deferred.ts";
 
-/** Resolves with the first SIGTERM or SIGINT. Ignores further ones. */
-export function stopSignal(observe: (event: Observation) => void): Promise<void> {
+/** The signals that stop the process. Those after the second have no effect. */
+export interface StopSignals {
+  /** Resolves with the first one. */
+  readonly first: Promise<"SIGTERM" | "SIGINT">;
+  readonly second: Promise<void>;
+}
+
+/** Listens for SIGTERM and SIGINT from now on. */
+export function stopSignals(observe: (event: Observation) => void): StopSignals {
+  const [first, second] = [deferred<"SIGTERM" | "SIGINT">(), deferred<void>()];
   let isTerminating = false;
-  return new Promise((resolve) => {
-    for (const signal of ["SIGTERM", "SIGINT"] as const) {
-      process.on(signal, () => {
-        if (!isTerminating) observe({ kind: "terminating", signal });
-        isTerminating = true;
-        resolve();
-      });
-    }
-  });
+  for (const signal of ["SIGTERM", "SIGINT"] as const) {
+    process.on(signal, () => {
+      if (isTerminating) return second.resolve();
+      isTerminating = true;
+      observe({ kind: "terminating", signal });
+      first.resolve(signal);
+    });
+  }
+  return { first: first.promise, second: second.promise };
 }
 
 /** The method of the service that a signal calls. */

@@ -121,6 +121,7 @@ export class Service {
   readonly #listener: Listener | null;
   /** Whether the last probe found that notifications do not arrive. */
   #losesNotifications = false;
+  #isShutdownAnnounced = false;
   /** Null if no connection outlives a request. */
   readonly #watch: SchemaWatch | null;
   readonly #failurePolicy: FailurePolicy;
@@ -309,8 +310,17 @@ export class Service {
     return this.#metadata.readSchema({ ...config, hidesExtensionFunctions });
   }
 
-  /** Resolves with whether the database is reachable and the schema cache is loaded. */
+  /** Says from now on that the service is not ready, although it serves requests. */
+  announceShutdown(): void {
+    this.#isShutdownAnnounced = true;
+  }
+
+  /**
+   * Resolves with whether the database is reachable, the schema cache is loaded, and no shutdown was
+   * announced.
+   */
   async isReady(): Promise<boolean> {
+    if (this.#isShutdownAnnounced) return false;
     if (this.#snapshot.cache === null || this.#schema.isFailing) return false;
     if (this.#listener?.hasChannel) return this.#listener.isConnected;
     try {

@@ -120,6 +120,30 @@ Deno.test("SIGTERM and SIGINT break no answer and lose no request", async (t) =>
       strictEqual((await service.status).code, 0);
     });
 
+    await t.step("server-shutdown-wait-period serves on, not ready, until a signal", async () => {
+      await using service = await startService({
+        ...configFor(database.uri),
+        "server-shutdown-wait-period": "1h",
+        "server-health-path": "/-/health",
+      });
+      await service.listening();
+      strictEqual((await service.fetchAdmin("GET /ready")).status, 200);
+      service.signal("SIGTERM");
+      await service.stderr.waitFor(/Not ready any more; requests are served for 3600 seconds/);
+      strictEqual((await service.fetchAdmin("GET /ready")).status, 503);
+      strictEqual((await service.fetchAdmin("GET /live")).status, 200);
+      strictEqual((await service.fetch("GET /-/health")).status, 503);
+      strictEqual((await service.fetch("GET /items")).status, 200);
+      strictEqual((await service.stop()).code, 0);
+    });
+
+    await t.step("server-shutdown-wait-period does not count for SIGINT", async () => {
+      const config = { ...configFor(database.uri), "server-shutdown-wait-period": "1h" };
+      await using service = await startService(config);
+      await service.listening();
+      strictEqual((await service.stop("SIGINT")).code, 0);
+    });
+
     await t.step("a service without requests ends", async () => {
       await using service = await startService(configFor(database.uri));
       await service.listening();

@@ -22,8 +22,8 @@ import { countTests, describeCounts } from "./test_counts.ts";
 /** `deno.json` enables the sanitizers of resources and ops. */
 const flags = ["-A", "--doc", "--parallel"];
 
-/** Tests of processes wait for most of their time, so that one more than there are processors runs. */
-const jobs = String(navigator.hardwareConcurrency + 1);
+/** Tests of processes wait for most of their time, so that twice as many as there are processors run. */
+const jobs = String(navigator.hardwareConcurrency * 2);
 
 /** Runs `deno test` and returns its exit code. */
 async function runTests(args: readonly string[]): Promise<number> {

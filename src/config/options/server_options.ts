@@ -7,7 +7,7 @@ import { isResponseCoding } from "../../http/accept_encoding.ts";
 import { isTrustedProxy } from "../../http/client_address.ts";
 import { checkRateLimits, isOrigin } from "../checks.ts";
 import { boolean, fileMode, list, text } from "../codecs.ts";
-import { size } from "../units.ts";
+import { size, time } from "../units.ts";
 import { ofDialect, option } from "./option.ts";
 import { headerName, host, port, socketPath } from "./shared_codecs.ts";
 
@@ -97,6 +97,16 @@ export const serverOptions = {
     inDatabase: true,
     doc: "Bytes that the temporary files of long bodies may have in all; 0 lets no body use one.",
     example: '"10g"',
+    extension: true,
+  }),
+  "server-shutdown-wait-period": option({
+    aliases: ["server-shutdown-delay"],
+    codec: time(),
+    default: 0,
+    reloadable: false,
+    inDatabase: false,
+    doc: "Time after SIGTERM during which requests are served while `/ready` returns 503.",
+    example: '"10s"',
     extension: true,
   }),
   "server-timing-enabled": option({

@@ -113,6 +113,7 @@ Deno.test("loadConfig takes the defaults", () => {
       serverCompression: null,
       serverCompressionMinSize: 1024,
       serverSecurityHeaders: false,
+      serverShutdownWaitPeriod: 0,
       serverSpoolSize: 10_737_418_240,
       serverTimingEnabled: false,
       serverTraceHeader: null,

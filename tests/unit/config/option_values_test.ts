@@ -685,6 +685,7 @@ const cases: Readonly<Record<OptionKey, Cases>> = {
   "server-body-timeout": times,
   "server-header-timeout": times,
   "server-idle-timeout": times,
+  "server-shutdown-wait-period": times,
   "server-max-body-size": sizes,
   "server-max-connections": counts,
   "server-max-header-size": sizes,

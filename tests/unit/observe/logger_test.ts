@@ -349,6 +349,11 @@ const events: {
     "crit",
     "Received termination unix signal SIGTERM",
   ],
+  "shutdown-waiting": [
+    { kind: "shutdown-waiting", seconds: 10 },
+    "crit",
+    "Not ready any more; requests are served for 10 seconds, or until the next signal",
+  ],
 };
 
 for (const [event, lowest, text] of Object.values(events)) {

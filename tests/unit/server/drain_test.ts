@@ -57,3 +57,10 @@ Deno.test("Drain.hold() waits while requests arrive, for maxChecks checks", asyn
   strictEqual(await isSettled(draining), true);
   deepStrictEqual(waitedMs, [25, 25, 25]);
 });
+
+Deno.test("Drain.closeConnections() marks responses as the last, and holds none", async () => {
+  const { drain } = manualDrain();
+  drain.closeConnections();
+  strictEqual(drain.isDraining, true);
+  strictEqual((await drain.pass(new Response("a"))).headers.get("Connection"), "close");
+});
