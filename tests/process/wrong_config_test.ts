@@ -198,6 +198,7 @@ const wrong: Readonly<Record<OptionKey, readonly [value: string, problem: string
   "server-host": host,
   "server-header-timeout": time,
   "server-idle-timeout": time,
+  "server-shutdown-wait-period": time,
   "server-max-body-size": size,
   "server-max-connections": whole("of at least 0"),
   "server-max-header-size": size,
