@@ -19,7 +19,7 @@ import {
   openSqlSession,
 } from "../database/open.ts";
 import { requireEmbeddedPostgres } from "./embedded_package.ts";
-import { errorCode } from "./error_code.ts";
+import { errorCode } from "../lib/error_code.ts";
 import type { ConfigArguments } from "./command.ts";
 import { isFile } from "./output.ts";
 import { oneLine } from "../observe/redact.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 import process from "node:process";
-import { errorCode } from "./error_code.ts";
+import { errorCode } from "../lib/error_code.ts";
 import { embeddedCall } from "./program_call.ts";
 import { callArguments } from "./secret_flags.ts";
 import { shellWord } from "./shell_word.ts";

@@ -27,6 +27,11 @@ export interface HandlerConfig {
    */
   readonly dbChannelEnabled?: boolean;
   /**
+   * Connection string, without a pooler, of the connection that listens on `db-channel`. Default:
+   * none.
+   */
+  readonly dbChannelUri?: string | null;
+  /**
    * Reads the keys that comments of relations declare (`@primaryKey`, `@unique`, `@foreignKey`), at
    * each load of the schema cache. Default: `false`.
    */
@@ -52,6 +57,11 @@ export interface HandlerConfig {
    * Maximum number of rows that a request reads from a table, a view or a function. Default: none.
    */
   readonly dbMaxRows?: number | null;
+  /**
+   * File with the password, read again for each new connection; it replaces those of connection
+   * strings. Default: none.
+   */
+  readonly dbPasswordFile?: string | null;
   /**
    * Sends several short transactions in one write while connections are busy; each has its own
    * commit. Default: `true`.

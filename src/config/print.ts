@@ -31,6 +31,7 @@ export function redactedConfig(config: Config): string {
   const shown = dumpConfig({
     ...config,
     dbUri: redact(config.dbUri),
+    dbChannelUri: config.dbChannelUri === null ? null : redact(config.dbChannelUri),
     jwtIssuers: config.jwtIssuers === null ? null : redactedIssuers(config.jwtIssuers),
   });
   return shown.replace(/^(jwt-secret|app\.settings\.[^=]*?) = (?!""$).*$/gm, '$1 = "***"');

@@ -32,6 +32,16 @@ export const connectionString: Codec<string> = {
 const notEncoded = "has a special character that is not percent-encoded; write % as %25 and a " +
   "space as %20";
 
+/** The codec of connection strings of PostgreSQL servers. */
+export const serverConnectionString: Codec<string> = {
+  ...connectionString,
+  read(raw, context) {
+    const read = connectionString.read(raw, context);
+    if (read.kind !== "value" || !read.value.startsWith("pglite://")) return read;
+    return reject(read.value, uriFacts, "must name a PostgreSQL server");
+  },
+};
+
 function checkConnection(value: string): CodecResult<string> {
   if (/\p{Cc}/u.test(value)) {
     return reject(value, uriFacts, "must not contain line breaks or other control characters");

@@ -13,6 +13,10 @@ import type { SqlSession } from "./connection/sql_session.ts";
 /** Options of the configuration that concern connections. */
 export interface DatabaseConfig {
   readonly dbUri: string;
+  /** Connection string for notifications. Default: `dbUri`. */
+  readonly dbChannelUri?: string | null;
+  /** File with the password. Default: none. */
+  readonly dbPasswordFile?: string | null;
   readonly dbPool: number;
   /** Seconds. */
   readonly dbPoolAcquisitionTimeout: number;
@@ -90,6 +94,8 @@ function postgresOptions(
 ): PostgresOptions {
   return {
     ...commonOptions(config),
+    channelUri: config.dbChannelUri ?? null,
+    passwordFile: config.dbPasswordFile ?? null,
     applicationName,
     freesChunks,
     namesKeywords: config.dialect.namesApplicationInKeywords,

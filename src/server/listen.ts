@@ -13,7 +13,7 @@ import type { ConnectionLimits } from "./connection_table.ts";
 import { discardBody, mayHaveUnreadBody } from "./discard_body.ts";
 import { endAfterBody } from "./end_after_body.ts";
 import { Drain } from "./drain.ts";
-import { errorCode } from "../cli/error_code.ts";
+import { errorCode } from "../lib/error_code.ts";
 import { findNextPort, isFreePort } from "../cli/quick/free_ports.ts";
 import { errorMessage } from "../cli/output.ts";
 import { wait } from "../lib/deadline.ts";

@@ -3,7 +3,12 @@
  *
  * @module
  */
-import { fatalFailureOf, isConnectionLost, isLoginRefused } from "../database/failure.ts";
+import {
+  type FatalFailure,
+  fatalFailureOf,
+  isConnectionLost,
+  isLoginRefused,
+} from "../database/failure.ts";
 import type { Dialect } from "../dialect.ts";
 import { errors } from "../errors/catalogue.ts";
 import { errorFacts } from "../errors/error_response.ts";
@@ -16,6 +21,8 @@ export interface FailurePolicyOptions {
   readonly observe: (event: Observation) => void;
   /** Whether the service reconnects after it has lost a connection. */
   readonly recovers: () => boolean;
+  /** Whether a refused login is tried again, since its password may change. */
+  readonly retriesLogin: () => boolean;
   /** Ends the process; null if the service does not own its process and never ends it. */
   readonly onFatal: (() => void) | null;
 }
@@ -43,14 +50,14 @@ export class FailurePolicy {
   isFatal(thrown: unknown): boolean {
     const { onFatal, recovers } = this.#options;
     if (onFatal === null) return false;
-    if (fatalFailureOf(thrown) !== null) return true;
+    if (this.#fatalFailureOf(thrown) !== null) return true;
     return isConnectionLost(thrown) && (this.#isEnding || !recovers());
   }
 
   /** Ends the process if the failure is fatal. Returns whether it is. */
   exitOnFatal(thrown: unknown): boolean {
     if (!this.isFatal(thrown)) return false;
-    const fatal = fatalFailureOf(thrown);
+    const fatal = this.#fatalFailureOf(thrown);
     const error = errorFacts(thrown, this.#options.dialect);
     switch (fatal?.kind) {
       case "login":
@@ -64,7 +71,12 @@ export class FailurePolicy {
 
   /** Ends the process if the server has refused the login. Ignores other failures. */
   exitOnLoginRefused(thrown: unknown): boolean {
-    return fatalFailureOf(thrown)?.kind === "login" && this.exitOnFatal(thrown);
+    return this.#fatalFailureOf(thrown)?.kind === "login" && this.exitOnFatal(thrown);
+  }
+
+  #fatalFailureOf(thrown: unknown): FatalFailure | null {
+    const fatal = fatalFailureOf(thrown);
+    return fatal?.kind === "login" && this.#options.retriesLogin() ? null : fatal;
   }
 
   /** Ends the process if the reason why the listener's connection failed is fatal. */

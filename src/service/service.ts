@@ -170,6 +170,7 @@ export class Service {
       dialect: this.dialect,
       observe: this.observe,
       recovers: () => this.#snapshot.config.dbPoolAutomaticRecovery,
+      retriesLogin: () => this.#snapshot.config.dbPasswordFile !== null,
       onFatal: options.onFatal ?? null,
     });
     const exitOnFatal = (thrown: unknown) => this.#failurePolicy.exitOnLoginRefused(thrown);

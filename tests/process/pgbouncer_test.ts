@@ -217,6 +217,30 @@ Deno.test({
   },
 });
 
+Deno.test({
+  name: "the service with db-channel-uri reloads at a notification, past the pooler",
+  ignore,
+  fn: async () => {
+    await using pooler = await startPooler("transaction");
+    await using service = await startBehind(pooler.port, {
+      prepared: false,
+      "db-channel-enabled": true,
+      "db-channel-uri": server.uri({ user: "authenticator", password: "p" }),
+      "log-level": "info",
+    });
+    await service.listening();
+    await service.stderr.waitFor(
+      new RegExp(`Listener connected .* on "127\\.0\\.0\\.1:${server.port}"`),
+    );
+    await withClient(server.uri(), (client) => client.query("create table api.told (id int)"));
+    await withClient(server.uri(), (client) => client.query("notify svc, 'reload schema'"));
+    await service.stderr.waitFor(
+      /Schema cache loaded 2 Relations|Schema cache loaded [3-9] Relations/,
+    );
+    strictEqual((await service.stop()).code, 0);
+  },
+});
+
 /** Whether each dialect tells at this level that notifications are lost. */
 const tellers: readonly (readonly [dialect: string, level: string, isTold: boolean])[] = [
   ["svc", "crit", true],

@@ -52,6 +52,7 @@ const wrong: Readonly<Record<OptionKey, readonly [value: string, problem: string
   "db-comment-tags": bool,
   "db-config": bool,
   "db-embedded-init": name("the path of an SQL file"),
+  "db-password-file": name("the path of a file"),
   "db-extra-search-path": schemas,
   "db-hoisted-tx-settings": list("names of settings in quotes, separated by commas"),
   "db-max-rows": whole("of at least 0"),
@@ -94,6 +95,11 @@ const wrong: Readonly<Record<OptionKey, readonly [value: string, problem: string
     '"commit", "commit-allow-override", "rollback", "rollback-allow-override"',
   ),
   "db-url-functions": list("names of functions in quotes, separated by commas"),
+  "db-channel-uri": [
+    '"tmp_db"',
+    'expected a connection string such as "postgres://user:password@host:5432/database", ' +
+    '"host=… dbname=…" or "pglite://memory"',
+  ],
   "db-uri": [
     '"tmp_db"',
     'expected a connection string such as "postgres://user:password@host:5432/database", ' +

@@ -5,7 +5,7 @@
  */
 import { checkKeyDeclarations, checkSchema, isSettingName } from "../checks.ts";
 import { boolean, functionName, integer, list, oneOf, text } from "../codecs.ts";
-import { connectionString } from "../secret.ts";
+import { connectionString, serverConnectionString } from "../secret.ts";
 import { time } from "../units.ts";
 import { ofDialect, option, required } from "./option.ts";
 import { name } from "./shared_codecs.ts";
@@ -54,6 +54,15 @@ export const databaseOptions = {
     doc: "Listens on `db-channel`; reconnects after one second, then with exponential backoff.",
     example: "true",
     isUncommented: true,
+  }),
+  "db-channel-uri": option({
+    codec: serverConnectionString,
+    default: null,
+    reloadable: false,
+    inDatabase: false,
+    doc: "Connection string, without a pooler, of the connection that listens on `db-channel`.",
+    example: '"postgres://authenticator:secret@db.internal:5432/shop"',
+    extension: true,
   }),
   "db-comment-tags": option({
     codec: boolean,
@@ -159,6 +168,16 @@ export const databaseOptions = {
     inDatabase: true,
     doc: "Function that every transaction calls, after it sets the role and before the query.",
     example: '"internal.check_request"',
+  }),
+  "db-password-file": option({
+    codec: text({ type: "path", expected: "the path of a file in quotes" }),
+    default: null,
+    reloadable: false,
+    inDatabase: false,
+    doc: "File with the password, read again for each new connection; it replaces those of " +
+      "connection strings.",
+    example: '"/run/secrets/db_password"',
+    extension: true,
   }),
   "db-prepared-statements": option({
     codec: boolean,

@@ -28,6 +28,7 @@ import {
   type Targets,
 } from "../connect/targets.ts";
 import { systemClock } from "../../lib/clock.ts";
+import { errorCode } from "../../lib/error_code.ts";
 import { schedule } from "../../lib/timers.ts";
 import { BodySpool } from "../../lib/body_spool.ts";
 import { bodySpoolFiles } from "../../lib/body_spool_file.ts";
@@ -43,6 +44,10 @@ export type Connections = "pooled" | "per-request";
 /** How to connect to a database and use it. */
 export interface PostgresOptions {
   readonly uri: string;
+  /** Connection string of the connection that listens; null for `uri`. */
+  readonly channelUri: string | null;
+  /** File whose password replaces those of connection strings; null for none. */
+  readonly passwordFile: string | null;
   readonly applicationName: string;
   /** Whether the application name is also set where the connection string has keywords, not a URI. */
   readonly namesKeywords: boolean;
@@ -65,6 +70,8 @@ const preparedLimit = 500;
 export function openPostgres(options: PostgresOptions): Database {
   const targets = targetsOf(options);
   if (options.connections === "per-request") return createUnpooled(() => connect(targets));
+  const { channelUri } = options;
+  const channelTargets = channelUri === null ? targets : targetsOf({ ...options, uri: channelUri });
   let onPooler = () => {};
   const spool = new BodySpool({
     space: new SpoolSpace(),
@@ -94,7 +101,7 @@ export function openPostgres(options: PostgresOptions): Database {
     counts: () => pool.counts(),
     queueSeconds: pool.queueSeconds!,
     bodySpool: spool,
-    subscribe: (channel, events) => subscribe(targets, channel, events),
+    subscribe: (channel, events) => subscribe(channelTargets, channel, events),
     notify: (channel, payload) =>
       options.poolSize > 1
         ? pool.transaction(notifyBatch(channel, payload)).then(() => {})
@@ -164,13 +171,15 @@ interface CancelConnection {
 
 type TargetOptions = Pick<
   PostgresOptions,
-  "uri" | "applicationName" | "namesKeywords" | "acquisitionTimeoutSeconds"
+  "uri" | "passwordFile" | "applicationName" | "namesKeywords" | "acquisitionTimeoutSeconds"
 >;
 
 /** Parses the connection string, and adds to each server the settings that all connections share. */
 function targetsOf(options: TargetOptions): Targets {
   const isNamed = isConnectionUri(options.uri) || options.namesKeywords;
-  const { servers, ...others } = connectionTargets(options.uri, runtimeSources());
+  const sources = runtimeSources();
+  const { servers, ...others } = connectionTargets(options.uri, sources);
+  const { passwordFile } = options;
   const sockets = socketsOfRuntime();
   const common = {
     ...(sockets === null ? {} : {
@@ -186,15 +195,34 @@ function targetsOf(options: TargetOptions): Targets {
   const complete = (settings: Settings) => ({
     ...common,
     ...settings,
+    ...(passwordFile === null ? {} : { password: passwordReader(passwordFile, sources) }),
     ...name,
     enableChannelBinding: settings["channel_binding"] !== "disable",
   });
   return { ...others, servers: servers.map(complete) };
 }
 
+/** Returns the function that reads the password for a new connection. Line breaks may end the file. */
+function passwordReader(path: string, { readFile }: ConnectionSources): () => string {
+  return () => {
+    try {
+      if (readFile !== undefined) return readFile(path).replace(/[\r\n]+$/, "");
+    } catch (error) {
+      throw new Error(`could not read db-password-file: ${errorCode(error)}`);
+    }
+    throw new Error("db-password-file needs a runtime with files");
+  };
+}
+
 /** Returns the servers of a connection string, for connections apart from a pool. */
 export function serverTargets(uri: string, applicationName: string): Targets {
-  return targetsOf({ uri, applicationName, namesKeywords: true, acquisitionTimeoutSeconds: 10 });
+  return targetsOf({
+    uri,
+    passwordFile: null,
+    applicationName,
+    namesKeywords: true,
+    acquisitionTimeoutSeconds: 10,
+  });
 }
 
 /** Returns the environment and the file reader, where the runtime has them. */

@@ -36,6 +36,8 @@ Deno.test("loadConfig takes the defaults", () => {
       dbChannel: "svc",
       dbChannelEnabled: true,
       dbCommentTags: false,
+      dbChannelUri: null,
+      dbPasswordFile: null,
       dbConfig: true,
       dbEmbeddedInit: null,
       dbExtraSearchPath: ["public"],

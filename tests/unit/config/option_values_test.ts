@@ -319,8 +319,20 @@ const cases: Readonly<Record<OptionKey, Cases>> = {
   "db-channel": names("a channel's name"),
   "db-channel-enabled": booleans,
   "db-comment-tags": booleans,
+  "db-channel-uri": {
+    accepted: [
+      ["postgres://u:p@h/db", "postgres://u:p@h/db"],
+      ["host=h dbname=d", "host=h dbname=d"],
+      ["@uri", "postgres://from/file"],
+    ],
+    rejected: [
+      ['"tmp_db"', connection],
+      ['"pglite://memory"', `must name a PostgreSQL server (${connection})`],
+    ],
+  },
   "db-config": booleans,
   "db-embedded-init": names("the path of an SQL file"),
+  "db-password-file": names("the path of a file"),
   "db-extra-search-path": {
     accepted: [["", []], [" ", []], ["a", ["a"]], ["a ,  b", ["a", "b"]]],
     rejected: lists("schemas in quotes, separated by commas").rejected,

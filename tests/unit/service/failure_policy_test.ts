@@ -6,16 +6,18 @@ import { FailurePolicy } from "../../../src/service/failure_policy.ts";
 
 interface PolicyRow {
   readonly recovers?: boolean;
+  readonly retriesLogin?: boolean;
   /** Whether the service may end its process. */
   readonly ends?: boolean;
 }
 
-function policyOf({ recovers = true, ends = true }: PolicyRow = {}) {
+function policyOf({ recovers = true, retriesLogin = false, ends = true }: PolicyRow = {}) {
   const events: string[] = [];
   const policy = new FailurePolicy({
     dialect: svcDialect,
     observe: (event) => void events.push(event.kind),
     recovers: () => recovers,
+    retriesLogin: () => retriesLogin,
     onFatal: ends ? () => void events.push("end") : null,
   });
   return { policy, events };
@@ -45,6 +47,19 @@ const rows: readonly Row[] = [
     "connect-failed",
     "end",
   ]],
+  ["a refused login with a password file", { retriesLogin: true }, (f) => f.exitOnFatal(login), []],
+  [
+    "a refused login with a password file, by exitOnLoginRefused()",
+    { retriesLogin: true },
+    (f) => f.exitOnLoginRefused(login),
+    [],
+  ],
+  [
+    "a listener's refused login with a password file",
+    { retriesLogin: true },
+    (f) => f.exitOnListenerFailure(String(login.fields.details)),
+    [],
+  ],
   ["a pooler, by exitOnLoginRefused()", {}, (f) => f.exitOnLoginRefused(statementMode), []],
   [
     "an unreachable server without recovery, by exitOnLoginRefused()",
@@ -145,6 +160,7 @@ Deno.test("FailurePolicy names the service as the dialect does", () => {
     dialect: pgrstDialect,
     observe: (event) => void names.push("name" in event ? event.name : null),
     recovers: () => true,
+    retriesLogin: () => false,
     onFatal: () => {},
   });
   policy.exitOnOldVersion("13.1");
