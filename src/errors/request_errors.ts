@@ -128,6 +128,15 @@ export const requestErrors = {
       hint: `Verify that '${quotable(name)}' is included in the 'select' query parameter.`,
     }),
   ),
+  notInColumns: defineError(
+    "108",
+    400,
+    "`on_conflict` or `resolution` addresses a relation that is not in `columns`",
+    (path: readonly string[]) => ({
+      message: `'${quotable(path.join("."))}' is not a nested item of this request`,
+      hint: "Verify that it is included in the 'columns' query parameter.",
+    }),
+  ),
   embeddedUnderAlias: defineError(
     "108",
     400,

@@ -25,6 +25,24 @@ export const writeErrors = {
       details: keys,
     }),
   ),
+  notNestable: defineError(
+    "147",
+    400,
+    "a nested insert is not possible",
+    (path: readonly string[], details: string) => ({
+      message: `Cannot write '${quotable(path.join("."))}' nested`,
+      details: quotable(details),
+    }),
+  ),
+  rowsNotAssigned: defineError(
+    "148",
+    409,
+    "a level of a nested insert wrote other rows than were sent",
+    (path: string, sent: string, written: string) => ({
+      message: `Rows of '${quotable(path)}' cannot be assigned to the body`,
+      details: `${sent} sent, ${written} written`,
+    }),
+  ),
   invalidPatch: defineError(
     "149",
     400,

@@ -5,9 +5,9 @@
  */
 import { errors } from "../errors/catalogue.ts";
 import type { ApiRequest } from "../request/api_request.ts";
+import type { LevelConflict } from "../request/query_types.ts";
 import type { Relation, SchemaCache, UniqueIndex } from "../schema_cache/schema_cache.ts";
 import { type Conditions, planConditions } from "./conditions.ts";
-import type { WrittenColumn } from "./mutate_plan.ts";
 import type { ValueRules } from "./values.ts";
 
 /** The `ON CONFLICT` of an insert. */
@@ -48,7 +48,7 @@ export function columnsTarget(columns: readonly string[]): ConflictTarget {
 export function planConflict(
   { preferences: { resolution }, query }: ApiRequest,
   relation: Relation,
-  written: readonly WrittenColumn[],
+  names: readonly string[],
   context: ConflictContext,
 ): Conflict | null {
   const { onConflict, conflictIndex, conflictColumns, conflictWhere } = query;
@@ -64,16 +64,36 @@ export function planConflict(
     ? columnTarget(onConflict, relation)
     : indexTarget(conflictIndex, onConflict, relation);
   if (target === null) return null;
-  const names = written.map(({ name }) => name);
   checkColumns(conflictColumns ?? [], names, relation);
-  const isMerge = resolution === "merge-duplicates" && names.length > 0;
   const logic = conflictWhere === null ? [] : [conflictWhere];
   return {
     target,
-    resolution: isMerge ? "merge" : "ignore",
+    resolution: effectOf(resolution, names),
     columns: conflictColumns ?? names,
     where: planConditions([], logic, relation, { ...context, hasExcluded: true }),
   };
+}
+
+/** Without columns to update, rows that exist stay as they are. */
+function effectOf(
+  resolution: "merge-duplicates" | "ignore-duplicates",
+  written: readonly string[],
+): Conflict["resolution"] {
+  return resolution === "merge-duplicates" && written.length > 0 ? "merge" : "ignore";
+}
+
+/** Plans the conflict of a nested item, which writes these columns; null without `resolution`. Throws `157`. */
+export function planLevelConflict(
+  { onConflict, resolution }: LevelConflict,
+  relation: Relation,
+  written: readonly string[],
+): Conflict | null {
+  if (resolution === null) return null;
+  const target = columnTarget(onConflict, relation);
+  if (target === null) {
+    throw errors.invalidConflict(`'${relation.name}' has no primary key, so name the columns`);
+  }
+  return { target, resolution: effectOf(resolution, written), columns: written, where: [] };
 }
 
 /** Whether an insert has a unique index that its `resolution` applies to. */

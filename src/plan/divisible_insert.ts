@@ -14,6 +14,7 @@ export function isDivisibleInsert(plan: Plan): boolean {
   if (plan.kind !== "mutate" || plan.action !== "insert") return false;
   const { mutate, representation } = plan;
   return mutate.kind === "insert" &&
+    mutate.nested === null &&
     mutate.relation.hasDivisibleInserts === true &&
     mutate.returning === "none" &&
     mutate.conflict?.resolution !== "merge" &&

@@ -5,7 +5,8 @@
  */
 import { errors } from "../errors/catalogue.ts";
 import type { ApiRequest } from "../request/api_request.ts";
-import type { WrittenColumn, WrittenRows } from "./mutate_plan.ts";
+import type { WrittenRows } from "./mutate_plan.ts";
+import type { WrittenColumn } from "./written_column.ts";
 
 /** How rows of the body match rows of the relation. */
 export interface RowKey {

@@ -5,15 +5,18 @@
  */
 import type { Dialect } from "../dialect.ts";
 import { errors } from "../errors/catalogue.ts";
+import { ServiceError } from "../errors/service_error.ts";
 import type { TargetNameUse } from "../errors/target_name_warning.ts";
 import type { ApiRequest, Payload } from "../request/api_request.ts";
 import type { PatchDocument } from "../request/patch_document.ts";
-import type { OrderTerm, QueryParams } from "../request/query_types.ts";
-import type { QualifiedName, Relation, SchemaCache } from "../schema_cache/schema_cache.ts";
+import type { ColumnItem, OrderTerm, QueryParams } from "../request/query_types.ts";
+import type { Relation, SchemaCache } from "../schema_cache/schema_cache.ts";
 import { type Conditions, planConditions } from "./conditions.ts";
 import { columnsTarget, type Conflict, planConflict } from "./conflict.ts";
 import { keyedRows, type RowKey } from "./keyed_update.ts";
 import { type ColumnPatches, planColumnPatches } from "./patch_plan.ts";
+import type { NestedInsert } from "./insert_level.ts";
+import { planNestedInsert } from "./nested_insert.ts";
 import { withMergeAction, type WriteSelect } from "./merge_action.ts";
 import {
   neededColumns,
@@ -23,21 +26,11 @@ import {
   valueRules,
 } from "./read_plan.ts";
 import { plainField } from "./select_list.ts";
+import { type WrittenColumn, writtenColumn } from "./written_column.ts";
 
 /** Options that writing depends on. */
 export interface MutateConfig extends ReadConfig {
   readonly dialect: ReadConfig["dialect"] & Pick<Dialect, "emptySelect">;
-}
-
-/** A column that the write sets. */
-export interface WrittenColumn {
-  readonly name: string;
-  /** Type with modifier, as the catalogue prints it. */
-  readonly type: string;
-  /** Function from json to the column's domain; null if no function exists. */
-  readonly fromJson: QualifiedName | null;
-  /** SQL text of the default for rows without the key; null to write NULL. */
-  readonly default: string | null;
 }
 
 /** The rows of a body. PostgreSQL expands the JSON. */
@@ -73,6 +66,8 @@ export type MutatePlan =
       readonly kind: "insert";
       readonly rows: WrittenRows;
       readonly conflict: Conflict | null;
+      /** The levels of a nested insert, which `rows` does not expand; null for others. */
+      readonly nested: NestedInsert | null;
       /** PUT: the condition that body rows equal the key in the URL. Null for POST. */
       readonly where: Conditions | null;
     }
@@ -107,17 +102,70 @@ export function planInsert(
   config: MutateConfig,
 ): MutatePlan {
   const returning = returningOf(request, relation, cache, config);
-  const rows = writtenRows(request, relation, cache, request.query.columns);
+  const context = { cache, values: valueRules(request.query, config) };
+  const conflictOf = (names: readonly string[]) => planConflict(request, relation, names, context);
+  const { items, columns } = insertedColumns(request, relation);
+  if (items !== null) {
+    const nested = planNested(request, items, { returning, conflictOf, cache });
+    const rows = writtenRows(request, relation, cache, []);
+    return {
+      kind: "insert",
+      rows,
+      conflict: nested.levels[0]!.conflict,
+      nested,
+      where: null,
+      ...returning,
+    };
+  }
+  if (request.query.levelConflicts.length > 0) {
+    throw errors.notInColumns(request.query.levelConflicts[0]!.path);
+  }
+  const rows = writtenRows(request, relation, cache, columns);
+  const conflict = conflictOf(rows.columns.map(({ name }) => name));
+  return { kind: "insert", rows, conflict, nested: null, where: null, ...returning };
+}
+
+/** Returns the items of a nested insert, or the columns of another one; null for the keys of the body. */
+function insertedColumns(
+  { query: { columns, columnTree }, payload }: ApiRequest,
+  relation: Relation,
+): {
+  readonly items: readonly ColumnItem[] | null;
+  readonly columns: readonly string[] | null;
+} {
+  const isList = columnTree === null ||
+    relation.columns.some(({ name }) => name === columnTree.listEnd);
+  if (isList) return { items: null, columns };
+  const { items } = columnTree;
+  if (items instanceof ServiceError) throw items;
+  if (items.some(({ kind }) => kind === "nested")) return { items, columns };
+  if (!items.some(({ kind }) => kind === "all")) return { items: null, columns };
+  const names = items.flatMap((item) => item.kind === "column" ? [item.name] : []);
+  const { keys } = jsonBody(payload);
   return {
-    kind: "insert",
-    rows,
-    conflict: planConflict(request, relation, rows.columns, {
-      cache,
-      values: valueRules(request.query, config),
-    }),
-    where: null,
-    ...returning,
+    items: null,
+    columns: names.length === 0 ? null : [...new Set([...keys ?? [], ...names])],
   };
+}
+
+function planNested(
+  request: ApiRequest,
+  items: readonly ColumnItem[],
+  { returning: { relation, returning }, conflictOf, cache }: {
+    readonly returning: WriteReturning;
+    readonly conflictOf: (names: readonly string[]) => Conflict | null;
+    readonly cache: SchemaCache;
+  },
+): NestedInsert {
+  const keys = returning === "none" ? [] : relation.primaryKey;
+  if (returning !== "none" && keys.length === 0) {
+    throw errors.notNestable(
+      [relation.name],
+      "It has no primary key, so only return=minimal is possible",
+    );
+  }
+  const { shape } = jsonBody(request.payload);
+  return planNestedInsert(request, { relation, shape, items, conflict: conflictOf, keys }, cache);
 }
 
 /** Plans PUT. Throws `105` unless the filters are exactly the primary key. */
@@ -143,6 +191,7 @@ export function planPut(
       columns: rows.columns.map(({ name }) => name),
       where: [],
     },
+    nested: null,
     where: rootConditions(request, relation, cache, config),
     ...returning,
   };
@@ -292,17 +341,6 @@ function jsonBody(payload: Payload | null) {
     default:
       return { json: "[]", shape: "array" as const, keys: [] };
   }
-}
-
-function writtenColumn(name: string, relation: Relation, cache: SchemaCache): WrittenColumn {
-  const column = cache.column(relation, name);
-  if (column === undefined) throw errors.noColumn(name, relation.name);
-  return {
-    name,
-    type: column.declaredType,
-    fromJson: cache.representation("json", column.declaredType) ?? null,
-    default: column.default,
-  };
 }
 
 function checkPutFilters({ query }: ApiRequest, relation: Relation): void {

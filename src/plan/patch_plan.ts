@@ -8,7 +8,7 @@
  */
 import { errors } from "../errors/catalogue.ts";
 import type { MergedObject, PatchDocument, PatchOperation } from "../request/patch_document.ts";
-import type { WrittenColumn } from "./mutate_plan.ts";
+import type { WrittenColumn } from "./written_column.ts";
 
 /** A column that a patch can address. */
 export interface PatchedColumn extends WrittenColumn {

@@ -207,6 +207,9 @@ function planMutateAction(
   const mutate = mutations[action.kind](request, relation, cache, config);
   checkPreferences(request);
   const representation = represent(request, { kind: "relation", relation }, cache, config);
+  if (mutate.kind === "insert" && mutate.nested !== null && representation.explain !== null) {
+    throw errors.notNestable([relation.name], "It has no execution plan");
+  }
   const fitting = mutate.read === null
     ? mutate
     : { ...mutate, read: fitToFormat(mutate.read, representation) };

@@ -43,6 +43,13 @@ interface StatementTemplate {
 interface QueryTemplate {
   readonly main: StatementTemplate;
   readonly estimate: StatementTemplate | null;
+  readonly writes: readonly LevelWriteTemplate[];
+}
+
+/** A write before the main statement. */
+interface LevelWriteTemplate {
+  readonly write: StatementTemplate;
+  readonly path: string | null;
 }
 
 /** The parameter does not depend on the request's values. */
@@ -208,8 +215,22 @@ function queryTemplate(sentinel: Query, real: Query, sentinels: Bindings): Query
   const estimate = sentinel.estimate === null || real.estimate === null
     ? null
     : statementTemplate(sentinel.estimate, real.estimate, sentinels);
-  if (main === null || (sentinel.estimate === null) !== (estimate === null)) return null;
-  return { main, estimate };
+  const writes = writeTemplates(sentinel, real, sentinels);
+  if (main === null || writes === null) return null;
+  return (sentinel.estimate === null) === (estimate === null) ? { main, estimate, writes } : null;
+}
+
+function writeTemplates(
+  { writes: own = [] }: Query,
+  { writes: others = [] }: Query,
+  sentinels: Bindings,
+): readonly LevelWriteTemplate[] | null {
+  if (own.length !== others.length) return null;
+  const templates = own.flatMap(({ statement, path }, index) => {
+    const write = statementTemplate(statement, others[index]!.statement, sentinels);
+    return write === null ? [] : [{ write, path }];
+  });
+  return templates.length === own.length ? templates : null;
 }
 
 /** Returns null unless a statement differs from the one with sentinels by its values alone. */
@@ -231,10 +252,15 @@ function sourceOf(value: ParamValue, { values, text }: Bindings): number {
   return typeof value === "string" ? values.indexOf(value) : constantSource;
 }
 
-function boundQuery({ main, estimate }: QueryTemplate, bindings: Bindings): Query {
-  return {
+function boundQuery({ main, estimate, writes }: QueryTemplate, bindings: Bindings): Query {
+  const query = {
     main: boundStatement(main, bindings),
     estimate: estimate === null ? null : boundStatement(estimate, bindings),
+  };
+  if (writes.length === 0) return query;
+  return {
+    ...query,
+    writes: writes.map(({ write, path }) => ({ statement: boundStatement(write, bindings), path })),
   };
 }
 

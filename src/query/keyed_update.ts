@@ -5,7 +5,8 @@
  *
  * @module
  */
-import type { MutatePlan, WrittenColumn } from "../plan/mutate_plan.ts";
+import type { MutatePlan } from "../plan/mutate_plan.ts";
+import type { WrittenColumn } from "../plan/written_column.ts";
 import type { RowKey } from "../plan/keyed_update.ts";
 import { and, ident, join, literal, or, smallNumber, type Sql, sql } from "../sql/fragment.ts";
 import { renderConditions } from "./condition.ts";

@@ -4,31 +4,21 @@
  *
  * @module
  */
-import type { ConflictTarget } from "../plan/conflict.ts";
 import { mergeActionColumn } from "../plan/merge_action.ts";
 import type { MutatePlan } from "../plan/mutate_plan.ts";
-import {
-  and,
-  catalogueSql,
-  emptySql,
-  ident,
-  join,
-  literal,
-  param,
-  type Sql,
-  sql,
-} from "../sql/fragment.ts";
+import { and, emptySql, ident, join, param, type Sql, sql } from "../sql/fragment.ts";
 import { renderConditions, renderOrder } from "./condition.ts";
 import { nameOf } from "./field.ts";
 import { isKeyed, renderKeyedUpdate } from "./keyed_update.ts";
+import { mergeAction, oldRowAlias } from "./merge_action.ts";
+import { isNested, renderRootRows, rootMergeAction } from "./nested_insert.ts";
+import { conflictClause } from "./on_conflict.ts";
 import { patchAssignments, patchSource, patchTests } from "./patch.ts";
 import { bodyAlias, expandedRows, selectRows, writtenValue } from "./written_rows.ts";
 
-/** Name of the setting that counts the rows that an upsert updates. */
-export const updatedRowsSetting = "svc.updated";
-
 /** Renders the write as common table expressions; `source` has the rows of RETURNING. */
 export function renderMutationTables(plan: MutatePlan, source: Sql): Sql {
+  if (isNested(plan)) return sql`${source} as (${renderRootRows(plan, returnedColumns(plan))})`;
   if (!isKeyed(plan)) return sql`${source} as (${renderMutation(plan)})`;
   const { returning, relation } = plan;
   const names = returning === "all" ? relation.columns.map(({ name }) => name) : returning;
@@ -65,34 +55,9 @@ function renderInsert(plan: Extract<MutatePlan, { kind: "insert" }>): Sql {
     : sql`select ${names} from (${selectRows(rows)}) as ${bodyAlias} where ${
       and(renderConditions(where, bodyAlias))
     }`;
-  return sql`insert into ${nameOf(plan.relation)}${target} ${source}${conflictClause(plan)}`;
-}
-
-function conflictClause(
-  { conflict, relation }: Extract<MutatePlan, { kind: "insert" }>,
-): Sql {
-  if (conflict === null) return emptySql;
-  const target = conflictTarget(conflict.target);
-  if (conflict.resolution === "ignore") return sql` on conflict ${target} do nothing`;
-  const assignments = conflict.columns.map((name) => sql`${ident(name)} = excluded.${ident(name)}`);
-  const setting = literal(updatedRowsSetting);
-  const counted =
-    sql`set_config(${setting}, (coalesce(nullif(current_setting(${setting}, true), ''), '0')::int + 1)::text, true) <> ''`;
-  const conditions = renderConditions(conflict.where, nameOf(relation));
-  // CASE: rows that stay as they are do not count.
-  const where = conditions.length === 0
-    ? counted
-    : sql`case when ${and(conditions)} then ${counted} else false end`;
-  return sql` on conflict ${target} do update set ${join(assignments)} where ${where}`;
-}
-
-/** Renders the keys of a unique index and its condition, by which PostgreSQL finds it. */
-function conflictTarget({ columns, expressions, predicate }: ConflictTarget): Sql {
-  const keys = columns === null
-    ? expressions.map((text) => sql`(${catalogueSql(text)})`)
-    : columns.map((name) => ident(name));
-  const where = predicate === null ? emptySql : sql` where ${catalogueSql(predicate)}`;
-  return sql`(${join(keys)})${where}`;
+  return sql`insert into ${nameOf(plan.relation)}${target} ${source}${
+    conflictClause(plan.conflict, plan.relation, { isCounted: true })
+  }`;
 }
 
 function renderUpdate(plan: Extract<MutatePlan, { kind: "update" }>): Sql {
@@ -154,33 +119,16 @@ function whereOf(plan: Extract<MutatePlan, { kind: "update" | "patch" | "delete"
 }
 
 function returnedColumns(plan: MutatePlan): Sql {
-  const { returning: columns, relation, mergeAction } = plan;
+  const { returning: columns, relation } = plan;
   const table = nameOf(relation);
   if (columns === "none") return sql`1`;
   if (columns === "all") return sql`${table}.*`;
   if (columns.length === 0) return sql`1`;
   return join(
     columns.map((name) =>
-      mergeAction !== null && name === mergeActionColumn
-        ? sql`case when ${isInserted(plan)} then 'INSERT' else 'UPDATE' end as ${ident(name)}`
+      plan.mergeAction !== null && name === mergeActionColumn
+        ? sql`${isNested(plan) ? rootMergeAction : mergeAction(plan)} as ${ident(name)}`
         : sql`${table}.${ident(name)}`
     ),
   );
-}
-
-const oldRow = ident("svc_old");
-
-/** Names the row before the write, which is NULL for a row that was inserted. */
-function oldRowAlias({ mergeAction }: MutatePlan): Sql {
-  return mergeAction === "old" ? sql`with (old as ${oldRow}) ` : emptySql;
-}
-
-/** Renders the test of a returned row for `merge_action()`. */
-function isInserted({ mergeAction, relation }: MutatePlan): Sql {
-  if (mergeAction === "xmax") return sql`${nameOf(relation)}.xmax = 0`;
-  // A column needs less privileges than the row.
-  const [key] = relation.primaryKey;
-  return key === undefined
-    ? sql`${oldRow} is not distinct from null`
-    : sql`${oldRow}.${ident(key)} is null`;
 }

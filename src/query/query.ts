@@ -16,7 +16,9 @@ import { renderCall } from "./call.ts";
 import { renderCount } from "./count.ts";
 import { renderExplain } from "./explain.ts";
 import { isKeyed, keyChecks } from "./keyed_update.ts";
-import { renderMutationTables, updatedRowsSetting } from "./mutate.ts";
+import { renderMutationTables } from "./mutate.ts";
+import { isNested, type LevelWrite, renderLevelWrites } from "./nested_insert.ts";
+import { updatedRowsSetting } from "./on_conflict.ts";
 import { renderRows } from "./read.ts";
 import { framingOf, renderRowsResult, rowFormatOf, type RowsResult } from "./rows_form.ts";
 
@@ -53,6 +55,8 @@ export interface Query {
   readonly main: Statement;
   /** The EXPLAIN whose row estimate is the count; null when the request needs no estimate. */
   readonly estimate: Statement | null;
+  /** Writes before the main statement, which then only reads. Default: none. */
+  readonly writes?: readonly LevelWrite[];
 }
 
 /** Options of the result. */
@@ -94,7 +98,8 @@ export function mutateQuery(plan: MutatePlan, options: ResultOptions): Query {
   }, ${updatedRows(plan)}, ${keyOf(plan)}, ${affectedRows(plan)}${join(checks, emptySql)}, ${
     bodyOf(shown, tableRows)
   } from ${sourceOf(shown, rows)}`;
-  return { main: toStatement(main, options), estimate: null };
+  const query = { main: toStatement(main, options), estimate: null };
+  return isNested(plan) ? { ...query, writes: renderLevelWrites(plan) } : query;
 }
 
 /** Renders the query that calls a function. */

@@ -3,7 +3,8 @@
  *
  * @module
  */
-import type { WrittenColumn, WrittenRows } from "../plan/mutate_plan.ts";
+import type { WrittenRows } from "../plan/mutate_plan.ts";
+import type { WrittenColumn } from "../plan/written_column.ts";
 import { catalogueSql, ident, join, literal, param, type Sql, sql } from "../sql/fragment.ts";
 import { renderConversion } from "./field.ts";
 
@@ -13,8 +14,8 @@ export const bodyAlias: Sql = ident("svc_body");
 export const rowNumber: Sql = ident("svc_n");
 /** Column of {@linkcode numberedRows}: the row's object. */
 export const rowObject: Sql = ident("svc_value");
-/** Alias of the body's objects, before defaults are added to them. */
-const rowAlias = ident("svc_row");
+/** Alias of the body's objects, in the column `value`, before defaults are added to them. */
+export const rowAlias: Sql = ident("svc_row");
 
 /**
  * Renders `select … from <rows of the body>`. Without columns, each object becomes one row of
@@ -38,15 +39,15 @@ function emptyObjects({ json, shape }: WrittenRows): Sql {
 /** Renders `json_to_recordset($1) as svc_body("a" int, …)`. */
 export function expandedRows(rows: WrittenRows): Sql {
   const { json, shape, columns } = rows;
-  const types = join(columns.map(columnDefinition));
   if (!rows.defaults) {
+    const types = join(columns.map(columnDefinition));
     const expand = shape === "object" ? sql`json_to_record` : sql`json_to_recordset`;
     return sql`${expand}(${param(json)}::json) as ${bodyAlias}(${types})`;
   }
   const objects = shape === "object"
     ? sql`(select ${param(json)}::jsonb) as ${rowAlias}(value)`
     : sql`jsonb_array_elements(${param(json)}::jsonb) as ${rowAlias}(value)`;
-  return sql`${objects}, lateral jsonb_to_record(${completed(columns)}) as ${bodyAlias}(${types})`;
+  return sql`${objects}, lateral ${objectRow(rows)}`;
 }
 
 /**
@@ -73,7 +74,10 @@ function columnDefinition({ name, type, fromJson }: WrittenColumn): Sql {
 }
 
 /** Renders the value of a column in a row of the body. */
-export function writtenValue(column: WrittenColumn, { defaults }: WrittenRows): Sql {
+export function writtenValue(
+  column: WrittenColumn,
+  { defaults }: Pick<WrittenRows, "defaults">,
+): Sql {
   const plain = sql`${bodyAlias}.${ident(column.name)}`;
   if (column.fromJson === null) return plain;
   const converted = renderConversion(plain, column.fromJson);
@@ -90,8 +94,6 @@ export function numberedRows(rows: WrittenRows, withObjects: boolean): Sql {
   const objects = shape === "object"
     ? sql`(select ${param(json)}::${type}, 1) as ${rowAlias}(value, n)`
     : sql`${type}_array_elements(${param(json)}::${type}) with ordinality as ${rowAlias}(value, n)`;
-  const object = defaults ? completed(columns) : sql`${rowAlias}.value`;
-  const types = join(columns.map(columnDefinition));
   const values = columns.map((column) =>
     sql`${writtenValue(column, rows)} as ${ident(column.name)}`
   );
@@ -100,7 +102,13 @@ export function numberedRows(rows: WrittenRows, withObjects: boolean): Sql {
     ...(withObjects ? [sql`${rowAlias}.value as ${rowObject}`] : []),
     ...values,
   ];
-  return sql`select ${
-    join(selected)
-  } from ${objects}, lateral ${type}_to_record(${object}) as ${bodyAlias}(${types})`;
+  return sql`select ${join(selected)} from ${objects}, lateral ${objectRow(rows)}`;
+}
+
+/** Renders `json_to_record(svc_row.value) as svc_body("a" int, …)`: the row that an object of the body is. */
+export function objectRow({ columns, defaults }: Pick<WrittenRows, "columns" | "defaults">): Sql {
+  const types = join(columns.map(columnDefinition));
+  return defaults
+    ? sql`jsonb_to_record(${completed(columns)}) as ${bodyAlias}(${types})`
+    : sql`json_to_record(${rowAlias}.value) as ${bodyAlias}(${types})`;
 }

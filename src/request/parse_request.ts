@@ -8,7 +8,13 @@ import { parseAccept } from "../http/accept.ts";
 import { type ActionConfig, chooseAction, readPath } from "./action.ts";
 import type { Action, ApiRequest, Payload } from "./api_request.ts";
 import { receiveBody, type ReceivingOptions } from "./body.ts";
-import { type PayloadReader, payloadReader, payloadUse, usesColumns } from "./payload.ts";
+import {
+  mayKeysVary,
+  type PayloadReader,
+  payloadReader,
+  payloadUse,
+  usesColumns,
+} from "./payload.ts";
 import { type RawRequest, readRawRequest } from "./raw_request.ts";
 import { parsePreferences } from "./preferences.ts";
 import { chooseSchema, type ProfileConfig } from "./profile.ts";
@@ -83,7 +89,7 @@ export function parseHead(pieces: RawRequest, config: RequestConfig): RequestHea
   if (takes === null) return { request, reader: null };
   const contentType = headers["content-type"] ?? null;
   const columnsGiven = usesColumns(action, query);
-  const keysMayVary = query.on !== null;
+  const keysMayVary = mayKeysVary(query);
   const mayPatch = action.kind === "update";
   const parts = { contentType, takes, columnsGiven, keysMayVary, mayPatch };
   return { request, reader: payloadReader(parts) };

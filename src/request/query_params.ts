@@ -6,7 +6,7 @@
 import { errors } from "../errors/catalogue.ts";
 import { ServiceError } from "../errors/service_error.ts";
 import { readClause, readTexts, textName } from "./clause_params.ts";
-import { columns } from "./columns_grammar.ts";
+import { levelSegments, readColumns, readLevelConflicts, readNames } from "./columns_param.ts";
 import { isCommitted, operatorExpression, restOfText } from "./filter_grammar.ts";
 import { levelKey, levelOf } from "./level_path.ts";
 import { readLimits } from "./limits.ts";
@@ -45,6 +45,8 @@ interface Sorted extends Record<WholeName, string | null | undefined> {
   conflictIndex: string | undefined;
   conflictColumns: string | undefined;
   conflictWhere: string | undefined;
+  /** Parameters of nested items of `columns`. */
+  readonly levels: ValuedParam[];
   readonly order: ValuedParam[];
   readonly logic: ValuedParam[];
   readonly limits: ValuedParam[];
@@ -73,7 +75,7 @@ export function parseQuery(raw: string, mode: QueryMode): QueryParams {
   const sorted = sortParams(params, mode);
   const orders = sorted.order.length === 0 ? nothing : readOrders(sorted.order);
   const logic = sorted.logic.length === 0 ? nothing : sorted.logic.map(readLogic);
-  const written = readNames("columns parameter", sorted.columns);
+  const written = readColumns(sorted.columns, mode === "insert");
   const items = readSelect(sorted.select);
   const isAbsent = sorted.select === undefined || sorted.select === null;
   const { filters, filterNames, clauses, callArguments } = readFilters(sorted.filters, mode);
@@ -94,7 +96,8 @@ export function parseQuery(raw: string, mode: QueryMode): QueryParams {
     limit,
     offset,
     hasLimits,
-    columns: written && [...new Set(written)].sort(),
+    ...written,
+    levelConflicts: readLevelConflicts(sorted.levels),
     onConflict,
     conflictIndex,
     conflictWhere: readCondition(sorted.conflictWhere),
@@ -122,6 +125,8 @@ const emptyQuery: QueryParams = {
   offset: null,
   hasLimits: false,
   columns: null,
+  columnTree: null,
+  levelConflicts: [],
   onConflict: null,
   conflictIndex: null,
   conflictColumns: null,
@@ -158,6 +163,7 @@ function sortParams(params: readonly QueryParam[], mode: QueryMode): Sorted {
     conflictIndex: undefined,
     conflictColumns: undefined,
     conflictWhere: undefined,
+    levels: [],
     order: [],
     logic: [],
     limits: [],
@@ -173,6 +179,8 @@ function sortParams(params: readonly QueryParam[], mode: QueryMode): Sorted {
       sorted.on ??= value;
     } else if (mode === "insert" && conflictParameters.has(name) && !isFilter(value)) {
       sorted[conflictParameters.get(name)!] ??= value;
+    } else if (mode === "insert" && isLevelConflict(name) && !isFilter(value)) {
+      sorted.levels.push({ name, value });
     } else if (name.startsWith("@") && textName(name) !== null) {
       sorted.texts.push({ name, value });
     } else {
@@ -195,6 +203,10 @@ const conflictParameters = new Map(
   ] as const,
 ) as ReadonlyMap<string, "conflictIndex" | "conflictColumns" | "conflictWhere">;
 
+function isLevelConflict(name: string): boolean {
+  return name.includes(".") && levelSegments.has(lastSegment(name));
+}
+
 function isFilter(value: string): boolean {
   return operatorExpression(new Scanner(value), restOfText) !== undefined;
 }
@@ -206,10 +218,6 @@ function isNameList(value: string): boolean {
 
 function lastSegment(name: string): string {
   return name.slice(name.lastIndexOf(".") + 1);
-}
-
-function readNames(what: string, raw: string | null | undefined): readonly string[] | null {
-  return typeof raw === "string" ? readText({ what, raw }, columns) : null;
 }
 
 /** Reads a group whose conditions must all hold. */

@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { ServiceError } from "../errors/service_error.ts";
 import type { Operand, Value } from "./value_types.ts";
 
 /** One step of a JSON path. `->` keeps JSON, `->>` gives text. */
@@ -211,6 +212,39 @@ export interface NamedClause extends AtLevel<Clause> {
   readonly name: string;
 }
 
+/** An entry of `columns`. */
+export type ColumnItem =
+  /** The keys of the objects of the level. */
+  | { readonly kind: "all" }
+  | { readonly kind: "column"; readonly name: string }
+  | NestedItem;
+
+/** `alias:target!hint(…)`: rows of a related relation, inside of the objects of the level. */
+export interface NestedItem {
+  readonly kind: "nested";
+  readonly target: string;
+  readonly alias: string | null;
+  readonly hint: string | null;
+  readonly items: readonly ColumnItem[];
+}
+
+/** `columns` of an insert with more than names in it. */
+export interface ColumnTree {
+  /** An error if the text is not a tree. */
+  readonly items: readonly ColumnItem[] | ServiceError;
+  /**
+   * The name at which a list of names ends. If the relation has a column of this name, the text behind it is
+   * ignored. Null if the text does not begin with a name.
+   */
+  readonly listEnd: string | null;
+}
+
+/** `<path>.on_conflict` and `<path>.resolution`; null when absent. */
+export interface LevelConflict {
+  readonly onConflict: readonly string[] | null;
+  readonly resolution: "merge-duplicates" | "ignore-duplicates" | null;
+}
+
 /** Positions of the first and the last row, from 0. The last row is included; null means no limit. */
 export interface RowBounds {
   readonly first: bigint;
@@ -244,6 +278,10 @@ export interface QueryParams {
   readonly hasLimits: boolean;
   /** Sorted, without duplicates; null when absent. */
   readonly columns: readonly string[] | null;
+  /** POST: `columns` as a tree; null when it is absent or a list of names. */
+  readonly columnTree: ColumnTree | null;
+  /** POST: how nested items resolve conflicts. */
+  readonly levelConflicts: readonly AtLevel<LevelConflict>[];
   readonly onConflict: readonly string[] | null;
   /** POST: the unique index that duplicates are found by; null when absent. */
   readonly conflictIndex: string | null;

@@ -18,6 +18,7 @@ import type {
 import { errors } from "../errors/catalogue.ts";
 import { DatabaseError } from "../errors/service_error.ts";
 import type { RootPlan } from "../plan/root_plan.ts";
+import { lostRowsOf } from "../query/nested_insert.ts";
 import { failedOperation } from "../query/patch.ts";
 import { type Query, resultColumn } from "../query/query.ts";
 import { schemaMetadataQuery } from "../query/schema_metadata.ts";
@@ -76,6 +77,8 @@ export interface RequestTransaction {
   readonly explained: number | null;
   /** Position of the statement that applies a patch document, or null. */
   readonly patching: number | null;
+  /** The writes of a nested insert: the position of the first one, and the path of each in errors. */
+  readonly levels: { readonly first: number; readonly paths: readonly (string | null)[] };
   /** Positions of the statements of an `Idempotency-Key`, or null. */
   readonly key: KeyPositions | null;
 }
@@ -112,7 +115,10 @@ export function buildTransaction(
     statement: before.push(explained(query.main)) - 1,
     maxCost,
   };
-  const statements = [...before, query.main];
+  const { writes = [] } = query;
+  const firstWrite = before.length;
+  const main = firstWrite + writes.length;
+  const statements = [...before, ...writes.map(({ statement }) => statement), query.main];
   const place = (statement: Statement) => statements.push(statement) - 1;
   if (end === "rollback") place(checkConstraints);
   const isWrite = access === "read write" && !isPlan;
@@ -129,9 +135,7 @@ export function buildTransaction(
     kind: config.dbPipelining && divided === null && keyed === null ? kind : null,
     ...(costLimit === null ? {} : { costLimit }),
   };
-  const stream = divided === null
-    ? {}
-    : { stream: paramStream(query.main, before.length, divided) };
+  const stream = divided === null ? {} : { stream: paramStream(query.main, main, divided) };
   return {
     batch: access === "read write" ? { ...common, access, ...stream, ...closingOf(keyed) } : {
       ...common,
@@ -143,8 +147,9 @@ export function buildTransaction(
     checks,
     estimate,
     responseGucCheck: gucCheck,
-    explained: isPlan ? before.length : null,
-    patching: plan.kind === "mutate" && plan.mutate.kind === "patch" ? before.length : null,
+    explained: isPlan ? main : null,
+    patching: plan.kind === "mutate" && plan.mutate.kind === "patch" ? main : null,
+    levels: { first: firstWrite, paths: writes.map(({ path }) => path) },
     key: keyed === null ? null : { first: keyPosition, closing: statements.length },
   };
 }
@@ -243,12 +248,14 @@ export function schemaMetadataOf({ rows }: BatchResult): string | null {
  */
 export function transactionError(
   error: unknown,
-  { responseGucCheck: position, patching, key }: RequestTransaction,
+  { responseGucCheck: position, patching, levels, key }: RequestTransaction,
 ): unknown {
   if (!(error instanceof DatabaseError)) return error;
   const ofKey = key === null ? null : keyError(error, key);
   if (ofKey !== null) return ofKey;
   if (error.statement === patching) return patchError(error);
+  const path = levels.paths[error.statement - levels.first] ?? null;
+  if (path !== null) return levelError(error, path);
   if (error.statement !== position) return error;
   switch (invalidResponseGuc(error.failure.sqlstate)) {
     case "status":
@@ -258,6 +265,12 @@ export function transactionError(
     case null:
       return error;
   }
+}
+
+/** Returns the error of a level of a nested insert. */
+function levelError(error: DatabaseError, path: string): Error {
+  const lost = lostRowsOf(error.failure);
+  return lost === null ? error : errors.rowsNotAssigned(path, lost.sent, lost.written);
 }
 
 /** Returns the error of an operation that fails on a row. */

@@ -14,7 +14,9 @@ Deno.test("db-password-file is read for each new connection, and again after a r
   const login = `svc_login_${crypto.randomUUID().replaceAll("-", "")}`;
   const run = (sql: string) => withClient(database.superuserUri!, (client) => client.query(sql));
   try {
-    await run(`create role ${login} login noinherit password 'word_one'; grant web_anon to ${login}`);
+    await run(
+      `create role ${login} login noinherit password 'word_one'; grant web_anon to ${login}`,
+    );
     const uri = new URL(database.uri);
     uri.username = login;
     uri.password = "of_the_uri";
@@ -56,7 +58,10 @@ Deno.test("db-password-file is read for each new connection, and again after a r
     });
     await service.stderr.waitFor(/could not read db-password-file: ENOENT/);
     strictEqual((await service.stop()).code, 0);
-    strictEqual(service.stderr.all.some((line) => /word_one|word_two|of_the_uri/.test(line)), false);
+    strictEqual(
+      service.stderr.all.some((line) => /word_one|word_two|of_the_uri/.test(line)),
+      false,
+    );
   } finally {
     await run(`drop owned by ${login}; drop role ${login}`).catch(() => {});
     await database.remove();

@@ -52,6 +52,8 @@ export function query(parts: Partial<QueryParams> = {}): QueryParams {
     offset: null,
     hasLimits: false,
     columns: null,
+    columnTree: null,
+    levelConflicts: [],
     onConflict: null,
     conflictIndex: null,
     conflictColumns: null,

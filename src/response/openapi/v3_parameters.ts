@@ -15,6 +15,7 @@ type V3ParameterEntry = readonly [key: string, parameter: unknown];
 export type SharedParameter =
   | "select"
   | "columns"
+  | "columnsInserted"
   | "on"
   | "on_conflict"
   | "on_conflict.index"
@@ -113,6 +114,11 @@ export function sharedParameters(
     selectWritten: query(
       "select",
       "Columns and embedded relations, separated by commas. `merge_action()` is `INSERT` or `UPDATE`",
+    ),
+    columnsInserted: query(
+      "columns",
+      "Columns of the body that are written, separated by commas. `<relation>(<columns>)` writes rows of " +
+        "related relations inside of the objects",
     ),
     columns: query("columns", "Columns of the body that are written, separated by commas"),
     on_conflict: query("on_conflict", "Columns by which duplicates are found"),

@@ -86,7 +86,7 @@ function insertOperation(described: DescribedRelation, context: PathContext) {
   return {
     ...about("insert", described),
     ...parameters({
-      first: ["selectWritten", "columns", ...conflict, "preferInsert"],
+      first: ["selectWritten", "columnsInserted", ...conflict, "preferInsert"],
       headers: writeHeaders(context),
     }),
     requestBody: insertBody(name),

@@ -271,6 +271,21 @@ const rows: readonly Row[] = [
     { details: "d" },
   ],
   [errors.unmatchedRows(2, "k"), "146", 404, "2 rows were not found", { details: "k" }],
+  [
+    errors.notInColumns(["a", "b"]),
+    "108",
+    400,
+    "'a.b' is not a nested item of this request",
+    { hint: "Verify that it is included in the 'columns' query parameter." },
+  ],
+  [errors.notNestable(["a", "b"], "d"), "147", 400, "Cannot write 'a.b' nested", { details: "d" }],
+  [
+    errors.rowsNotAssigned("a.b", "2", "1"),
+    "148",
+    409,
+    "Rows of 'a.b' cannot be assigned to the body",
+    { details: "2 sent, 1 written" },
+  ],
   [errors.invalidConflict("d"), "157", 400, "Invalid conflict handling", { details: "d" }],
   [errors.invalidPatch("d"), "149", 400, "Invalid patch document", { details: "d" }],
   [errors.invalidIdempotencyKey(), "153", 400, "Invalid Idempotency-Key", {
@@ -508,6 +523,8 @@ Deno.test("errors have every code of the interface, and the rows above every err
     ...[
       "145:400",
       "146:404",
+      "147:400",
+      "148:409",
       "149:400",
       "150:409",
       "153:400",

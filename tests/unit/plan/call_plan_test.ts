@@ -117,6 +117,8 @@ function call({ name, method = "GET", values = [], payload }: Call) {
       offset: null,
       hasLimits: false,
       columns: null,
+      columnTree: null,
+      levelConflicts: [],
       onConflict: null,
       conflictIndex: null,
       conflictColumns: null,

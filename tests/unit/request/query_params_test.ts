@@ -1,4 +1,5 @@
-import { deepStrictEqual, strictEqual } from "node:assert/strict";
+import { deepStrictEqual, strictEqual, throws } from "node:assert/strict";
+import { ServiceError } from "../../../src/errors/service_error.ts";
 import { parseQuery, type QueryMode } from "../../../src/request/query_params.ts";
 import type {
   Field,
@@ -67,6 +68,8 @@ Deno.test("parseQuery reads no query string as all rows and columns", () => {
     offset: null,
     hasLimits: false,
     columns: null,
+    columnTree: null,
+    levelConflicts: [],
     onConflict: null,
     conflictIndex: null,
     conflictColumns: null,
@@ -571,4 +574,50 @@ Deno.test("parseQuery writes the canonical query string", () => {
     ["b=eq.2&a=eq.1&b=eq.1", "a=eq.1&b=eq.2,eq.1"],
   ];
   for (const [query, canonical] of rows) strictEqual(parse(query).canonical, canonical, query);
+});
+
+Deno.test("parseQuery reads columns of an insert as a tree", () => {
+  const nested = (target: string, items: unknown, others = {}) => ({
+    kind: "nested",
+    target,
+    alias: null,
+    hint: null,
+    items,
+    ...others,
+  });
+  const named = (name: string) => ({ kind: "column", name });
+  const trees: readonly (readonly [text: string, items: unknown, listEnd: string | null])[] = [
+    ["a,b(c)", [named("a"), nested("b", [named("c")])], "b"],
+    ["a,b()", [named("a"), nested("b", [])], "b"],
+    ["*,b(*)", [{ kind: "all" }, nested("b", [{ kind: "all" }])], null],
+    ["x:b!h(c, d)", [nested("b", [named("c"), named("d")], { alias: "x", hint: "h" })], "x"],
+    ['"b,c"("d(")', [nested("b,c", [named("d(")])], "b,c"],
+    ["b(c(d),e)", [nested("b", [nested("c", [named("d")]), named("e")])], "b"],
+  ];
+  for (const [text, items, listEnd] of trees) {
+    const { columnTree } = parseQuery(`columns=${encodeURIComponent(text)}`, "insert");
+    deepStrictEqual(columnTree, { items, listEnd }, text);
+  }
+  strictEqual(parseQuery("columns=a,b", "insert").columnTree, null);
+  strictEqual(parseQuery("columns=a,b(c)", "update").columnTree, null);
+  for (const text of ["a(", "a:b", "a(b))", "a!b", "a(b,)"]) {
+    const { columnTree, columns } = parseQuery(`columns=${text}`, "insert");
+    strictEqual(columnTree?.items instanceof ServiceError, true, text);
+    deepStrictEqual(columns, ["a"]);
+  }
+  throws(() => parseQuery("columns=*(a)", "insert"), ServiceError);
+});
+
+Deno.test("parseQuery reads how nested items resolve conflicts", () => {
+  const { levelConflicts } = parseQuery(
+    "a.on_conflict=x,y&a.b.resolution=ignore-duplicates&a.resolution=merge-duplicates&a.on_conflict=z",
+    "insert",
+  );
+  deepStrictEqual(levelConflicts, [
+    { path: ["a"], value: { onConflict: ["x", "y"], resolution: "merge-duplicates" } },
+    { path: ["a", "b"], value: { onConflict: null, resolution: "ignore-duplicates" } },
+  ]);
+  // A value that is a filter stays one.
+  const { filters, levelConflicts: none } = parseQuery("a.resolution=eq.1", "insert");
+  deepStrictEqual([filters.length, none], [1, []]);
 });

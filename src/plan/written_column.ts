@@ -1,0 +1,34 @@
+/**
+ * The columns that a write sets.
+ *
+ * @module
+ */
+import { errors } from "../errors/catalogue.ts";
+import type { QualifiedName, Relation, SchemaCache } from "../schema_cache/schema_cache.ts";
+
+/** A column that the write sets. */
+export interface WrittenColumn {
+  readonly name: string;
+  /** Type with modifier, as the catalogue prints it. */
+  readonly type: string;
+  /** Function from json to the column's domain; null if no function exists. */
+  readonly fromJson: QualifiedName | null;
+  /** SQL text of the default for rows without the key; null to write NULL. */
+  readonly default: string | null;
+}
+
+/** Returns the column of a relation. Throws `204` if the relation has no such column. */
+export function writtenColumn(
+  name: string,
+  relation: Relation,
+  cache: SchemaCache,
+): WrittenColumn {
+  const column = cache.column(relation, name);
+  if (column === undefined) throw errors.noColumn(name, relation.name);
+  return {
+    name,
+    type: column.declaredType,
+    fromJson: cache.representation("json", column.declaredType) ?? null,
+    default: column.default,
+  };
+}

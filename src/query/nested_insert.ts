@@ -1,0 +1,327 @@
+/**
+ * Renders the statements of a nested insert: one insert for all rows of a level.
+ *
+ * A single statement for all levels would hide the rows around from policies and triggers. The body, and the
+ * keys of written rows, pass from statement to statement in settings of the transaction.
+ *
+ * @module
+ */
+import type { Statement } from "../database/database.ts";
+import type {
+  FilledColumn,
+  InsertLevel,
+  InsertStep,
+  LevelColumn,
+  NestedInsert,
+} from "../plan/insert_level.ts";
+import type { MutatePlan } from "../plan/mutate_plan.ts";
+import {
+  and,
+  catalogueSql,
+  compile,
+  emptySql,
+  ident,
+  join,
+  literal,
+  param,
+  type Sql,
+  sql,
+} from "../sql/fragment.ts";
+import { nameOf } from "./field.ts";
+import { mergeAction, oldRowAlias } from "./merge_action.ts";
+import { conflictClause } from "./on_conflict.ts";
+import { objectRow, rowAlias, writtenValue } from "./written_rows.ts";
+
+/** An insert with nested items. */
+export type NestedPlan = Extract<MutatePlan, { kind: "insert" }> & {
+  readonly nested: NestedInsert;
+};
+
+/** A statement of a nested insert. */
+export interface LevelWrite {
+  readonly statement: Statement;
+  /** Name of its level in errors; null for a statement of no level. */
+  readonly path: string | null;
+}
+
+export function isNested(plan: MutatePlan): plan is NestedPlan {
+  return plan.kind === "insert" && plan.nested !== null;
+}
+
+/** Renders the writes of a nested insert, in the order of execution. */
+export function renderLevelWrites(plan: NestedPlan): readonly LevelWrite[] {
+  const writer = new LevelWriter(plan);
+  const body = param(plan.rows.json);
+  const setBody = compile(
+    sql`select where pg_catalog.set_config(${bodySetting}, ${body}, true) is null`,
+  );
+  return [
+    { statement: { ...setBody, use: "none", isShared: true }, path: null },
+    ...plan.nested.steps.flatMap((step) => writer.writes(step)),
+  ];
+}
+
+/** Renders the rows of the root, in the order of the body. `returned` are their columns. */
+export function renderRootRows({ nested, relation }: NestedPlan, returned: Sql): Sql {
+  const root = nested.levels[0]!;
+  const alias = ident("svc_root");
+  const keys = levelRows(root, 0, alias);
+  if (root.keys.length === 0) return sql`select ${returned} from ${keys}`;
+  const table = nameOf(relation);
+  const equal = relation.primaryKey.map((name) =>
+    sql`${table}.${ident(name)} = ${keyValue(root, alias, name)}`
+  );
+  return sql`select ${returned} from ${table} join ${keys} on ${and(equal)} order by ${alias}.n`;
+}
+
+/** The column of {@linkcode renderRootRows} for `merge_action()`. */
+export const rootMergeAction: Sql = sql`${ident("svc_root")}.action`;
+
+const bodySetting = literal("svc.body");
+const rows = ident("svc_rows");
+const written = ident("svc_source");
+const keys = ident("svc_keys");
+
+function settingOf(level: number): Sql {
+  return literal(`svc.level_${level}`);
+}
+
+/**
+ * Renders the written rows of a level as a FROM item: the number `n` of the row, that of the row around (`p`),
+ * and its keys as texts.
+ */
+function levelRows(level: InsertLevel, number: number, alias: Sql): Sql {
+  const texts = level.keys.map((_, position) => sql`, ${keyColumn(position)} text`);
+  const setting = sql`pg_catalog.current_setting(${settingOf(number)}, true)`;
+  const columns = sql`n bigint, p bigint, action text${join(texts, emptySql)}`;
+  return sql`pg_catalog.json_to_recordset(${setting}::json) as ${alias}(${columns})`;
+}
+
+/** Renders a key of a written row in the type of its column. */
+function keyValue({ keys }: InsertLevel, alias: Sql, name: string): Sql {
+  const position = keys.findIndex((key) => key.name === name);
+  return sql`cast(${alias}.${keyColumn(position)} as ${catalogueSql(keys[position]!.type)})`;
+}
+
+function keyColumn(position: number): Sql {
+  return ident(`k${position + 1}`);
+}
+
+function valueColumn(position: number): Sql {
+  return ident(`c${position + 1}`);
+}
+
+/** Message of the error that a level raises if it wrote other rows than were sent. */
+const lostRows = /"([0-9]+) sent, ([0-9]+) written"/;
+
+/** Returns how many rows were sent and written if an error of PostgreSQL is about that; null for others. */
+export function lostRowsOf(
+  { sqlstate, message }: { readonly sqlstate: string; readonly message: string },
+): { readonly sent: string; readonly written: string } | null {
+  const found = sqlstate === "2203A" ? lostRows.exec(message) : null;
+  return found === null ? null : { sent: found[1]!, written: found[2]! };
+}
+
+class LevelWriter {
+  readonly #plan: NestedPlan;
+  readonly #nested: NestedInsert;
+
+  constructor(plan: NestedPlan) {
+    this.#plan = plan;
+    this.#nested = plan.nested;
+  }
+
+  writes(step: InsertStep): readonly LevelWrite[] {
+    if (step.kind === "links") return [toWrite(this.#links(step), null)];
+    const level = this.#nested.levels[step.level]!;
+    const path = level.path.join(".");
+    const own = this.#rows(level);
+    const isFound = level.conflict?.resolution === "ignore" && level.isReferred;
+    if (!isFound) return [toWrite(this.#insert(level, step.level, own), path)];
+    // A statement of its own sees rows that other transactions committed while the first one waited.
+    return [
+      toWrite(sql`with ${own} ${this.#insertRows(level)}`, path),
+      toWrite(this.#lookUp(level, step.level, own), path),
+    ];
+  }
+
+  /** Renders the insert of a level, which keeps the keys of its rows. */
+  #insert(level: InsertLevel, number: number, own: Sql): Sql {
+    const table = nameOf(level.relation);
+    const hasAction = level.around === null && this.#plan.mergeAction !== null;
+    const returned = [
+      ...level.keys.map(({ name }, position) =>
+        sql`${table}.${ident(name)}::text as ${keyColumn(position)}`
+      ),
+      ...(hasAction ? [sql`${mergeAction(this.#plan)} as action`] : []),
+    ];
+    const prefix = hasAction ? oldRowAlias(this.#plan) : emptySql;
+    const returning = returned.length === 0 ? sql`1` : join(returned);
+    const ranked = sql`select row_number() over () as svc_rank, * from ${written}`;
+    const tables = sql`${own}, ${written} as (${
+      this.#insertRows(level)
+    } returning ${prefix}${returning}), ${keys} as (${ranked})`;
+    const mayDiffer = level.conflict !== null && !level.isReferred;
+    return sql`with ${tables} ${this.#keep(level, number, { mayDiffer, hasAction })}`;
+  }
+
+  #insertRows(level: InsertLevel): Sql {
+    const { relation, columns, filled, around, conflict } = level;
+    const names = [...filled, ...columns].map(({ name }) => ident(name));
+    const target = names.length === 0 ? emptySql : sql` (${join(names)})`;
+    const values = join(names.map((_, position) => valueColumn(position)));
+    const onConflict = conflictClause(conflict, relation, { isCounted: around === null });
+    const table = nameOf(relation);
+    return sql`insert into ${table}${target} select ${values} from ${rows} order by svc_n${onConflict}`;
+  }
+
+  /** Renders the keys of the rows that a level has inserted or that exist, by the columns of its conflict. */
+  #lookUp(level: InsertLevel, number: number, own: Sql): Sql {
+    const { relation, conflict, columns, filled } = level;
+    const { columns: names, predicate } = conflict!.target;
+    const alias = ident("svc_found");
+    const table = nameOf(relation);
+    const needed = new Set([...names!, ...level.keys.map(({ name }) => name)]);
+    const where = predicate === null ? emptySql : sql` where ${catalogueSql(predicate)}`;
+    const found = sql`select ${join([...needed].map((name) => ident(name)))} from ${table}${where}`;
+    const all = [...filled, ...columns].map(({ name }) => name);
+    const equal = names!.map((name) =>
+      sql`${alias}.${ident(name)} = ${rows}.${valueColumn(all.indexOf(name))}`
+    );
+    const selected = level.keys.map(({ name }, position) =>
+      sql`, ${alias}.${ident(name)}::text as ${keyColumn(position)}`
+    );
+    const joined = sql`select ${rows}.svc_rank${
+      join(selected, emptySql)
+    } from ${rows} join (${found}) as ${alias} on ${and(equal)}`;
+    return sql`with ${own}, ${keys} as (${joined}) ${
+      this.#keep(level, number, { mayDiffer: false, hasAction: false })
+    }`;
+  }
+
+  /** Renders `select` that keeps the keys of a level, or fails if rows are missing. */
+  #keep(
+    level: InsertLevel,
+    number: number,
+    { mayDiffer, hasAction }: { readonly mayDiffer: boolean; readonly hasAction: boolean },
+  ): Sql {
+    const isKept = level.keys.length > 0 || level.around === null;
+    const members = [
+      sql`'n', ${rows}.svc_n, 'p', ${rows}.svc_p`,
+      ...(hasAction ? [sql`'action', ${keys}.action`] : []),
+      ...level.keys.map((_, position) =>
+        sql`${literal(`k${position + 1}`)}, ${keys}.${keyColumn(position)}`
+      ),
+    ];
+    const all = sql`select coalesce(pg_catalog.json_agg(pg_catalog.json_build_object(${
+      join(members)
+    })), '[]')::text from ${rows} join ${keys} using (svc_rank)`;
+    const kept = isKept
+      ? sql`pg_catalog.set_config(${settingOf(number)}, (${all}), true)`
+      : sql`''`;
+    if (mayDiffer) return sql`select where ${kept} is null`;
+    const sent = sql`(select count(*) from ${rows})`;
+    const found = sql`(select count(*) from ${keys})`;
+    // The message of the error carries both numbers.
+    const message = sql`'strict $."' || ${sent} || ' sent, ' || ${found} || ' written"'`;
+    const failure =
+      sql`pg_catalog.jsonb_path_query_first('{}', cast(${message} as jsonpath))::text`;
+    return sql`select where case when ${sent} = ${found} then ${kept} else ${failure} end is null`;
+  }
+
+  /** Renders the rows to insert at a level, with their number, rank and the number of the row around. */
+  #rows(level: InsertLevel): Sql {
+    const { filled, columns } = level;
+    const { defaults } = this.#nested;
+    const sources = filled.flatMap(({ sources }) => sources);
+    const joined = this.#joins(sources);
+    const values = [
+      ...filled.map((column) => this.#filledValue(column)),
+      ...columns.map((column) => writtenValue(column, { defaults })),
+    ].map((value, position) => sql`, ${value} as ${valueColumn(position)}`);
+    const type = defaults ? sql`::jsonb` : emptySql;
+    const objects = sql`(select n, p, value${type} as value from (${
+      this.#objects(level)
+    }) as svc_object) as ${rowAlias}`;
+    const expanded = columns.length === 0
+      ? emptySql
+      : sql` cross join lateral ${objectRow({ columns, defaults })}`;
+    return sql`${rows} as materialized (select ${rowAlias}.n as svc_n, ${rowAlias}.p as svc_p, row_number() over (order by ${rowAlias}.n) as svc_rank${
+      join(values, emptySql)
+    } from ${objects}${joined}${expanded})`;
+  }
+
+  /** Joins the rows whose keys fill columns. A row around exists always, one inside need not. */
+  #joins(sources: readonly FilledColumn["sources"][number][]): Sql {
+    const joins = new Map<number, Sql>();
+    for (const { level, row } of sources) {
+      const alias = filledAlias({ level });
+      const item = levelRows(this.#nested.levels[level]!, level, alias);
+      const own = row === "around" ? sql`p` : sql`n`;
+      joins.set(level, sql` left join ${item} on ${alias}.n = ${rowAlias}.${own}`);
+    }
+    return join([...joins.values()], emptySql);
+  }
+
+  #filledValue({ sources }: FilledColumn): Sql {
+    const values = sources.map((source) =>
+      keyValue(this.#nested.levels[source.level]!, filledAlias(source), source.name)
+    );
+    return values.length === 1 ? values[0]! : sql`coalesce(${join(values)})`;
+  }
+
+  /**
+   * Renders the objects of a level: the number `n` of each, the number `p` of the object around, and its
+   * `value`. An object that is the only one of its kind has the number of the object around.
+   */
+  #objects({ around, key, shape }: InsertLevel): Sql {
+    if (around === null) {
+      const body = sql`pg_catalog.current_setting(${bodySetting}, true)::json`;
+      return shape === "object"
+        ? sql`select 1::bigint as n, null::bigint as p, ${body} as value`
+        : sql`select n, null::bigint as p, value from pg_catalog.json_array_elements(${body}) with ordinality as svc_element(value, n)`;
+    }
+    const outer = this.#objects(this.#nested.levels[around]!);
+    // OFFSET 0 keeps PostgreSQL from reading the member several times.
+    const members = sql`(select n, value -> ${
+      literal(key!)
+    } as value from (${outer}) as svc_outer offset 0) as svc_outer`;
+    const isNull = sql`pg_catalog.json_typeof(svc_outer.value) = 'null'`;
+    if (shape === "object") {
+      return sql`select n, n as p, value from ${members} where not ${isNull}`;
+    }
+    const elements = sql`case when not ${isNull} then svc_outer.value end`;
+    return sql`select row_number() over (order by svc_outer.n, svc_element.n) as n, svc_outer.n as p, svc_element.value from ${members}, lateral pg_catalog.json_array_elements(${elements}) with ordinality as svc_element(value, n)`;
+  }
+
+  #links(
+    { junction, around, target, columns, mayExist }: Extract<InsertStep, { kind: "links" }>,
+  ): Sql {
+    const { levels } = this.#nested;
+    const [outer, inner] = [ident("svc_around"), ident("svc_target")];
+    const values = columns.map(({ level, name }, position) => {
+      const alias = level === around ? outer : inner;
+      return sql`${keyValue(levels[level]!, alias, name)} as ${valueColumn(position)}`;
+    });
+    const names = join(columns.map((_, position) => valueColumn(position)));
+    // One row may stand twice in an array.
+    const linked = sql`select min(n) as n, ${names} from (select ${inner}.n, ${join(values)} from ${
+      levelRows(levels[target]!, target, inner)
+    } join ${
+      levelRows(levels[around]!, around, outer)
+    } on ${outer}.n = ${inner}.p) as svc_pairs group by ${names}`;
+    const into = join(columns.map(({ column }) => ident(column)));
+    const conflict = mayExist ? sql` on conflict do nothing` : emptySql;
+    return sql`insert into ${
+      nameOf(junction)
+    } (${into}) select ${names} from (${linked}) as svc_links order by n${conflict}`;
+  }
+}
+
+function filledAlias({ level }: Pick<LevelColumn, "level">): Sql {
+  return ident(`svc_level_${level}`);
+}
+
+function toWrite(fragment: Sql, path: string | null): LevelWrite {
+  return { statement: { ...compile(fragment), use: "none", runsUserCode: true }, path };
+}

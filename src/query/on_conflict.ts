@@ -1,0 +1,54 @@
+/**
+ * Renders the `ON CONFLICT` of an insert.
+ *
+ * @module
+ */
+import type { Conflict, ConflictTarget } from "../plan/conflict.ts";
+import type { Relation } from "../schema_cache/schema_cache.ts";
+import {
+  and,
+  catalogueSql,
+  emptySql,
+  ident,
+  join,
+  literal,
+  type Sql,
+  sql,
+} from "../sql/fragment.ts";
+import { renderConditions } from "./condition.ts";
+import { nameOf } from "./field.ts";
+
+/** Name of the setting that counts the rows that an upsert updates. */
+export const updatedRowsSetting = "svc.updated";
+
+const setting = literal(updatedRowsSetting);
+const counted =
+  sql`set_config(${setting}, (coalesce(nullif(current_setting(${setting}, true), ''), '0')::int + 1)::text, true) <> ''`;
+
+/** Renders ` on conflict …`; empty for no conflict. If counted, the setting counts updated rows. */
+export function conflictClause(
+  conflict: Conflict | null,
+  relation: Relation,
+  { isCounted }: { readonly isCounted: boolean },
+): Sql {
+  if (conflict === null) return emptySql;
+  const target = conflictTarget(conflict.target);
+  if (conflict.resolution === "ignore") return sql` on conflict ${target} do nothing`;
+  const assignments = conflict.columns.map((name) => sql`${ident(name)} = excluded.${ident(name)}`);
+  const conditions = renderConditions(conflict.where, nameOf(relation));
+  const update = sql` on conflict ${target} do update set ${join(assignments)}`;
+  if (!isCounted) return update;
+  // CASE: rows that stay as they are do not count.
+  return conditions.length === 0
+    ? sql`${update} where ${counted}`
+    : sql`${update} where case when ${and(conditions)} then ${counted} else false end`;
+}
+
+/** Renders the keys of a unique index and its condition, by which PostgreSQL finds it. */
+function conflictTarget({ columns, expressions, predicate }: ConflictTarget): Sql {
+  const keys = columns === null
+    ? expressions.map((text) => sql`(${catalogueSql(text)})`)
+    : columns.map((name) => ident(name));
+  const where = predicate === null ? emptySql : sql` where ${catalogueSql(predicate)}`;
+  return sql`(${join(keys)})${where}`;
+}

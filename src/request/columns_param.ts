@@ -1,0 +1,93 @@
+/**
+ * The parameter `columns`, and the parameters that address its nested items.
+ *
+ * @module
+ */
+import { ServiceError } from "../errors/service_error.ts";
+import { columns, columnTree } from "./columns_grammar.ts";
+import { levelKey, levelOf } from "./level_path.ts";
+import type { ValuedParam } from "./query_string.ts";
+import type { AtLevel, ColumnItem, ColumnTree, LevelConflict } from "./query_types.ts";
+import { readText } from "./read_text.ts";
+import { type Production, Scanner } from "./scanner.ts";
+
+/** The columns that a write names. */
+export interface WrittenNames {
+  /** Sorted, without duplicates; null when absent. */
+  readonly columns: readonly string[] | null;
+  readonly columnTree: ColumnTree | null;
+}
+
+/** Reads a list of names. Raises `100`. */
+export function readNames(
+  what: string,
+  raw: string | null | undefined,
+): readonly string[] | null {
+  return typeof raw === "string" ? readText({ what, raw }, columns) : null;
+}
+
+/** Reads `columns`, which is a tree in inserts only. Raises `100` for text that is neither list nor tree. */
+export function readColumns(raw: string | null | undefined, mayNest: boolean): WrittenNames {
+  if (typeof raw !== "string") return { columns: null, columnTree: null };
+  if (!mayNest || !/[(:*!]/.test(raw)) {
+    return { columns: sorted(readNames(what, raw)!), columnTree: null };
+  }
+  const list = new Scanner(raw).attempt(columns);
+  const items = readTree(raw);
+  if (list === undefined && items instanceof ServiceError) throw items;
+  return { columns: sorted(list ?? []), columnTree: { items, listEnd: list?.at(-1) ?? null } };
+}
+
+const what = "columns parameter";
+
+/** Returns the error for text that is not a tree: a list of names may end where the tree does not. */
+function readTree(raw: string): readonly ColumnItem[] | ServiceError {
+  try {
+    return readText({ what, raw }, columnTree);
+  } catch (error) {
+    if (error instanceof ServiceError) return error;
+    throw error;
+  }
+}
+
+function sorted(names: readonly string[]): readonly string[] {
+  return [...new Set(names)].sort();
+}
+
+/** Last segments of the parameters that address a nested item. */
+export const levelSegments: ReadonlySet<string> = new Set(["on_conflict", "resolution"]);
+
+/** Reads `<path>.on_conflict` and `<path>.resolution`; the first of each counts. Raises `100`. */
+export function readLevelConflicts(
+  params: readonly ValuedParam[],
+): readonly AtLevel<LevelConflict>[] {
+  const levels = new Map<string, AtLevel<LevelConflict>>();
+  for (const { name, value } of params) {
+    const path = levelOf(name);
+    const key = levelKey(path);
+    const { value: { onConflict, resolution } } = levels.get(key) ??
+      { value: { onConflict: null, resolution: null } };
+    const isTarget = name.endsWith(".on_conflict");
+    levels.set(key, {
+      path,
+      value: {
+        onConflict: isTarget ? onConflict ?? readNames(name, value) : onConflict,
+        resolution: isTarget ? resolution : resolution ?? readResolution(name, value),
+      },
+    });
+  }
+  return [...levels.values()];
+}
+
+const resolutions = ["merge-duplicates", "ignore-duplicates"] as const;
+const resolutionLabels = resolutions.map((word) => `"${word}"`);
+
+function readResolution(name: string, raw: string) {
+  const word: Production<LevelConflict["resolution"]> = (scanner) => {
+    const read = scanner.takeWord(resolutions, resolutionLabels);
+    if (read === undefined || scanner.atEnd) return read;
+    scanner.expectEnd([]);
+    return undefined;
+  };
+  return readText({ what: name, raw }, word);
+}
