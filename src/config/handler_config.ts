@@ -235,6 +235,11 @@ export interface HandlerConfig {
    */
   readonly serverHealthPath?: string | null;
   /**
+   * Pages whose responses have a `Link` header: those by a cursor, those by `limit` and `offset` as
+   * well, or none. Default: `"cursor"`.
+   */
+  readonly serverLinkHeader?: "cursor" | "all" | "none";
+  /**
    * Largest request body in bytes; a longer one fails with SVC130. 0 sets no limit. Default: `0`.
    */
   readonly serverMaxBodySize?: number;

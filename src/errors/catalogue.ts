@@ -4,6 +4,7 @@
  * @module
  */
 import { connectionErrors } from "./connection_errors.ts";
+import { cursorErrors } from "./cursor_errors.ts";
 import { guardErrors } from "./guard_errors.ts";
 import { internalErrors } from "./internal_errors.ts";
 import { queryErrors } from "./query_errors.ts";
@@ -21,6 +22,7 @@ export const errors = {
   ...guardErrors,
   ...writeErrors,
   ...queryErrors,
+  ...cursorErrors,
   // Group 2
   ...schemaCacheErrors,
   // Group 3

@@ -227,6 +227,7 @@ export function makeReply(
     txOverridable: isEndOverridable(config),
     dialect,
     verbosity: config.clientErrorVerbosity,
+    links: config.serverLinkHeader,
   };
   const respond = () => {
     switch (plan.kind) {

@@ -31,7 +31,7 @@ import { type PipelineContext, type PipelineResult, runPipeline } from "./pipeli
 import { reportRequest, reportStatements } from "./report.ts";
 import { receive, type ReceivedRequest } from "./received_request.ts";
 import { healthRoute, RouteNames } from "./route_names.ts";
-import { addedHeaders, headersInit, noHeaders } from "./sent_headers.ts";
+import { addedHeaders, hasHeader, headersInit, noHeaders } from "./sent_headers.ts";
 import { Uploads } from "./uploads.ts";
 
 /** Facts about a request that the `Request` lacks. */
@@ -108,6 +108,7 @@ function answering(
       : actualHeaders(request, config.serverCorsAllowedOrigins, {
         areRequestsLimited: snapshot.rateLimits !== null,
         areWritesKeyed: snapshot.config.idempotencyTable !== null,
+        hasLink: hasHeader("link", result.reply.headers),
       });
     const route = context.routes.of(pieces.path);
     const durationMs = elapsedMs();

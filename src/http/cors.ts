@@ -26,17 +26,6 @@ const exposed = [
 ] as const;
 
 const knownMethods: ReadonlySet<string> = new Set(methods);
-const ofRateLimits = ["RateLimit", "RateLimit-Policy", "Retry-After"] as const;
-const ofKeys = ["Idempotent-Replayed", "Retry-After"] as const;
-
-const exposeHeaders = exposing(exposed);
-const exposeRateLimits = exposing([...exposed, ...ofRateLimits]);
-const exposeKeys = exposing([...exposed, ...ofKeys]);
-const exposeBoth = exposing([...exposed, "Idempotent-Replayed", ...ofRateLimits]);
-
-function exposing(names: readonly string[]) {
-  return ["Access-Control-Expose-Headers", names.join(", ")] as const;
-}
 
 /**
  * Returns the response headers of a preflight request, or null for any other request. A null or
@@ -69,18 +58,31 @@ export interface ExposedHeaders {
   readonly areRequestsLimited: boolean;
   /** Whether writes may have an `Idempotency-Key`. Default: false. */
   readonly areWritesKeyed?: boolean;
+  /** Whether the response has a `Link`. Default: false. */
+  readonly hasLink?: boolean;
 }
 
 /** Returns the CORS headers of a response; empty unless the request is cross-origin and allowed. */
 export function actualHeaders(
   { method, headers }: CrossOriginRequest,
   allowedOrigins: readonly string[] | null,
-  { areRequestsLimited, areWritesKeyed = false }: ExposedHeaders,
+  exposedHeaders: ExposedHeaders,
 ): HeaderList {
   const origin = method === "OPTIONS" ? null : originHeaders(headers.get("origin"), allowedOrigins);
   if (origin === null) return [];
-  if (areWritesKeyed) return [...origin, areRequestsLimited ? exposeBoth : exposeKeys];
-  return [...origin, areRequestsLimited ? exposeRateLimits : exposeHeaders];
+  return [...origin, ["Access-Control-Expose-Headers", exposedNames(exposedHeaders).join(", ")]];
+}
+
+function exposedNames(
+  { areRequestsLimited, areWritesKeyed = false, hasLink = false }: ExposedHeaders,
+): readonly string[] {
+  return [
+    ...exposed,
+    ...areWritesKeyed ? ["Idempotent-Replayed"] : [],
+    ...areRequestsLimited ? ["RateLimit", "RateLimit-Policy"] : [],
+    ...areWritesKeyed || areRequestsLimited ? ["Retry-After"] : [],
+    ...hasLink ? ["Link"] : [],
+  ];
 }
 
 function originHeaders(

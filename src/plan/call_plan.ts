@@ -106,6 +106,7 @@ export function planCallResult(
         alias: relation?.name ?? routine.name,
         relation: cached ?? null,
         origin: relation ?? routine,
+        routine: { schema: routine.schema, name: routine.name },
         ...relation === null ? { columns: resultColumns(routine, preferences, config) } : {},
       },
       purpose: "result",

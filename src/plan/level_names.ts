@@ -14,6 +14,11 @@ import { isAggregateName } from "./value_functions.ts";
 /** A select item with a key of its own. */
 export type KeyedItem = SelectField | SelectCount | SelectValue;
 
+/** Returns true for an item that shows a value with a key. */
+export function isKeyed(item: FieldItem): item is KeyedItem {
+  return item.kind !== "all" && item.kind !== "cursor";
+}
+
 /** The names of a level. */
 export interface LevelNames {
   /** Returns true if the name is a column of the rows, or may be one. */
@@ -96,7 +101,7 @@ function castSteps(type: string | null): readonly ValueStep[] {
 function itemsByKey(fields: readonly FieldItem[]): ReadonlyMap<string, KeyedItem> {
   const items = new Map<string, KeyedItem>();
   for (const item of fields) {
-    if (item.kind === "all" || isPlainColumn(item)) continue;
+    if (!isKeyed(item) || isPlainColumn(item)) continue;
     const key = keyOfItem(item);
     if (!items.has(key)) items.set(key, item);
   }

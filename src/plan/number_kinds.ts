@@ -21,7 +21,10 @@ export function withoutNumberKind(item: ReadItem): ReadItem {
   return rest;
 }
 
-function kindOfItem(item: Exclude<ReadItem, { kind: "all" }>, scope: FieldScope) {
+function kindOfItem(
+  item: Exclude<ReadItem, { kind: "all" }>,
+  scope: FieldScope,
+): NumberKind | null {
   switch (item.kind) {
     case "column":
       if (item.cast !== null) return kindOfCast(item.cast);
@@ -31,6 +34,8 @@ function kindOfItem(item: Exclude<ReadItem, { kind: "all" }>, scope: FieldScope)
       return item.function === "count" ? "number" : "unknown";
     case "value":
       return kindOfValue(item.value, scope);
+    case "cursor":
+      return null;
     default:
       return item satisfies never;
   }

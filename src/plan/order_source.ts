@@ -13,15 +13,21 @@ export function orderSourceNode(embed: Embed, keys: ReadonlySet<string>): ReadNo
   const { node } = embed;
   return {
     ...node,
-    items: node.items.filter((item) => item.kind === "all" || keys.has(item.key)).map(sortable),
+    items: node.items.filter((item) => isNamed(item, keys)).map(sortable),
     embeds: node.embeds.map((child) => orderEmbed(child, keys)),
     distinct: null,
     order: [],
     orderSources: [],
+    cursor: null,
     range: embed.mayRepeat ? singleRow(node.range) : node.range,
     paged: false,
     joined: false,
   };
+}
+
+function isNamed(item: ReadItem, keys: ReadonlySet<string>): boolean {
+  if (item.kind === "all") return true;
+  return item.kind !== "cursor" && keys.has(item.key);
 }
 
 /**

@@ -169,7 +169,7 @@ function planReadAction(
   );
   const representation = represent(request, { kind: "relation", relation }, cache, config);
   checkPreferences(request);
-  const count = planCount(preferences.count, bounds, config.dbMaxRows);
+  const count = pageCount(read, planCount(preferences.count, bounds, config.dbMaxRows));
   return {
     kind: "read",
     relation,
@@ -182,6 +182,15 @@ function planReadAction(
   };
 }
 
+function isPage({ root }: ReadPlan): boolean {
+  return (root.cursor?.page ?? null) !== null;
+}
+
+/** Returns how the total is counted. A page by a cursor does not hold all rows. */
+function pageCount(read: ReadPlan, count: CountPlan): CountPlan {
+  return count.kind === "page" && isPage(read) ? { kind: "exact" } : count;
+}
+
 /**
  * Lets lines of JSON leave as soon as PostgreSQL has them, unless a function of the query may set
  * `response.*`.
@@ -192,7 +201,8 @@ function withoutCount(
   cache: SchemaCache,
 ): Representation {
   const { format } = representation;
-  if (format.kind !== "ndjson") return representation;
+  // The links of a page need all of its rows.
+  if (format.kind !== "ndjson" || isPage(read)) return representation;
   const isCounted = !isRetrySafeRead({ kind: "read", read, representation }, cache);
   return { ...representation, format: { ...format, isCounted } };
 }
@@ -228,12 +238,9 @@ function planCallAction(
   checkPreferences(request);
   checkMaxAffected(request, routine);
   const { preferences, bounds } = request;
-  const count = planResultCount(
-    preferences.count,
-    bounds,
-    config.dbMaxRows,
-    routine.returns.set,
-  );
+  const { set } = routine.returns;
+  const resultCount = planResultCount(preferences.count, bounds, config.dbMaxRows, set);
+  const count = set ? pageCount(call.read, resultCount) : resultCount;
   return {
     kind: "call",
     call: { ...call, read: fitToFormat(call.read, representation) },

@@ -14,7 +14,7 @@ import { resolveNullFilters } from "./embed_filters.ts";
 import { planDistinct } from "./distinct.ts";
 import { type FieldScope, planField } from "./fields.ts";
 import { type GroupScope, namesAggregate, planGroupCondition } from "./group_conditions.ts";
-import { keyOfItem, levelNames, ownNames, valueOf } from "./level_names.ts";
+import { isKeyed, keyOfItem, levelNames, ownNames, valueOf } from "./level_names.ts";
 import { type EmbedScope, planCondition, planRelatedValue, positionOf } from "./related.ts";
 import {
   type AggregateFilters,
@@ -26,6 +26,7 @@ import {
 import { isLeftOut, shownColumns } from "./shown_columns.ts";
 import { hasSpreadAggregate, spreadsMany } from "./tree_checks.ts";
 import { addressOf, type EmbedItem } from "./select_tree.ts";
+import { checkCursor, type CursorPlace, planCursor, usesCursor } from "./node_cursor.ts";
 import { orderSourceNode } from "./order_source.ts";
 import type {
   Condition,
@@ -67,6 +68,8 @@ export interface NodeContext {
   readonly selectable: SelectableColumns | null;
   /** True if `bigint` and `numeric` become JSON strings. */
   readonly numbersAsText: boolean;
+  /** Source and path of the node, which its cursors belong to. */
+  readonly place: Pick<CursorPlace, "source" | "path">;
 }
 
 /**
@@ -96,23 +99,28 @@ export function planNode(node: ResolvedNode, context: NodeContext): ReadNode {
   const picksRows = !joined && !grouped && distinct === null &&
     embeds.some(({ hasOutput }) => hasOutput) && isPage;
   // Columns of rows without a relation are unknown, so such rows are picked as a whole.
-  const paged = picksRows || (distinct !== null && distinct !== "all" && node.relation !== null);
+  const paged = picksRows || isReordered(node) ||
+    (distinct !== null && distinct !== "all" && node.relation !== null);
   const expandAll = context.expandAll || paged || grouped || node.item?.kind === "spread" ||
     (node.item === null && context.rows === "representation");
   const list = selectListOf(node, { ...context, expandAll });
   const order = node.order.map((term) => planOrder(term, { level, filters }));
+  const unpaged = {
+    items: planItems(node.fields, scope, { ...list, filters }),
+    embeds,
+    order,
+    distinct,
+    grouped,
+  };
   return {
+    ...unpaged,
+    ...hasColumns && usesCursor(node) ? cursorOf(node, unpaged, scope, context) : noCursor,
     alias,
     relation: hasSuppliedRows(node, context) ? null : node.origin,
-    items: planItems(node.fields, scope, { ...list, filters }),
     conditions,
     having: planned.having,
-    distinct,
-    order,
     orderSources: orderSources(order, embeds, { grouped, node, context }),
     range,
-    embeds,
-    grouped,
     paged,
     joined,
   };
@@ -135,6 +143,30 @@ function selectListOf(node: ResolvedNode, context: NodeContext): SelectListOptio
     selectable,
     numbersAsText,
   };
+}
+
+const noCursor = { cursor: null };
+
+/**
+ * Returns true if a subquery picks the rows by a cursor: those of the root, where it reads one row more
+ * than it shows, and those before a cursor, whose order it reverses.
+ */
+function isReordered({ item, after, before }: ResolvedNode): boolean {
+  return before !== null || (item === null && after !== null);
+}
+
+/** Plans the cursors of a node. Throws `168` to `171`. */
+function cursorOf(
+  node: ResolvedNode,
+  planned: Parameters<typeof planCursor>[1],
+  scope: FieldScope,
+  context: NodeContext,
+): ReturnType<typeof planCursor> {
+  const offset = node.item === null ? context.ranges?.root.first : node.offset;
+  const isSupplied = hasSuppliedRows(node, context);
+  const place = { ...context.place, isSupplied, hasOffset: (offset ?? 0n) > 0n };
+  checkCursor(node, planned, place);
+  return planCursor(node, planned, { scope, place });
 }
 
 /** Plans the conditions on the rows of aggregates, by alias. They do not test embeds. */
@@ -239,7 +271,9 @@ function columnOfEmbed(
   const isKey = fields.length === 0 ||
     children.some(({ item }) => item.kind === "spread" || addressOf(item) === field.name) ||
     fields.some((item) =>
-      item.kind === "all" ? !isLeftOut(field.name, child) : keyOfItem(item) === field.name
+      item.kind === "all"
+        ? !isLeftOut(field.name, child)
+        : isKeyed(item) && keyOfItem(item) === field.name
     );
   if (isKey) return null;
   const operand = { kind: "value", value: { field, steps: [] } } as const;
@@ -252,6 +286,7 @@ function planEmbed(node: ResolvedEmbed, parentRow: RowType, context: NodeContext
     ...context,
     alias: context.aliases(node.origin.name),
     depth: context.depth + 1,
+    place: { ...context.place, path: [...context.place.path, addressOf(item)] },
     expandAll: context.expandAll || spreadsMany(node),
   });
   const toOne = isToOne(relationship);

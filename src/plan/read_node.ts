@@ -10,6 +10,7 @@ import type {
   FullTextOperator,
   IsWord,
   OrderTerm,
+  PageDirection,
   PathStep,
   SimpleOperator,
 } from "../request/query_types.ts";
@@ -118,6 +119,8 @@ export type SingleItem =
       readonly key: string;
     }
     | { readonly kind: "value"; readonly value: PlannedValue; readonly key: string }
+    /** The row's cursor. */
+    | { readonly kind: "cursor"; readonly key: string }
   );
 
 /** A condition on a column, or on a longer value. */
@@ -181,6 +184,8 @@ export type PlannedOrder =
   & (
     | { readonly kind: "field"; readonly field: PlannedField }
     | { readonly kind: "value"; readonly value: PlannedValue }
+    /** The value of an output column that has no aggregate. */
+    | { readonly kind: "output"; readonly position: number }
     | {
       readonly kind: "related";
       /** Position among the node's embeds. */
@@ -190,6 +195,31 @@ export type PlannedOrder =
       readonly path: readonly PathStep[];
     }
   );
+
+/** The form in which a term of an order becomes a key of a cursor. */
+export interface CursorTerm {
+  /** True if the value may be NULL. */
+  readonly nullable: boolean;
+  /** The text of the value: a cast to `text`, that of its JSON, or by its type when it is read. */
+  readonly text: "cast" | "json" | "by-type";
+}
+
+/** The cursors of a node's rows. The order of the node is total. */
+export interface NodeCursor {
+  /** Identifies the order, and the rows that it sorts. */
+  readonly fingerprint: string;
+  /** One entry for each term of the order. */
+  readonly terms: readonly CursorTerm[];
+  /** The position at which a page begins; null if the rows are not paged by a cursor. */
+  readonly page: CursorPage | null;
+}
+
+/** A page by a cursor. */
+export interface CursorPage {
+  readonly direction: PageDirection;
+  /** The keys of the cursor, NULL as null; null for the first or the last page. */
+  readonly keys: readonly (string | null)[] | null;
+}
 
 /** The row range of a node, as texts of integers; null means no clause. */
 export interface RowRange {
@@ -274,6 +304,8 @@ export interface ReadNode {
   readonly order: readonly PlannedOrder[];
   readonly orderSources: readonly OrderSource[];
   readonly range: RowRange;
+  /** The cursors of the rows; null if the request uses none. */
+  readonly cursor: NodeCursor | null;
   readonly embeds: readonly Embed[];
   /** True if the node has aggregates: all other columns form the groups. */
   readonly grouped: boolean;

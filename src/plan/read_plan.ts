@@ -7,7 +7,7 @@
 import { errors } from "../errors/catalogue.ts";
 import type { TargetNameUse } from "../errors/target_name_warning.ts";
 import type { Preferences } from "../request/api_request.ts";
-import type { QueryParams, RowBounds } from "../request/query_types.ts";
+import type { QueryParams, RowBounds, SelectItem } from "../request/query_types.ts";
 import type {
   QualifiedName,
   Relation,
@@ -54,6 +54,8 @@ export type ReadSource =
     readonly origin: QualifiedName;
     /** Columns of rows that have no relation. Default: unknown. */
     readonly columns?: readonly string[];
+    /** The function that returns the rows. Default: a write. */
+    readonly routine?: QualifiedName;
   };
 
 /**
@@ -92,10 +94,7 @@ export interface ReadPlan {
  */
 export function planRead(input: ReadInput, cache: SchemaCache, config: ReadConfig): ReadPlan {
   const { source, purpose, bounds } = input;
-  const [clause] = input.query.clauses;
-  if (purpose === "representation" && clause !== undefined) {
-    throw errors.onlyForReading(clause.name);
-  }
+  if (purpose === "representation") refuseClauses(input.query);
   checkValueCount(input.query);
   const { root, targetNameUses } = buildSelectTree(input.query, config);
   const { relation } = source;
@@ -120,9 +119,25 @@ export function planRead(input: ReadInput, cache: SchemaCache, config: ReadConfi
       : null,
     selectable: input.selectable ?? null,
     numbersAsText: input.preferences?.numbers === "string",
+    place: { source: sourceName(source), path: [] },
   });
   checkTestCount(node);
   return { root: node, relation, targetNameUses };
+}
+
+/** Returns the name of a source, which its cursors contain as a hash. */
+function sourceName(source: ReadSource): readonly string[] {
+  if (source.kind === "relation") return [source.relation.schema, source.relation.name];
+  const { schema, name } = source.routine ?? source.origin;
+  return ["function", schema, name];
+}
+
+/** Throws `160` for what only reads take. */
+function refuseClauses({ clauses: [clause], select }: QueryParams): void {
+  if (clause !== undefined) throw errors.onlyForReading(clause.name);
+  const hasCursor = (item: SelectItem): boolean =>
+    item.kind === "cursor" || ("select" in item && item.select.some(hasCursor));
+  if (select.some(hasCursor)) throw errors.onlyForReading("@cursor");
 }
 
 /** Removes the filters of the root: the write has applied them. */
@@ -170,6 +185,8 @@ function itemColumns(item: ReadItem, columns: ReadonlySet<string>): Iterable<str
       return item.argument === null ? [] : [item.argument.field.column];
     case "value":
       return fieldsOf(item.value).map(({ column }) => column);
+    case "cursor":
+      return [];
     default:
       return item satisfies never;
   }

@@ -143,6 +143,7 @@ function isRetrySafeItem(
 ): boolean {
   switch (item.kind) {
     case "all":
+    case "cursor":
       return true;
     case "column":
       return isRetrySafe(item.field) && isRetrySafeConversion(item.convert, volatile);
@@ -218,6 +219,8 @@ function isRetrySafeOrder(
       return term.value.kind === "related"
         ? fieldsOf(term.value).every(({ column }) => !volatile.has(column))
         : fieldsOf(term.value).every(isRetrySafe);
+    case "output":
+      return true;
     case "related":
       return !volatile.has(term.key);
     default:

@@ -38,7 +38,7 @@ export function planItems(
   options: SelectListOptions,
 ): readonly ReadItem[] {
   const { filters = noFilters, numbersAsText = false } = options;
-  const items = fields.flatMap((item) => {
+  const items = fields.flatMap((item): readonly ReadItem[] => {
     switch (item.kind) {
       case "all":
         return planAll(item, scope, options);
@@ -48,6 +48,8 @@ export function planItems(
         return [fieldItem(item, scope, filters)];
       case "value":
         return [valueItem(item, scope, filters)];
+      case "cursor":
+        return [{ kind: "cursor", key: item.alias ?? "cursor" }];
       default:
         return item satisfies never;
     }

@@ -19,16 +19,17 @@ import type {
   QueryParams,
   SelectAll,
   SelectCount,
+  SelectCursor,
   SelectField,
   SelectItem,
   SelectRelation,
   SelectSpread,
   SelectValue,
 } from "../request/query_types.ts";
-import { isAggregateItem } from "./level_names.ts";
+import { isAggregateItem, isKeyed } from "./level_names.ts";
 
 /** An entry of a select list that is not an embed. */
-export type FieldItem = SelectField | SelectValue | SelectAll | SelectCount;
+export type FieldItem = SelectField | SelectValue | SelectAll | SelectCount | SelectCursor;
 
 /** An entry of a select list that embeds a relation. */
 export type EmbedItem = SelectRelation | SelectSpread;
@@ -52,6 +53,10 @@ export interface SelectNode {
   readonly order: readonly OrderTerm[];
   readonly limit: bigint | null;
   readonly offset: bigint | null;
+  /** The cursor that the rows follow, empty for the first page; null without such a cursor. */
+  readonly after: string | null;
+  /** The cursor that the rows precede, empty for the last page; null without such a cursor. */
+  readonly before: string | null;
 }
 
 /** A column that `*` and `**` of a node omit. */
@@ -132,6 +137,9 @@ function attachClause(draft: Draft, clause: Clause): void {
     case "distinct":
       draft.distinct ??= clause.fields;
       break;
+    case "page":
+      draft[clause.direction] = clause.cursor;
+      break;
     default:
       clause satisfies never;
   }
@@ -153,6 +161,8 @@ interface Draft extends SelectNode {
   readonly order: OrderTerm[];
   limit: bigint | null;
   offset: bigint | null;
+  after: string | null;
+  before: string | null;
   /** True if a parameter addresses an aliased embed by its target's name. */
   usesTargetName: boolean;
 }
@@ -181,6 +191,8 @@ function draftOf(item: EmbedItem | null, select: readonly SelectItem[]): Draft {
     order: [],
     limit: null,
     offset: null,
+    after: null,
+    before: null,
     usesTargetName: false,
   };
 }
@@ -221,9 +233,7 @@ function findPlace(root: Draft, path: readonly string[], config: PathConfig): Le
 }
 
 function hasAggregate({ fields }: Draft, alias: string): boolean {
-  return fields.some((item) =>
-    item.kind !== "all" && item.alias === alias && isAggregateItem(item)
-  );
+  return fields.some((item) => isKeyed(item) && item.alias === alias && isAggregateItem(item));
 }
 
 function filtersOf({ aggregateFilters }: Draft, alias: string): LogicTree[] {

@@ -8,7 +8,7 @@ import { errors } from "../errors/catalogue.ts";
 import type { Filter, LogicTree } from "../request/query_types.ts";
 import type { Relation, SchemaCache } from "../schema_cache/schema_cache.ts";
 import { isNullTest } from "./conditions.ts";
-import { isAggregateItem } from "./level_names.ts";
+import { isAggregateItem, isKeyed } from "./level_names.ts";
 import { addressOf } from "./select_tree.ts";
 import {
   allNodes,
@@ -63,7 +63,7 @@ export function hasSpreadAggregate(node: ResolvedNode): boolean {
 
 /** Returns true if the node's own select list has an aggregate. */
 function hasAggregate({ fields }: ResolvedNode): boolean {
-  return fields.some((item) => item.kind !== "all" && isAggregateItem(item));
+  return fields.some((item) => isKeyed(item) && isAggregateItem(item));
 }
 
 function checkRelatedOrders(node: ResolvedNode): void {

@@ -112,7 +112,7 @@ export class PlanCache {
   /** Returns a request planned by its shape; undefined where the shape is not cached. */
   lookup(
     shape: QueryShape,
-    { headers, cookies }: RawRequest,
+    { headers, cookies, query: queryString }: RawRequest,
     payload: Payload | null,
   ): PlannedRequest | undefined {
     const keyOfPayload = payloadKey(payload);
@@ -125,6 +125,7 @@ export class PlanCache {
       ...cached.request,
       headers,
       cookies,
+      queryString,
       bounds: offsetAt < 0 ? cached.request.bounds : { first, last: null },
       // Only responses to reads contain it.
       query: plan.kind === "read"

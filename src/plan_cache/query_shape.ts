@@ -6,6 +6,7 @@
  */
 import type { Payload } from "../request/api_request.ts";
 import type { RawRequest } from "../request/raw_request.ts";
+import { type CursorPosition, readCursor, writeCursor } from "../request/cursor_text.ts";
 import { canonicalQuery, type QueryParam, splitQuery } from "../request/query_string.ts";
 
 /** A request's shape, and its values. */
@@ -70,7 +71,8 @@ export function readQueryShape({ method, path, query, headers }: RawRequest): Qu
       if (!isRead || offsetAt >= 0 || headers["range"] !== undefined) return null;
       offsetAt = values.length;
     }
-    if (slot.kind !== "literal") values.push(slot.value);
+    if (slot.kind === "cursor") values.push(...slot.values);
+    else if (slot.kind !== "literal") values.push(slot.value);
   }
   return {
     key,
@@ -109,8 +111,11 @@ export function queryWith({ params, isCall }: QueryShape, others: readonly strin
     const { name, value } = param;
     if (value === null) return encodeURIComponent(name);
     const slot = slotOf(param, isCall);
-    const text = slot.kind === "literal"
-      ? value
+    const text = slot.kind === "literal" ? value : slot.kind === "cursor"
+      ? writeCursor({
+        ...slot.position,
+        keys: slot.position.keys.map((key) => key === null ? null : others[at++]!),
+      })
       : value.slice(0, value.length - slot.value.length) + others[at++]!;
     return `${encodeURIComponent(name)}=${encodeURIComponent(text)}`;
   }).join("&");
@@ -118,7 +123,15 @@ export function queryWith({ params, isCall }: QueryShape, others: readonly strin
 
 type Slot =
   | { readonly kind: "literal"; readonly key: string }
-  | { readonly kind: "value" | "offset"; readonly key: string; readonly value: string };
+  | { readonly kind: "value" | "offset"; readonly key: string; readonly value: string }
+  /** A cursor, whose keys become parameters. */
+  | {
+    readonly kind: "cursor";
+    readonly key: string;
+    readonly position: CursorPosition;
+    /** The keys that are not NULL. */
+    readonly values: readonly string[];
+  };
 
 /** Operators whose operand becomes a parameter unchanged. */
 const plainOperators: ReadonlySet<string> = new Set(["eq", "neq", "gt", "gte", "lt", "lte"]);
@@ -135,6 +148,10 @@ function slotOf({ name, value }: QueryParam, isCall: boolean): Slot {
     const isOffset = name === "offset" && /^[1-9][0-9]{0,8}$/.test(value);
     return isOffset ? { kind: "offset", key: "\0o", value } : literalOf(name, value);
   }
+  if (/(?:^|\.)(?:after|before)$/.test(name)) {
+    const position = readCursor(value);
+    return position === undefined ? literalOf(name, value) : cursorSlot(name, position);
+  }
   const dot = value.indexOf(".");
   const operator = dot < 0 ? "" : value.slice(0, dot);
   if (plainOperators.has(operator)) {
@@ -142,6 +159,14 @@ function slotOf({ name, value }: QueryParam, isCall: boolean): Slot {
   }
   const isArgument = isCall && (isNumber.test(value) || (dot < 0 && !value.includes("(")));
   return isArgument ? { kind: "value", key: `\0a${name}`, value } : literalOf(name, value);
+}
+
+/** Which keys are NULL belongs to the shape: the SQL depends on it. */
+function cursorSlot(name: string, position: CursorPosition): Slot {
+  const { fingerprint, keys } = position;
+  const values = keys.filter((key) => key !== null);
+  const nulls = keys.map((key) => key === null ? "n" : "v").join("");
+  return { kind: "cursor", key: `\0c${name}\0${nulls}${fingerprint}`, position, values };
 }
 
 /** A number is never a filter: filters begin with a word. */

@@ -68,12 +68,19 @@ export const jsonFunctions: Readonly<
 };
 
 /** Returns the output column of an entry of the select list. */
-export function itemOutput(item: ReadItem, node: ReadNode, reader: RowReader): Output {
-  const read = outputOf(item, node, reader);
+export function itemOutput(item: ReadItem, node: ReadNode, readers: ItemReaders): Output {
+  const read = outputOf(item, node, readers);
   return item.kind === "all" ? read : { ...read, number: item.number };
 }
 
-function outputOf(item: ReadItem, node: ReadNode, reader: RowReader): Output {
+/** Renders the values of items. */
+export interface ItemReaders {
+  readonly reader: RowReader;
+  /** Renders the row's cursor. */
+  readonly cursor: () => Sql;
+}
+
+function outputOf(item: ReadItem, node: ReadNode, { reader, cursor }: ItemReaders): Output {
   switch (item.kind) {
     case "all":
       return output(null, sql`${ident(node.alias)}.*`);
@@ -91,6 +98,8 @@ function outputOf(item: ReadItem, node: ReadNode, reader: RowReader): Output {
     }
     case "value":
       return valueOutput(item, node, reader);
+    case "cursor":
+      return output(item.key, cursor());
     default:
       return item satisfies never;
   }
@@ -152,7 +161,7 @@ export function selectList(outputs: readonly Output[], naming: ColumnNaming): Sq
   if (naming === "keys") {
     return join(
       outputs.map((column) =>
-        column.key === null ? column.value : sql`${aggregated(column)} as ${ident(column.key)}`
+        column.key === null ? column.value : sql`${outputValue(column)} as ${ident(column.key)}`
       ),
     );
   }
@@ -188,7 +197,8 @@ const aggregates: Record<AggregateFunction, Sql> = {
   min: sql`min`,
 };
 
-function aggregated({ value, aggregate }: Output): Sql {
+/** Renders the value of a column, with its aggregate. */
+export function outputValue({ value, aggregate }: Output): Sql {
   if (aggregate === null) return value;
   if (aggregate.kind === "value") {
     const { value: whole, filter, source, applied } = aggregate;

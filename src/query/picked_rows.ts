@@ -4,43 +4,78 @@
  * @module
  */
 import { isPlainField } from "../plan/planned_values.ts";
-import type { PlannedOperand, PlannedOrder, ReadNode } from "../plan/read_node.ts";
-import { emptySql, ident, join, type Sql, sql } from "../sql/fragment.ts";
+import type { PlannedOperand, PlannedOrder, ReadNode, RowRange } from "../plan/read_node.ts";
+import { emptySql, ident, join, or, type Sql, sql } from "../sql/fragment.ts";
+import { orderTerm, whereClause } from "./condition.ts";
+import { readingOrder, rowsBehind } from "./cursor.ts";
 import { renderRange } from "./from_where.ts";
 import { fieldKey, type PageReader, readOperand, type RowReader, valueKey } from "./row_reader.ts";
 
+/** The rows that a page picks from, and the part of them that it picks. */
+export interface PickedRows {
+  readonly page: PageReader;
+  readonly own: RowReader;
+  /** Renders FROM and WHERE, with further conditions. */
+  readonly rows: (conditions: readonly Sql[]) => Sql;
+  /** The values of the order in the rows, and the page's columns of them. */
+  readonly order: readonly OrderedColumn[];
+  readonly range: RowRange;
+  /**
+   * True to read the rows of each condition of a cursor for itself, so that an index serves each. A
+   * function runs once, and an embed has few rows.
+   */
+  readonly isDivided: boolean;
+}
+
+/** A term of an order, its value in the rows, and the page's column of that value. */
+export interface OrderedColumn {
+  readonly term: PlannedOrder;
+  readonly value: Sql;
+  readonly name: Sql;
+}
+
 /** Renders the subquery of a paged node. Of rows that are equal in some values it picks the first. */
-export function pageQuery(
-  node: ReadNode,
-  { page, own, rows, order }: {
-    readonly page: PageReader;
-    readonly own: RowReader;
-    readonly rows: Sql;
-    readonly order: readonly Sql[];
-  },
-): Sql {
-  const range = renderRange(node.range);
-  const { distinct } = node;
+export function pageQuery(node: ReadNode, picked: PickedRows): Sql {
+  const { page, own, rows, order, range } = picked;
+  const { distinct, cursor } = node;
+  const position = cursor?.page ?? null;
+  const reading = order.map(({ name, term }) => orderTerm(name, readingOrder(term, position)));
+  const end = sql`${orderClause(reading)}${renderRange(range)}`;
   if (distinct === null || distinct === "all") {
-    return sql`select ${page.columns()}${rows}${orderClause(order)}${range}`;
+    const behind = cursor === null ? null : rowsBehind(cursor, order);
+    const joined = behind === null ? [] : [or(behind)];
+    const conditions = behind === null || !picked.isDivided
+      ? [joined]
+      : behind.map((each) => [each]);
+    const parts = conditions.map((each) => sql`select ${page.columns()}${rows(each)}${end}`);
+    return parts.length === 1 ? parts[0]! : together(node, parts, end);
   }
   const names = distinct.map((operand) =>
     page.column(operandKey(operand), () => readOperand(own, operand))
   );
   const keys = names.map((name) => ident(name));
-  const picked = sql`select distinct on (${join(keys)}) ${page.columns()}${rows}`;
-  if (order.length === 0 || ordersBy(node, names, page)) {
-    return sql`${picked}${orderClause(order)}${range}`;
-  }
-  return sql`select * from (${picked}${orderClause([...keys, ...order])}) as ${ident(node.alias)}${
-    orderClause(order)
-  }${range}`;
+  const first = sql`select distinct on (${join(keys)}) ${page.columns()}${rows([])}`;
+  const isInOrder = order.length === 0 || ordersBy(node, names, page);
+  if (position === null && isInOrder) return sql`${first}${end}`;
+  const terms = order.map(({ name, term }) => orderTerm(name, term));
+  const alias = ident(node.alias);
+  const columns = order.map(({ term, name }) => ({ term, value: sql`${alias}.${name}` }));
+  const behind = cursor === null ? null : rowsBehind(cursor, columns);
+  return sql`select * from (${first}${orderClause([...keys, ...terms])}) as ${alias}${
+    whereClause(behind === null ? [] : [or(behind)])
+  }${end}`;
+}
+
+/** Renders the rows of several queries, each of which is ordered and limited, in one order. */
+function together({ alias }: ReadNode, parts: readonly Sql[], end: Sql): Sql {
+  const all = join(parts.map((part) => sql`(${part})`), sql` union all `);
+  return sql`select * from (${all}) as ${ident(alias)}${end}`;
 }
 
 /** Whether an order begins with all of some columns of a page. */
 function ordersBy({ order }: ReadNode, names: readonly string[], page: PageReader): boolean {
   const distinct = new Set(names);
-  const first = order.slice(0, distinct.size).map((term) => page.column(orderKey(term), noValue));
+  const first = order.slice(0, distinct.size).map((term) => page.column(termKey(term), noValue));
   return new Set(first).size === distinct.size && first.every((name) => distinct.has(name));
 }
 
@@ -69,12 +104,14 @@ export function distinctRows(
 }
 
 /** Returns a key that is equal for equal terms of an order. */
-export function orderKey(term: PlannedOrder): string {
+export function termKey(term: PlannedOrder): string {
   switch (term.kind) {
     case "field":
       return fieldKey(term.field);
     case "value":
       return valueKey(term.value);
+    case "output":
+      return `output ${term.position}`;
     case "related":
       return `order ${JSON.stringify([term.embed, term.key, term.path])}`;
     default:

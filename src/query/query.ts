@@ -14,6 +14,7 @@ import { compile, emptySql, ident, join, literal, param, type Sql, sql } from ".
 import { bodyExpression, type BodyRows, bodySource, rowsAlias, valueExpression } from "./body.ts";
 import { renderCall } from "./call.ts";
 import { renderCount } from "./count.ts";
+import { renderRoot, type RootRows } from "./cursor_page.ts";
 import { renderExplain } from "./explain.ts";
 import { isKeyed, keyChecks } from "./keyed_update.ts";
 import { renderMutationTables } from "./mutate.ts";
@@ -22,7 +23,7 @@ import { updatedRowsSetting } from "./on_conflict.ts";
 import { renderRows } from "./read.ts";
 import { framingOf, renderRowsResult, rowFormatOf, type RowsResult } from "./rows_form.ts";
 
-/** Positions of the metadata columns in the result row. */
+/** Positions of the metadata columns in the result row. Those from 4 on belong to kinds of statements. */
 export const resultColumn = {
   /** Number of rows of the result; NULL if they are sent before it is known. */
   rows: 0,
@@ -48,6 +49,12 @@ export const resultColumn = {
   unmatched: 10,
   /** Updates by key with `unmatched=fail`: the keys of some of them, as JSON. */
   unmatchedKeys: 11,
+  /** Reads of a page by a cursor: `true` if more rows follow in the order of reading. */
+  more: 4,
+  /** Reads of a page by a cursor: the cursor of the first row; NULL without rows. */
+  firstCursor: 5,
+  /** Reads of a page by a cursor: the cursor of the last row; NULL without rows. */
+  lastCursor: 6,
 } as const;
 
 /** The statements of a request, in order. */
@@ -76,14 +83,14 @@ export function readQuery(plan: ReadPlan, count: CountPlan, options: ResultOptio
   const estimate = options.explain === null ? estimateOf(plan, count) : null;
   const total = totalOf(plan, count);
   const rowFormat = rowFormatOf(format, plan);
+  const root = renderRoot(plan);
   if (rowFormat !== null) {
-    const rows = renderRows(plan);
-    const result = { rows, common: emptySql, total, format: rowFormat, element: tableRows };
+    const result = { root, common: [], total, format: rowFormat, element: tableRows };
     return { main: rowsStatement(result, options), estimate };
   }
-  const main = sql`select ${renderMetadataColumns(total)}, ${bodyOf(format, tableRows)} from ${
-    sourceOf(format, renderRows(plan))
-  }`;
+  const main = sql`${withTables(root)}select ${renderMetadataColumns(total, root)}, ${
+    bodyOf(format, tableRows)
+  } from ${sourceOf(format, root.rows)}`;
   return { main: toStatement(main, options), estimate };
 }
 
@@ -124,16 +131,17 @@ export function callQuery(plan: CallPlan, count: CountPlan, options: ResultOptio
   const materialized = count.kind === "exact";
   const from = materialized ? sql`${source} as ${ident(alias)}` : call;
   const common = materialized
-    ? sql`${source} as materialized (select ${ident(alias)}.* from ${call})`
-    : null;
+    ? [sql`${source} as materialized (select ${ident(alias)}.* from ${call})`]
+    : [];
+  const root = renderRoot(read, from);
   const total = materialized ? totalOf(read, count, from) : nullText;
   const rowFormat = plan.access === "read only" && routine.returns.set
     ? rowFormatOf(format, read)
     : null;
   if (rowFormat !== null) {
     const result = {
-      rows: renderRows(read, from),
-      common: common === null ? emptySql : sql`${common}, `,
+      root,
+      common,
       total,
       format: rowFormat,
       element: rows,
@@ -141,10 +149,9 @@ export function callQuery(plan: CallPlan, count: CountPlan, options: ResultOptio
     return { main: rowsStatement(result, options), estimate: null };
   }
   const body = format === null ? calledOnly(rows) : bodyExpression(format, rows);
-  const before = common === null ? emptySql : sql`with ${common} `;
-  const main = sql`${before}select ${renderMetadataColumns(total)}, ${body} from ${
-    sourceOf(format, renderRows(read, from))
-  }`;
+  const main = sql`${withTables(root, common)}select ${
+    renderMetadataColumns(total, root)
+  }, ${body} from ${sourceOf(format, root.rows)}`;
   return { main: toStatement(main, options), estimate: null };
 }
 
@@ -168,8 +175,15 @@ const nullText = sql`null::text`;
 const responseHeaders = sql`current_setting('response.headers', true)`;
 const responseStatus = sql`current_setting('response.status', true)`;
 
-function renderMetadataColumns(total: Sql): Sql {
-  return sql`count(*)::text, ${total}, ${responseHeaders}, ${responseStatus}`;
+function renderMetadataColumns(total: Sql, root?: RootRows): Sql {
+  const columns = [sql`count(*)::text`, total, responseHeaders, responseStatus];
+  return join([...columns, ...root?.metadata ?? []]);
+}
+
+/** Renders `with … ` with the tables that rows read; empty for none. */
+function withTables({ common }: RootRows, others: readonly Sql[] = []): Sql {
+  const tables = common === null ? others : [...others, common];
+  return tables.length === 0 ? emptySql : sql`with ${join(tables)} `;
 }
 
 function totalOf(plan: ReadPlan, count: CountPlan, from?: Sql): Sql {
@@ -247,11 +261,15 @@ function keyOf({ relation, returning, read, kind }: MutatePlan): Sql {
 
 /** Makes the statement of a result that is sent row by row. */
 function rowsStatement(
-  result: Omit<RowsResult, "metadata"> & { readonly total: Sql },
+  { root, total, ...result }:
+    & Pick<RowsResult, "common" | "format" | "element">
+    & { readonly root: RootRows; readonly total: Sql },
   options: ResultOptions,
 ): Statement {
-  const metadata = [result.total, responseHeaders, responseStatus];
-  const statement = toStatement(renderRowsResult({ ...result, metadata }), options);
+  const { rows } = root;
+  const metadata = [total, responseHeaders, responseStatus, ...root.metadata];
+  const common = root.common === null ? result.common : [...result.common, root.common];
+  const statement = toStatement(renderRowsResult({ ...result, rows, metadata, common }), options);
   if (options.explain !== null) return statement;
   return { ...statement, framing: framingOf(result.format, result.element) };
 }

@@ -4,11 +4,18 @@
  *
  * @module
  */
-import { type Embed, isSpread, type PlannedOrder, type ReadNode } from "../plan/read_node.ts";
+import {
+  type Embed,
+  isSpread,
+  type PlannedOrder,
+  type ReadNode,
+  type RowRange,
+} from "../plan/read_node.ts";
 import { unlimited } from "../plan/limit_offset.ts";
 import type { ReadPlan } from "../plan/read_plan.ts";
-import { emptySql, ident, join, smallNumber, type Sql, sql } from "../sql/fragment.ts";
+import { emptySql, ident, join, or, smallNumber, type Sql, sql } from "../sql/fragment.ts";
 import { orderTerm, renderGroupConditions } from "./condition.ts";
+import { cursorText, rowsBehind } from "./cursor.ts";
 import { renderPath } from "./field.ts";
 import {
   embedSource,
@@ -33,7 +40,13 @@ import {
   spreadColumn,
 } from "./output.ts";
 import { withNumberTexts } from "./number_texts.ts";
-import { distinctRows, orderClause, orderKey, pageQuery } from "./picked_rows.ts";
+import {
+  distinctRows,
+  orderClause,
+  type OrderedColumn,
+  pageQuery,
+  termKey,
+} from "./picked_rows.ts";
 import { directReader, pageReader, readOperand, type RowReader } from "./row_reader.ts";
 
 /**
@@ -66,19 +79,52 @@ function renderNode(node: ReadNode, source: JoinSource, use: NodeUse): NodeQuery
 
 /** Renders a node as one SELECT. */
 function renderFlat(node: ReadNode, source: JoinSource, { naming, json }: NodeUse): NodeQuery {
-  const reader = directReader(node, { ...shown, joined: false });
-  const { outputs, joins } = renderOutputs(node, reader, json);
-  const order = node.order.map((term) => orderTerm(orderValue(term, node, reader, outputs), term));
-  const allJoins = sql`${orderJoins(node)}${joins}`;
-  const all = renderFromWhere(node, source, { ...shown, joined: node.joined }, allJoins);
-  const rows = distinctRows(node, { reader, order, rows: all });
-  const distinct = node.distinct === "all" && outputs.length > 0 ? sql`distinct ` : emptySql;
-  const groups = node.grouped ? groupClause(outputs) : emptySql;
-  const having = renderGroupConditions(node.having, (operand) => readOperand(reader, operand));
-  const query = sql`select ${distinct}${selectList(outputs, naming)}${rows}${groups}${
-    havingClause(having)
-  }${orderClause(order)}${renderRange(node.range)}`;
+  const { outputs, values, rows, groups } = flatParts(node, source, json);
+  const order = node.order.map((term, index) => orderTerm(values[index]!, term));
+  const query = sql`select ${distinctWord(node, outputs)}${selectList(outputs, naming)}${
+    rows(order)
+  }${groups}${orderClause(order)}${renderRange(node.range)}`;
   return { query, outputs };
+}
+
+/** The parts of a node's SELECT. */
+export interface FlatParts {
+  readonly outputs: readonly Output[];
+  /** The values of the order. */
+  readonly values: readonly Sql[];
+  /** Renders FROM and WHERE; the order picks the first of equal rows. */
+  readonly rows: (order: readonly Sql[]) => Sql;
+  /** GROUP BY and HAVING. */
+  readonly groups: Sql;
+}
+
+/** Renders the parts of a node's SELECT. */
+export function flatParts(node: ReadNode, source: JoinSource, json: JsonUse): FlatParts {
+  const reader = directReader(node, { ...shown, joined: false });
+  const ownValues = () => node.order.map((term) => orderValue(term, node, reader, []));
+  const { outputs, joins } = renderOutputs(node, reader, { json, order: ownValues });
+  const values = node.order.map((term) => orderValue(term, node, reader, outputs));
+  const allJoins = sql`${orderJoins(node)}${joins}`;
+  const order = node.order.map((term, index) => ({ term, value: values[index]! }));
+  const behind = node.grouped || node.cursor === null ? null : rowsBehind(node.cursor, order);
+  const all = renderFromWhere(
+    node,
+    behind === null ? source : withConditions(source, [or(behind)]),
+    { ...shown, joined: node.joined },
+    allJoins,
+  );
+  const having = renderGroupConditions(node.having, (operand) => readOperand(reader, operand));
+  return {
+    outputs,
+    values,
+    rows: (order) => distinctRows(node, { reader, order, rows: all }),
+    groups: sql`${node.grouped ? groupClause(outputs) : emptySql}${havingClause(having)}`,
+  };
+}
+
+/** Returns `distinct ` for a node of distinct rows that have columns. */
+export function distinctWord({ distinct }: ReadNode, outputs: readonly Output[]): Sql {
+  return distinct === "all" && outputs.length > 0 ? sql`distinct ` : emptySql;
 }
 
 /**
@@ -86,20 +132,59 @@ function renderFlat(node: ReadNode, source: JoinSource, { naming, json }: NodeUs
  * outer query repeats the order: PostgreSQL skips the sort unless a join changes the order.
  */
 function renderPaged(node: ReadNode, source: JoinSource, { naming, json }: NodeUse): NodeQuery {
+  const { picked, outputs, joins, order } = pagedParts(node, source, { json, range: node.range });
   const alias = ident(node.alias);
-  const own = directReader(node, { ...shown, joined: false });
-  const page = pageReader(node, own);
-  const { outputs, joins } = renderOutputs(node, page, json);
-  const order = node.order.map((term) => {
-    const name = ident(page.column(orderKey(term), () => orderValue(term, node, own, outputs)));
-    return { inner: orderTerm(name, term), outer: orderTerm(sql`${alias}.${name}`, term) };
-  });
-  const rows = renderFromWhere(node, source, { ...shown, joined: false }, orderJoins(node));
-  const subquery = pageQuery(node, { page, own, rows, order: order.map(({ inner }) => inner) });
-  const query = sql`select ${selectList(outputs, naming)} from (${subquery}) as ${alias}${joins}${
-    orderClause(order.map(({ outer }) => outer))
+  const query = sql`select ${selectList(outputs, naming)} from (${picked}) as ${alias}${joins}${
+    orderClause(order.map(({ name, term }) => orderTerm(sql`${alias}.${name}`, term)))
   }${repeatLimit(node)}`;
   return { query, outputs };
+}
+
+/** The parts of a query that embeds into picked rows. */
+export interface PagedParts {
+  /** The subquery that picks the rows. */
+  readonly picked: Sql;
+  /** Output columns, which read the picked rows under the node's alias. */
+  readonly outputs: readonly Output[];
+  readonly joins: Sql;
+  readonly order: readonly Omit<OrderedColumn, "value">[];
+}
+
+/** Renders the parts of a query that embeds into picked rows. */
+export function pagedParts(
+  node: ReadNode,
+  source: JoinSource,
+  { json, range, isDivided = false }: {
+    readonly json: JsonUse;
+    readonly range: RowRange;
+    /** See `PickedRows`. */
+    readonly isDivided?: boolean;
+  },
+): PagedParts {
+  const own = directReader(node, { ...shown, joined: false });
+  const page = pageReader(node, own);
+  const alias = ident(node.alias);
+  const columns = (outputs: readonly Output[]) =>
+    node.order.map((term): OrderedColumn => {
+      const value = orderValue(term, node, own, outputs);
+      return { term, value, name: ident(page.column(termKey(term), () => value)) };
+    });
+  const names = () => columns([]).map(({ name }) => sql`${alias}.${name}`);
+  const { outputs, joins } = renderOutputs(node, page, { json, order: names });
+  const order = columns(outputs);
+  const rows = (conditions: readonly Sql[]) =>
+    renderFromWhere(
+      node,
+      withConditions(source, conditions),
+      { ...shown, joined: false },
+      orderJoins(node),
+    );
+  const picked = pageQuery(node, { page, own, rows, order, range, isDivided });
+  return { picked, outputs, joins, order };
+}
+
+function withConditions(source: JoinSource, conditions: readonly Sql[]): JoinSource {
+  return { ...source, conditions: [...source.conditions, ...conditions] };
 }
 
 function havingClause(conditions: readonly Sql[]): Sql {
@@ -111,7 +196,7 @@ const shown = { ranges: true, groups: renderGroups } as const;
 
 /** Renders the rows of a node that differs from its source rows, without order and range. */
 export function renderGroups(node: ReadNode, source: JoinSource): Sql {
-  const whole = { ...node, order: [], orderSources: [], range: unlimited };
+  const whole = { ...node, order: [], orderSources: [], range: unlimited, cursor: null };
   const { distinct } = node;
   if (distinct === null || distinct === "all") return renderFlat(whole, source, shownRows).query;
   const reader = directReader(node, { ...shown, joined: false });
@@ -136,7 +221,16 @@ interface Outputs {
   readonly joins: Sql;
 }
 
-function renderOutputs(node: ReadNode, reader: RowReader, json: JsonUse): Outputs {
+function renderOutputs(
+  node: ReadNode,
+  reader: RowReader,
+  { json, order }: {
+    readonly json: JsonUse;
+    /** Returns the values of the order, for cursors. */
+    readonly order: () => readonly Sql[];
+  },
+): Outputs {
+  const cursor = () => cursorText(node.cursor!, order());
   const own = node.grouped || node.distinct === "all" ? "compared" : json;
   const embedded = node.embeds.flatMap((embed, position) => {
     if (!embed.hasOutput) return [];
@@ -147,7 +241,7 @@ function renderOutputs(node: ReadNode, reader: RowReader, json: JsonUse): Output
   });
   return {
     outputs: [
-      ...node.items.map((item) => itemOutput(item, node, reader)),
+      ...node.items.map((item) => itemOutput(item, node, { reader, cursor })),
       ...embedded.flatMap(({ outputs }) => outputs),
     ],
     joins: join(embedded.map(({ joins }) => joins), emptySql),
@@ -233,6 +327,7 @@ function orderValue(
 ): Sql {
   if (term.kind === "field") return reader.field(term.field);
   if (term.kind === "value") return reader.value(term.value);
+  if (term.kind === "output") return outputs[term.position]!.value;
   const source = node.orderSources.find(({ embed }) => embed === term.embed);
   const value = source === undefined
     ? spreadValue(term, node, outputs)

@@ -12,7 +12,7 @@ import type { BodyFormat } from "../plan/negotiate.ts";
 import { isAggregated, isPlainField } from "../plan/planned_values.ts";
 import type { Condition, ReadItem, ReadNode } from "../plan/read_node.ts";
 import type { ReadPlan } from "../plan/read_plan.ts";
-import { emptySql, ident, ordinal, type Sql, sql } from "../sql/fragment.ts";
+import { emptySql, ident, join, ordinal, type Sql, sql } from "../sql/fragment.ts";
 import { bodyExpression, type BodyRows, bodySource, csvBody, jsonLine, rowsAlias } from "./body.ts";
 
 /** The formats whose bodies can be sent row by row: other bodies need all rows at once. */
@@ -61,8 +61,8 @@ function isEqual(condition: Condition, column: string): boolean {
 export interface RowsResult {
   /** The query of the rows. */
   readonly rows: Sql;
-  /** Common table expression that it reads, with a comma at the end; empty for none. */
-  readonly common: Sql;
+  /** Common table expressions that it reads. */
+  readonly common: readonly Sql[];
   /** Metadata columns after the number of rows. */
   readonly metadata: readonly Sql[];
   readonly format: RowFormat;
@@ -88,7 +88,8 @@ export function renderRowsResult(result: RowsResult): Sql {
       jsonLine(format, element)
     } from (${rows}) as ${rowsAlias}`;
   }
-  return sql`with ${common}${kept} as materialized (${rows}) select (${number})::text${others}, ${first} from ${
+  const tables = join([...common, sql`${kept} as materialized (${rows})`]);
+  return sql`with ${tables} select (${number})::text${others}, ${first} from ${
     bodySource(format, firstPart)
   } union all select null::text${unused}, ${further} from (${rest}) as ${rowsAlias}`;
 }

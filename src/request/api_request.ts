@@ -101,6 +101,8 @@ export interface ApiRequest {
   readonly method: string;
   /** Raw path as received, without the query string, for `request.path`. */
   readonly path: string;
+  /** Raw query string as received, for the targets of `Link`. */
+  readonly queryString: string;
   readonly action: Action;
   readonly schema: string;
   /** The schema was named by a profile header, or several are exposed. */

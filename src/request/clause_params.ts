@@ -1,5 +1,5 @@
 /**
- * Parameters that only reads have: `having`, `distinct`, `<embed>.any` and `@name`.
+ * Parameters that only reads have: `having`, `distinct`, `after`, `<embed>.any` and `@name`.
  *
  * @module
  */
@@ -42,6 +42,11 @@ const readers: ReadonlyMap<string, ClauseReader> = new Map<string, ClauseReader>
     }),
   ]),
   ["distinct", (raw) => readWhole({ what: "distinct", raw }, distinct)],
+  // The plan decodes cursors, whose keys depend on the order.
+  ...(["after", "before"] as const).map((direction): [string, ClauseReader] => [
+    direction,
+    (raw) => ({ kind: "page", direction, cursor: raw }),
+  ]),
 ]);
 
 /** `distinct = "*" / field *( "," field )` */

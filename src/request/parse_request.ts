@@ -74,6 +74,7 @@ export function parseHead(pieces: RawRequest, config: RequestConfig): RequestHea
   const request: ApiRequest = {
     method,
     path,
+    queryString: rawQuery,
     action,
     ...profile,
     query,

@@ -55,6 +55,32 @@ function decodeParam(
   };
 }
 
+/** A parameter of the root that another value replaces. */
+export interface ReplacedParam {
+  readonly name: string;
+  /** Null to leave the parameter out. */
+  readonly value: string | null;
+}
+
+/**
+ * Returns a raw query string with other values of some parameters, at its end. The rest stays as it was
+ * sent, but for characters that end a link target or a header.
+ */
+export function withParams(raw: string, params: readonly ReplacedParam[]): string {
+  const replaced = new Set(params.map(({ name }) => name));
+  const kept = raw.split(/[&;]/).filter((piece) => {
+    const equals = piece.indexOf("=");
+    const name = decodeQueryText(equals < 0 ? piece : piece.slice(0, equals));
+    // A filter on a column of that name has a dot.
+    return piece !== "" && (!replaced.has(name) || decodeQueryText(piece).includes("."));
+  });
+  const added = params.flatMap(({ name, value }) => value === null ? [] : [`${name}=${value}`]);
+  return [...kept, ...added].join("&").replace(
+    /[^\x21\x23-\x3b\x3d\x3f-\x7e]+/g,
+    (characters) => encodeURIComponent(characters.toWellFormed()),
+  );
+}
+
 /** Decodes percent signs and plus signs; bytes that are not UTF-8 become U+FFFD. */
 export function decodeQueryText(raw: string): string {
   const spaced = raw.includes("+") ? raw.replaceAll("+", " ") : raw;

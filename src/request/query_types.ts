@@ -62,6 +62,12 @@ export interface SelectCount {
   readonly cast: string | null;
 }
 
+/** `alias:@cursor` */
+export interface SelectCursor {
+  readonly kind: "cursor";
+  readonly alias: string | null;
+}
+
 /** `alias:schema/target!hint!inner(…)` */
 export interface SelectRelation {
   readonly kind: "relation";
@@ -93,6 +99,7 @@ export type SelectItem =
   | SelectAll
   | SelectLeftOut
   | SelectCount
+  | SelectCursor
   | SelectRelation
   | SelectSpread;
 
@@ -204,7 +211,12 @@ export type Clause =
   /** A condition on the level that embeds the tested rows. */
   | { readonly kind: "embedTest"; readonly test: EmbedTest }
   /** Fields or keys of which equal rows appear once; `all` stands for whole rows. */
-  | { readonly kind: "distinct"; readonly fields: readonly Field[] | "all" };
+  | { readonly kind: "distinct"; readonly fields: readonly Field[] | "all" }
+  /** The rows behind a cursor, or before it. */
+  | { readonly kind: "page"; readonly direction: PageDirection; readonly cursor: string };
+
+/** The rows of a page: those behind a position in the order, or those before it. */
+export type PageDirection = "after" | "before";
 
 /** A clause, and the parameter that contains it. */
 export interface NamedClause extends AtLevel<Clause> {

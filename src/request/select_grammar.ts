@@ -56,8 +56,11 @@ export function select(scanner: Scanner): readonly SelectItem[] | undefined {
 function items(scanner: Scanner): readonly SelectItem[] | undefined {
   const read: SelectItem[] = [];
   do {
+    const isFirst = read.length === 0;
     scanner.skipBlanks();
-    const next = read.length > 0 && scanner.skip("-") ? leftOut(scanner) : item(scanner);
+    const next = !isFirst && scanner.skip("-")
+      ? leftOut(scanner)
+      : item(scanner, { isFirst: isFirst && !scanner.isNested });
     if (next === undefined) return undefined;
     read.push(next);
     scanner.skipBlanks();
@@ -72,9 +75,16 @@ function leftOut(scanner: Scanner): SelectLeftOut | undefined {
   return { kind: "leftOut", column };
 }
 
-/** `item = spread / relation / field-item / "*" / "**"` */
-function item(scanner: Scanner): SelectItem | undefined {
+/**
+ * `item = spread / relation / field-item / "*" / "**" / "@cursor"`. `@cursor` is not the first item:
+ * PostgREST reads such a text as all columns.
+ */
+function item(
+  scanner: Scanner,
+  { isFirst }: { readonly isFirst: boolean },
+): SelectItem | undefined {
   if (seesName(scanner)) return named(scanner);
+  if (!isFirst && scanner.skip("@cursor")) return cursorItem(scanner, null);
   if (scanner.sees(".")) return scanner.take("...", itemStart) ? spread(scanner) : undefined;
   if (scanner.skip("**")) {
     return endsItem(scanner) ? { kind: "all", only: "selectable" } : undefined;
@@ -158,7 +168,10 @@ function embedded(scanner: Scanner): readonly SelectItem[] | undefined {
   return scanner.take(")", nextOrClosing) ? read : undefined;
 }
 
-/** `[ name ":" ] ( relation / "count()" / field-item )`; no relation without a schema is called `count`. */
+/**
+ * `[ name ":" ] ( relation / "count()" / "@cursor" / field-item )`; no relation without a schema is called
+ * `count`.
+ */
 function named(scanner: Scanner): SelectItem | undefined {
   if (scanner.skip("count()")) return countItem(scanner, null);
   const first = name(scanner);
@@ -168,6 +181,7 @@ function named(scanner: Scanner): SelectItem | undefined {
   scanner.expect(colon);
   scanner.skipBlanks();
   if (scanner.skip("count()")) return countItem(scanner, first);
+  if (scanner.skip("@cursor")) return cursorItem(scanner, first);
   const target = name(scanner);
   return target === undefined ? undefined : relationOrField(scanner, target, first);
 }
@@ -184,6 +198,10 @@ function countItem(scanner: Scanner, alias: string | null): SelectItem | undefin
   }
   if (read === undefined || !endsItem(scanner)) return undefined;
   return { kind: "count", alias, cast: read };
+}
+
+function cursorItem(scanner: Scanner, alias: string | null): SelectItem | undefined {
+  return endsItem(scanner) ? { kind: "cursor", alias } : undefined;
 }
 
 function relationOrField(

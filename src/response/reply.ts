@@ -35,6 +35,10 @@ export interface ResultMetadata {
   readonly total: number | null;
   readonly responseHeaders: string | null;
   readonly responseStatus: string | null;
+}
+
+/** The metadata columns of the result row of a write. */
+export interface WriteMetadata extends ResultMetadata {
   /** Number of written rows; the representation may show fewer. */
   readonly affected: number;
   /** Number of rows that an upsert updated. */
@@ -45,14 +49,21 @@ export interface ResultMetadata {
 
 /** Reads the metadata columns of the result row. */
 export function readResultMetadata(head: readonly (string | null)[]): ResultMetadata {
-  const rows = Number(head[resultColumn.rows] ?? 0);
   return {
-    rows,
+    rows: Number(head[resultColumn.rows] ?? 0),
     isCounted: head[resultColumn.rows] !== null,
-    affected: Number(head[resultColumn.affected] ?? rows),
     total: head[resultColumn.total] == null ? null : Number(head[resultColumn.total]),
     responseHeaders: head[resultColumn.headers] || null,
     responseStatus: head[resultColumn.status] || null,
+  };
+}
+
+/** Reads the metadata columns of the result row of a write. */
+export function readWriteMetadata(head: readonly (string | null)[]): WriteMetadata {
+  const metadata = readResultMetadata(head);
+  return {
+    ...metadata,
+    affected: Number(head[resultColumn.affected] ?? metadata.rows),
     updated: Number(head[resultColumn.updated] ?? 0),
     key: head[resultColumn.key] ?? null,
   };

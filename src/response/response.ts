@@ -7,18 +7,22 @@ import type { BatchResult, ResultBody } from "../database/database.ts";
 import type { HeaderList } from "../lib/header_list.ts";
 import type { Dialect } from "../dialect.ts";
 import { contentRange, rangeHeaders, rangeStatus } from "./content_range.ts";
+import { linkHeader, type LinkMode } from "./link.ts";
 import { errors } from "../errors/catalogue.ts";
 import { errorBody, type ErrorVerbosity } from "../errors/error_response.ts";
 import type { Plan } from "../plan/plan.ts";
+import type { ReadNode } from "../plan/read_node.ts";
 import { hasConflictTarget } from "../plan/conflict.ts";
 import type { ApiRequest } from "../request/api_request.ts";
 import { locationOf } from "./location.ts";
 import {
   appliedHeader,
   readResultMetadata,
+  readWriteMetadata,
   type Reply,
   type ResultMetadata,
   successReply,
+  type WriteMetadata,
 } from "./reply.ts";
 
 /** Settings that replies depend on. */
@@ -27,6 +31,7 @@ export interface ResponseConfig {
   readonly txOverridable: boolean;
   readonly dialect: Pick<Dialect, "errorPrefix" | "rangeUnit">;
   readonly verbosity: ErrorVerbosity;
+  readonly links: LinkMode;
 }
 
 /** The row of a plan's main statement. */
@@ -44,15 +49,41 @@ export function respondToRead(
   config: ResponseConfig & { readonly estimate: number | null },
 ): Reply {
   const metadata = readResultMetadata(reply.columns);
+  const { read: { root } } = plan;
   const total = totalOf(plan, metadata, config.estimate);
   const range = { first: request.bounds.first, rows: metadata.rows, total };
   const { canonical } = request.query;
   const headers: HeaderList = [
-    ...(metadata.isCounted ? rangeHeaders(range, config.dialect) : []),
+    ...(metadata.isCounted
+      ? pageHeaders(request, plan, { root, columns: reply.columns, range, config })
+      : []),
     ["Content-Location", `/${encodePath(plan.relation.name)}${canonical && `?${canonical}`}`],
     ...appliedHeader(request.preferences, { tx: config.txOverridable, numbers: true }),
   ];
   return rangedReply(request, plan, { metadata, range, headers, body: reply.body, config });
+}
+
+/** Returns the headers of a page: its range, which a cursor does not tell, and links to others. */
+function pageHeaders(
+  request: ApiRequest,
+  { count }: ReadPlanOf | CallPlanOf,
+  { root, columns, range, config }: {
+    readonly root: ReadNode;
+    readonly columns: BatchResult["columns"];
+    readonly range: RangedResult["range"];
+    readonly config: ResponseConfig;
+  },
+): HeaderList {
+  if (rangeStatus(range) === 416) return rangeHeaders(range, config.dialect);
+  const isExact = count.kind === "exact" || count.kind === "page";
+  const page = { root, columns, rows: range.rows, total: isExact ? range.total : null };
+  const byCursor = (root.cursor?.page ?? null) !== null;
+  return [
+    ...byCursor
+      ? contentRange(`*/${range.total ?? "*"}`, config.dialect.rangeUnit)
+      : rangeHeaders(range, config.dialect),
+    ...linkHeader(request, page, config.links),
+  ];
 }
 
 /** Makes the reply to a function call. */
@@ -68,8 +99,9 @@ export function respondToCall(
   const metadata = returns.set ? columns : { ...columns, rows: 1 };
   const total = totalOf(plan, metadata, null);
   const range = { first: request.bounds.first, rows: metadata.rows, total };
+  const { root } = plan.call.read;
   const headers: HeaderList = [
-    ...rangeHeaders(range, config.dialect),
+    ...pageHeaders(request, plan, { root, columns: reply.columns, range, config }),
     ...appliedHeader(request.preferences, {
       tx: config.txOverridable,
       maxAffected: true,
@@ -94,7 +126,7 @@ export function respondToMutation(
   reply: PlanResult,
   config: ResponseConfig,
 ): Reply {
-  const metadata = readResultMetadata(reply.columns);
+  const metadata = readWriteMetadata(reply.columns);
   const returnsRows = plan.mutate.read !== null;
   const body = returnsRows ? reply.body : plan.action === "insert" ? emptyBody : null;
   return successReply(request, metadata, {
@@ -214,7 +246,7 @@ function totalOf(
 function mutationStatus(
   { preferences }: ApiRequest,
   { action, mutate }: MutatePlanOf,
-  { affected, updated }: ResultMetadata,
+  { affected, updated }: WriteMetadata,
 ): number {
   const inserted = affected - updated;
   const returnsRows = mutate.read !== null;
@@ -237,7 +269,7 @@ function mutationStatus(
 function mutationHeaders(
   { preferences }: ApiRequest,
   { action, mutate }: MutatePlanOf,
-  { rows, key }: ResultMetadata,
+  { rows, key }: WriteMetadata,
   { rangeUnit }: Pick<Dialect, "rangeUnit">,
 ): HeaderList {
   if (action === "put") return [];

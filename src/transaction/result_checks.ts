@@ -94,7 +94,8 @@ function maxAffectedCheck(
   const counted = plan.kind === "call" ||
     (plan.kind === "mutate" && (plan.action === "update" || plan.action === "delete"));
   if (!counted || handling !== "strict" || maxAffected === null) return noChecks;
-  const bounds = { columns: affectedCount, min: 0, max: maxAffected };
+  const columns = plan.kind === "call" ? rowCount : affectedCount;
+  const bounds = { columns, min: 0, max: maxAffected };
   return [{ bounds, error: (rows) => errors.maxAffectedExceeded(rows) }];
 }
 

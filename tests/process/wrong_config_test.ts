@@ -210,6 +210,10 @@ const wrong: Readonly<Record<OptionKey, readonly [value: string, problem: string
   "server-max-header-size": size,
   "server-max-requests": whole("of at least 0"),
   "server-max-url-length": size,
+  "server-link-header": word(
+    "Invalid server-link-header. Check your configuration.",
+    '"cursor", "all", "none"',
+  ),
   "server-port": whole("from 0 to 65535"),
   "server-request-id-header": ['"a:"', 'expected a header\'s name in quotes, got "a:"'],
   "server-response-headers": [

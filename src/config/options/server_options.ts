@@ -6,7 +6,7 @@
 import { isResponseCoding } from "../../http/accept_encoding.ts";
 import { isTrustedProxy } from "../../http/client_address.ts";
 import { checkRateLimits, isOrigin } from "../checks.ts";
-import { boolean, fileMode, list, text } from "../codecs.ts";
+import { boolean, fileMode, list, oneOf, text } from "../codecs.ts";
 import { size, time } from "../units.ts";
 import { ofDialect, option } from "./option.ts";
 import { headerName, host, port, socketPath } from "./shared_codecs.ts";
@@ -57,6 +57,19 @@ export const serverOptions = {
       "`!4`/`!6` (IPv4/IPv6 only).",
     example: '"*4"',
     isUncommented: true,
+  }),
+  "server-link-header": option({
+    codec: oneOf(
+      ["cursor", "all", "none"],
+      "Invalid server-link-header. Check your configuration.",
+    ),
+    default: "cursor",
+    reloadable: true,
+    inDatabase: true,
+    doc: "Pages whose responses have a `Link` header: those by a cursor, those by `limit` and " +
+      "`offset` as well, or none.",
+    example: '"all"',
+    extension: true,
   }),
   "server-port": option({
     codec: port,

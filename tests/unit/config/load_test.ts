@@ -98,6 +98,7 @@ Deno.test("loadConfig takes the defaults", () => {
       serverHeaderTimeout: 0,
       serverHealthPath: null,
       serverHost: "*4",
+      serverLinkHeader: "cursor",
       serverIdleTimeout: 0,
       serverMaxBodySize: 0,
       serverMaxConnections: 0,

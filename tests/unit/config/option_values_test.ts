@@ -703,6 +703,12 @@ const cases: Readonly<Record<OptionKey, Cases>> = {
   "server-max-header-size": sizes,
   "server-max-requests": counts,
   "server-max-url-length": sizes,
+  "server-link-header": words(
+    "Invalid server-link-header. Check your configuration.",
+    "cursor",
+    "all",
+    "none",
+  ),
   "server-port": bounded(0, 65535),
   "server-request-timeout": times,
   "server-request-id-header": headerNames,

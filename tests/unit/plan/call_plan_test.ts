@@ -102,6 +102,7 @@ function call({ name, method = "GET", values = [], payload }: Call) {
   const request: ApiRequest = {
     method,
     path: `/rpc/${name}`,
+    queryString: "",
     action,
     schema: "api",
     schemaNegotiated: false,

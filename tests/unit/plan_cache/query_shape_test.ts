@@ -29,6 +29,8 @@ const sameShape: [string, string, readonly string[], readonly string[]][] = [
   ["/t?r.n=lt.1", "/t?r.n=lt.2", ["1"], ["2"]],
   ["/t?offset=10", "/t?offset=999999999", ["10"], ["999999999"]],
   ["/t?@q=a.b(c&order=n.add(@q)", "/t?@q=eq.5&order=n.add(@q)", ["a.b(c"], ["eq.5"]],
+  ["/t?after=WzEsImYiLFsiMSJdXQ", "/t?after=WzEsImYiLFsiMiJdXQ", ["1"], ["2"]],
+  ["/t?r.before=WzEsImYiLFsiMSJdXQ", "/t?r.before=WzEsImYiLFsiMiJdXQ", ["1"], ["2"]],
   ["/rpc/f?a=1&b=x", "/rpc/f?a=-2.5&b=y%20z", ["1", "x"], ["-2.5", "y z"]],
   ["/rpc/f?a=1&id=eq.1", "/rpc/f?a=2&id=eq.2", ["1", "1"], ["2", "2"]],
 ];
@@ -45,6 +47,12 @@ Deno.test("readQueryShape gives one key to requests that differ in values", asyn
 
 const otherShape: [string, string][] = [
   ["/t", "/u"],
+  // Another fingerprint, NULL, another direction, and no cursor.
+  ["/t?after=WzEsImYiLFsiMSJdXQ", "/t?after=WzEsImciLFsiMSJdXQ"],
+  ["/t?after=WzEsImYiLFsiMSJdXQ", "/t?after=WzEsImYiLFtudWxsXV0"],
+  ["/t?after=WzEsImYiLFsiMSJdXQ", "/t?before=WzEsImYiLFsiMSJdXQ"],
+  ["/t?after=", "/t?before="],
+  ["/t?after=x", "/t?after=y"],
   ["/t?id=eq.5", "/t?id=neq.5"],
   ["/t?id=eq.5", "/t?ie=eq.5"],
   ["/t?id=eq.5", "/t?id=not.eq.5"],

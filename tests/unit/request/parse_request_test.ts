@@ -64,6 +64,7 @@ Deno.test("parseRequest reads what needs no body at once", () => {
   deepStrictEqual(parse("GET /items%20x?id=eq.5&limit=3", { headers }), {
     method: "GET",
     path: "/items%20x",
+    queryString: "id=eq.5&limit=3",
     action: { kind: "read", relation: "items x", headersOnly: false },
     schema: "v2",
     schemaNegotiated: true,
@@ -83,6 +84,7 @@ Deno.test("parseRequest reads what needs no body at once", () => {
   deepStrictEqual(parse("GET /"), {
     method: "GET",
     path: "/",
+    queryString: "",
     action: { kind: "root", headersOnly: false },
     schema: "api",
     schemaNegotiated: true,

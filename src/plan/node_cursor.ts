@@ -1,0 +1,199 @@
+/**
+ * Plans the cursors of a node: its total order, and the position at which its page begins.
+ *
+ * @module
+ */
+import { errors } from "../errors/catalogue.ts";
+import { fnv1a } from "../lib/fnv.ts";
+import { type CursorPosition, maxCursorKeys, readCursor } from "../request/cursor_text.ts";
+import { cachedColumn, type FieldScope, planField } from "./fields.ts";
+import { orderKey } from "./order_key.ts";
+import { orderText } from "./order_text.ts";
+import { isAggregated, isPlainField } from "./planned_values.ts";
+import {
+  type CursorTerm,
+  isSpread,
+  type NodeCursor,
+  type PlannedOrder,
+  type ReadItem,
+  type ReadNode,
+} from "./read_node.ts";
+import type { ResolvedNode } from "./resolved_tree.ts";
+
+/** The place of a node in the tree. */
+export interface CursorPlace {
+  /** The relation, or the function whose result the root reads. */
+  readonly source: unknown;
+  /** Names of the embeds from the root to the node. */
+  readonly path: readonly string[];
+  /** True if the constraints of the relation need not hold for the rows: a function returns them. */
+  readonly isSupplied: boolean;
+  /** True if the node begins behind other rows by their number. */
+  readonly hasOffset: boolean;
+}
+
+type UnpagedNode = Pick<ReadNode, "items" | "embeds" | "order" | "distinct" | "grouped">;
+
+/** Returns true if a node shows cursors or begins at one. */
+export function usesCursor({ fields, after, before }: ResolvedNode): boolean {
+  return after !== null || before !== null || fields.some(({ kind }) => kind === "cursor");
+}
+
+/** Throws `171` for what a cursor cannot stand beside. */
+export function checkCursor(
+  { item, fields, after, before }: ResolvedNode,
+  { distinct, grouped }: Pick<ReadNode, "distinct" | "grouped">,
+  { hasOffset }: Pick<CursorPlace, "hasOffset">,
+): void {
+  const isPage = after !== null || before !== null;
+  const isShown = fields.some(({ kind }) => kind === "cursor");
+  if (item?.kind === "spread") throw errors.cursorConflict("a spread");
+  if (after !== null && before !== null) throw errors.cursorConflict("another cursor");
+  if (isPage && hasOffset) throw errors.cursorConflict("an offset");
+  if (item === null && !isShown) return;
+  if (grouped) throw errors.cursorConflict("aggregates");
+  if (distinct !== null) throw errors.cursorConflict("'distinct'");
+}
+
+/** Plans the cursors of a node, and completes its order. Throws `168`, `169`, `170` and `177`. */
+export function planCursor(
+  node: ResolvedNode,
+  planned: UnpagedNode,
+  { scope, place }: { readonly scope: FieldScope; readonly place: CursorPlace },
+): { readonly order: readonly PlannedOrder[]; readonly cursor: NodeCursor } {
+  const order = [...planned.order, ...completion(node, planned, scope)];
+  if (order.length > maxCursorKeys) throw errors.queryTooComplex(maxCursorKeys, "keys in a cursor");
+  const described = order.map((term, index) => describe(term, node.order[index], planned));
+  const distinct = node.distinct === null ? null : node.distinct;
+  const fingerprint = fnv1a(JSON.stringify([place.source, place.path, described, distinct]));
+  const terms = order.map((term) => cursorTerm(term, scope, place));
+  const { after, before } = node;
+  const text = after ?? before;
+  const direction = after === null ? "before" : "after";
+  const page = text === null ? null : { direction, keys: keysOf(text) } as const;
+  return { order, cursor: { fingerprint, terms, page } };
+
+  function keysOf(text: string): CursorPosition["keys"] | null {
+    if (text === "") return null;
+    const position = readCursor(text);
+    if (position === undefined) throw errors.invalidCursor();
+    const { keys } = position;
+    if (position.fingerprint === fingerprint && keys.length === order.length) return keys;
+    throw errors.otherCursor(orderText(order, node));
+  }
+}
+
+/** Returns the terms that make an order total. Throws `170`. */
+function completion(
+  node: ResolvedNode,
+  planned: UnpagedNode,
+  scope: FieldScope,
+): readonly PlannedOrder[] {
+  const { order, distinct, grouped, items } = planned;
+  const known = new Set(order.map(valueKeyOf));
+  const isNew = (term: PlannedOrder) => !known.has(valueKeyOf(term));
+  if (grouped || distinct === "all") {
+    if (items.some(({ kind }) => kind === "all")) throw errors.noKey(node.origin.name);
+    return outputTerms(planned).filter(({ item }) => item === null || isNew(item))
+      .map(({ position }) => ({ kind: "output", position, ...unplaced }));
+  }
+  if (distinct !== null) {
+    return distinct.map((operand): PlannedOrder =>
+      isPlainField(operand)
+        ? { kind: "field", field: operand, ...unplaced }
+        : { kind: "value", value: operand, ...unplaced }
+    ).filter(isNew);
+  }
+  const columns = new Set(order.flatMap(columnOf));
+  const key = node.relation === null ? null : orderKey(node.relation, columns);
+  if (key === null) throw errors.noKey(node.origin.name);
+  return key.filter((name) => !columns.has(name)).map((name) => (
+    { kind: "field", field: planField({ name, path: [] }, scope), ...unplaced }
+  ));
+}
+
+const unplaced = { direction: null, nulls: null } as const;
+
+/** An output that groups rows, or makes them distinct. */
+interface OutputTerm {
+  readonly position: number;
+  /** The same as a term of a plain column or a value; null for others. */
+  readonly item: PlannedOrder | null;
+}
+
+function outputTerms(node: Pick<ReadNode, "items" | "embeds">): readonly OutputTerm[] {
+  return outputsOf(node).flatMap(({ isAggregate, item }, position) =>
+    isAggregate ? [] : [{ position, item }]
+  );
+}
+
+/** Lists the output columns of a node in the order in which they are rendered. */
+function outputsOf(
+  { items, embeds }: Pick<ReadNode, "items" | "embeds">,
+): readonly { readonly isAggregate: boolean; readonly item: PlannedOrder | null }[] {
+  const own = items.map((item) => ({ isAggregate: isAggregateItem(item), item: termOf(item) }));
+  const embedded = embeds.filter(({ hasOutput }) => hasOutput).flatMap((embed) =>
+    isSpread(embed)
+      ? outputsOf(embed.node).map(({ isAggregate }) => ({ isAggregate, item: null }))
+      : [{ isAggregate: false, item: null }]
+  );
+  return [...own, ...embedded];
+}
+
+function isAggregateItem(item: ReadItem): boolean {
+  return item.kind === "aggregate" || (item.kind === "value" && isAggregated(item.value));
+}
+
+function termOf(item: ReadItem): PlannedOrder | null {
+  if (item.kind === "value") return { kind: "value", value: item.value, ...unplaced };
+  const isPlain = item.kind === "column" && item.cast === null && item.convert === null;
+  return isPlain ? { kind: "field", field: item.field, ...unplaced } : null;
+}
+
+/** Returns a text that is equal for terms of equal values. */
+function valueKeyOf({ direction: _, nulls: __, ...term }: PlannedOrder): string {
+  return JSON.stringify(term);
+}
+
+function columnOf(term: PlannedOrder): readonly string[] {
+  return term.kind === "field" && term.field.path.length === 0 ? [term.field.column] : [];
+}
+
+/** Describes a term for the fingerprint: the same in each request with the same order. */
+function describe(
+  term: PlannedOrder,
+  requested: ResolvedNode["order"][number] | undefined,
+  planned: UnpagedNode,
+): unknown {
+  const { direction, nulls, ...value } = term;
+  const place = [direction ?? "asc", nulls ?? (direction === "desc" ? "first" : "last")];
+  if (value.kind === "output") return [outputOf(value.position, planned), ...place];
+  // Positions of embeds depend on `select`, names do not.
+  const named = requested !== undefined && valueKeyOf(term).includes('"kind":"related"');
+  return [named ? [requested.relation, requested.field, requested.operand] : value, ...place];
+}
+
+function outputOf(position: number, { items, embeds }: UnpagedNode): unknown {
+  return items[position] ?? [position - items.length, embeds.map(({ key }) => key)];
+}
+
+/** Returns how a term's value becomes a key. Values of an unknown type may be NULL. */
+function cursorTerm(
+  term: PlannedOrder,
+  scope: FieldScope,
+  { isSupplied }: Pick<CursorPlace, "isSupplied">,
+): CursorTerm {
+  if (term.kind !== "field") return { nullable: true, text: "by-type" };
+  if (term.field.path.length > 0) return { nullable: true, text: "cast" };
+  const column = cachedColumn(term.field.column, scope);
+  if (column === undefined) return { nullable: true, text: "by-type" };
+  const text = dateTypes.has(column.baseType) ? "json" : "cast";
+  return { nullable: isSupplied || column.nullable, text };
+}
+
+/** Types whose text depends on the setting `DateStyle`. */
+const dateTypes: ReadonlySet<string> = new Set([
+  "date",
+  "timestamp without time zone",
+  "timestamp with time zone",
+]);

@@ -1,0 +1,134 @@
+/**
+ * Renders the page of a root that begins at a cursor. A materialized CTE picks one row more than the
+ * page shows, so the result also says whether more rows follow.
+ *
+ * @module
+ */
+import type { CursorPage, NodeCursor, PlannedOrder, ReadNode } from "../plan/read_node.ts";
+import type { ReadPlan } from "../plan/read_plan.ts";
+import { emptySql, ident, join, or, smallNumber, type Sql, sql } from "../sql/fragment.ts";
+import { orderTerm, whereClause } from "./condition.ts";
+import { cursorText, readingOrder, rowsBehind } from "./cursor.ts";
+import { type JoinSource, renderRange, rootSource } from "./from_where.ts";
+import { type Output, output, outputValue, selectList } from "./output.ts";
+import { withNumberTexts } from "./number_texts.ts";
+import { orderClause } from "./picked_rows.ts";
+import { distinctWord, flatParts, type PagedParts, pagedParts, renderRows } from "./read.ts";
+
+/** The rows of a read plan, and the parts of its statement that its cursor needs. */
+export interface RootRows {
+  readonly rows: Sql;
+  /** Common table expressions that the rows read; null for none. */
+  readonly common: Sql | null;
+  /** Metadata columns of the page; empty without a page. */
+  readonly metadata: readonly Sql[];
+}
+
+/** Renders the rows of a read plan. `from` supplies the root's rows, as in {@linkcode renderRows}. */
+export function renderRoot(plan: ReadPlan, from?: Sql): RootRows {
+  const { root } = plan;
+  const page = root.cursor?.page ?? null;
+  if (root.cursor === null || page === null) {
+    return { rows: renderRows(plan, from), common: null, metadata: [] };
+  }
+  return renderPage({ ...root, cursor: { ...root.cursor, page } }, rootSource(root, from));
+}
+
+type PagedRoot = ReadNode & { readonly cursor: NodeCursor & { readonly page: CursorPage } };
+
+const pageRows = ident("svc_page");
+const shownRows = ident("svc_shown");
+
+function renderPage(root: PagedRoot, source: JoinSource): RootRows {
+  const { limit } = root.range;
+  const range = { ...root.range, offset: null, limit: limit === null ? null : oneMore(limit) };
+  const isGroup = root.grouped || root.distinct === "all";
+  const { picked, outputs, joins, order } = isGroup
+    ? groupParts(root, source, range)
+    : pagedParts(root, source, { json: "shown", range, isDivided: root.relation !== null });
+  const alias = ident(root.alias);
+  const terms = (wrap: (term: PlannedOrder) => PlannedOrder, qualifier: Sql) =>
+    orderClause(order.map(({ name, term }) => orderTerm(sql`${qualifier}${name}`, wrap(term))));
+  const reading = terms((term) => readingOrder(term, root.cursor.page), emptySql);
+  const shown = limit === null ? pageRows : shownRows;
+  const whole = sql`${pageRows} as materialized (${picked})`;
+  return {
+    common: limit === null
+      ? whole
+      : sql`${whole}, ${shownRows} as (select * from ${pageRows}${reading} limit ${
+        smallNumber(limit)
+      })`,
+    rows: withNumberTexts(
+      sql`select ${selectList(outputs, "keys")} from ${shown} as ${alias}${joins}${
+        terms((term) => term, sql`${alias}.`)
+      }`,
+      outputs,
+    ),
+    metadata: [
+      limit === null
+        ? sql`false::text`
+        : sql`((select count(*) from ${pageRows}) > ${smallNumber(limit)})::text`,
+      ...(["first", "last"] as const).map((end) =>
+        sql`(select ${cursorText(root.cursor, order.map(({ name }) => name))} from ${shown}${
+          terms(end === "first" ? (term) => term : backwards, emptySql)
+        } limit 1)`
+      ),
+    ],
+  };
+}
+
+/** Returns a limit that reads one more row, up to PostgreSQL's greatest limit. */
+function oneMore(limit: string): string {
+  return BigInt(limit) >= 2n ** 63n - 1n ? limit : String(BigInt(limit) + 1n);
+}
+
+function backwards(term: PlannedOrder): PlannedOrder {
+  return readingOrder(term, { direction: "before", keys: null });
+}
+
+/** Renders the parts of a page of groups, or of distinct rows, whose query becomes a subquery. */
+function groupParts(root: PagedRoot, source: JoinSource, range: ReadNode["range"]): PagedParts {
+  const { outputs, values, rows, groups } = flatParts(
+    { ...root, cursor: null },
+    source,
+    "compared",
+  );
+  const alias = ident(root.alias);
+  const order = root.order.map((term, index) => ({
+    term,
+    value: values[index]!,
+    name: ident(term.kind === "output" ? outputName(term.position) : `o${index + 1}`),
+  }));
+  const columns = [
+    ...outputs.map((column, position) =>
+      sql`${outputValue(column)} as ${ident(outputName(position))}`
+    ),
+    ...order.filter(({ term }) => term.kind !== "output").map(({ value, name }) =>
+      sql`${value} as ${name}`
+    ),
+  ];
+  const behind = rowsBehind(
+    root.cursor,
+    order.map(({ term, name }) => ({ term, value: sql`${alias}.${name}` })),
+  );
+  const reading = order.map(({ term, name }) =>
+    orderTerm(name, readingOrder(term, root.cursor.page))
+  );
+  return {
+    picked: sql`select * from (select ${distinctWord(root, outputs)}${join(columns)}${
+      rows([])
+    }${groups}) as ${alias}${whereClause(behind === null ? [] : [or(behind)])}${
+      orderClause(reading)
+    }${renderRange(range)}`,
+    outputs: outputs.map(({ key, number }, position): Output => ({
+      ...output(key, sql`${alias}.${ident(outputName(position))}`),
+      number,
+    })),
+    joins: emptySql,
+    order,
+  };
+}
+
+function outputName(position: number): string {
+  return `c${position + 1}`;
+}

@@ -1,0 +1,500 @@
+/** Pages by cursors: rows, headers and refusals. */
+import { deepStrictEqual, strictEqual } from "node:assert/strict";
+import { writeCursor } from "../../src/request/cursor_text.ts";
+import { apiSuite } from "../support/api.ts";
+import { linksOf, walk } from "../support/links.ts";
+
+const suite = apiSuite("cursors", {
+  dbSchemas: ["api"],
+  dbAnonRole: "anon",
+  dbAggregatesEnabled: true,
+}, { title: "cursors" });
+
+const exact = { headers: { Prefer: "count=exact" } };
+const firstAndLast = '<?order=price&after=>; rel="first", <?order=price&before=>; rel="last"';
+
+function refusal(code: string, message: string, details: string | null, hint: string | null) {
+  return { code, message, details, hint };
+}
+const conflict = (other: string) =>
+  refusal("SVC171", `A cursor cannot be combined with ${other}`, null, null);
+const noKey = (relation: string) =>
+  refusal(
+    "SVC170",
+    `Rows of '${relation}' have no known key`,
+    null,
+    "Declare one: db-relationships or a comment with @primaryKey",
+  );
+const invalid = refusal("SVC168", "Invalid cursor", null, null);
+
+suite.rows("pages", [
+  ["GET /tools?select=id&limit=2&after=", {}, 200, [{ id: 1 }, { id: 2 }], {
+    "Content-Range": "*/*",
+    Link: '<?select=id&limit=2&after=>; rel="first", ' +
+      '<?select=id&limit=2&after=WzEsIjhhNThhZGQ1IixbIjIiXV0>; rel="next", ' +
+      '<?select=id&limit=2&before=>; rel="last"',
+  }],
+  ["GET /tools?select=id&limit=2&before=", exact, 206, [{ id: 5 }, { id: 6 }], {
+    "Content-Range": "*/6",
+  }],
+  ["GET /tools?select=id,price&order=price.desc.nullslast&limit=2&after=", {}, 200, [
+    { id: 2, price: 99 },
+    { id: 3, price: 45 },
+  ]],
+  ["GET /tools?select=id&order=price&after=&price=gt.50", exact, 200, [{ id: 2 }], {
+    "Content-Range": "*/1",
+  }],
+  ["GET /tools?order=price&select=&after=&id=eq.9", exact, 200, [], {
+    "Content-Range": "*/0",
+    Link: firstAndLast.replaceAll("price&", "price&select=&id=eq.9&"),
+  }],
+]);
+
+const cursor = writeCursor({ fingerprint: "8a58add5", keys: ["2"] });
+
+suite.rows("no hidden columns", [
+  [
+    "GET /tools?select=name&limit=2&order=price.desc&after=",
+    { headers: { Accept: "text/csv" } },
+    200,
+    "name\nrelic\nawl",
+  ],
+  [
+    "GET /tools?select=name&limit=2&after=",
+    { headers: { Accept: "application/x-ndjson" } },
+    200,
+    '{"name":"saw"}\n{"name":"drill"}\n',
+  ],
+  ["GET /tools?limit=2&after=", { headers: { Accept: "application/x-names" } }, 200, "saw;drill;"],
+  [
+    "GET /tools?select=name&limit=1&after=",
+    { headers: { Accept: "application/vnd.svc.object+json" } },
+    200,
+    {
+      name: "saw",
+    },
+  ],
+  ["HEAD /tools?select=name&limit=2&after=", exact, 206, undefined, {
+    "Content-Range": "*/6",
+    Link: '<?select=name&limit=2&after=>; rel="first", ' +
+      `<?select=name&limit=2&after=${cursor}>; rel="next", ` +
+      '<?select=name&limit=2&before=>; rel="last"',
+  }],
+  // More rows than a single value holds.
+  [
+    "GET /tools?select=id&limit=2000&after=",
+    { headers: { Accept: "text/csv" } },
+    200,
+    "id\n1\n2\n3\n4\n5\n6",
+  ],
+  [
+    "GET /tools?select=id&after=",
+    { headers: { Accept: "application/x-ndjson" } },
+    200,
+    '{"id":1}\n{"id":2}\n{"id":3}\n{"id":4}\n{"id":5}\n{"id":6}\n',
+  ],
+]);
+
+suite.rows("cursors of rows", [
+  ["GET /tools?select=id,@cursor&limit=2&order=id", {}, 200, [
+    { id: 1, cursor: writeCursor({ fingerprint: "8a58add5", keys: ["1"] }) },
+    { id: 2, cursor },
+  ], { Link: null }],
+  ["GET /tools?select=here:@cursor&limit=1&order=id&after=" + cursor, {}, 200, [
+    { here: writeCursor({ fingerprint: "8a58add5", keys: ["3"] }) },
+  ]],
+  ["GET /tools?select=@cursor,id", {}, 400, {
+    code: "SVC100",
+    message: '"failed to parse select parameter (@cursor,id)" (line 1, column 1)',
+    details: 'unexpected "@" expecting "...", field name (* or [a..z0..9_$]), "*" or "count()"',
+    hint: null,
+  }],
+]);
+
+const asText = { headers: { Prefer: "numbers=string" } };
+
+suite.rows("columns of other features", [
+  ["GET /tools?select=price,@cursor&limit=1&after=", asText, 200, [
+    { price: "30.50", cursor: writeCursor({ fingerprint: "8a58add5", keys: ["1"] }) },
+  ]],
+  ["GET /tools?select=maker_id,n:count()&limit=1&before=", asText, 200, [
+    { maker_id: null, n: "2" },
+  ]],
+  ["GET /tools?select=*,-price,-bought,-maker_id&limit=1&after=", {}, 200, [
+    { id: 1, name: "saw" },
+  ]],
+  ["GET /secret_keys?select=**,@cursor", {}, 401, {
+    code: "42501",
+    details: null,
+    hint: null,
+    message: "permission denied for table secret_keys",
+  }],
+]);
+
+suite.rows("refusals", [
+  ["GET /tools?after=xyz", {}, 400, invalid],
+  ["GET /tools?after=" + "A".repeat(4097), {}, 400, invalid],
+  ["GET /tools?after=" + btoa('[2,"8a58add5",["2"]]').replaceAll("=", ""), {}, 400, invalid],
+  ["GET /tools?after=" + btoa('[1,"8a58add5",[2]]').replaceAll("=", ""), {}, 400, invalid],
+  ["GET /tools?after=" + writeCursor({ fingerprint: "8a58add5", keys: ["\0"] }), {}, 400, invalid],
+  [
+    `GET /tools?after=${cursor}&order=price.desc.nullslast,name`,
+    {},
+    400,
+    refusal(
+      "SVC169",
+      "The cursor belongs to another order of rows",
+      "Order is: price.desc.nullslast,name,id",
+      "Begin with an empty 'after'",
+    ),
+  ],
+  [
+    `GET /makers?after=${cursor}`,
+    {},
+    400,
+    refusal(
+      "SVC169",
+      "The cursor belongs to another order of rows",
+      "Order is: id",
+      "Begin with an empty 'after'",
+    ),
+  ],
+  [
+    `GET /rpc/dear_tools?price_from=1&after=${cursor}`,
+    {},
+    400,
+    refusal(
+      "SVC169",
+      "The cursor belongs to another order of rows",
+      "Order is: id",
+      "Begin with an empty 'after'",
+    ),
+  ],
+  [
+    "GET /tools?after=" + writeCursor({ fingerprint: "8a58add5", keys: ["2", "3"] }),
+    {},
+    400,
+    refusal(
+      "SVC169",
+      "The cursor belongs to another order of rows",
+      "Order is: id",
+      "Begin with an empty 'after'",
+    ),
+  ],
+  [
+    "GET /tools?after=" + writeCursor({ fingerprint: "8a58add5", keys: ["x"] }),
+    {},
+    400,
+    refusal("22P02", 'invalid input syntax for type integer: "x"', null, null),
+  ],
+  ["GET /tools?after=" + writeCursor({ fingerprint: "8a58add5", keys: [null] }), {}, 200, []],
+  ["GET /tools?offset=2&after=", {}, 400, conflict("an offset")],
+  ["GET /tools?after=", { headers: { Range: "1-2" } }, 400, conflict("an offset")],
+  ["GET /tools?after=&before=", {}, 400, conflict("another cursor")],
+  ["GET /makers?select=id,tools(id)&tools.after=&tools.offset=1", {}, 400, conflict("an offset")],
+  ["GET /tools?select=id,...makers(name,@cursor)", {}, 400, conflict("a spread")],
+  ["GET /tools?select=id,...makers(name)&makers.after=", {}, 400, conflict("a spread")],
+  ["GET /tools?select=n:count(),@cursor", {}, 400, conflict("aggregates")],
+  ["GET /tools?select=name,@cursor&distinct=name", {}, 400, conflict("'distinct'")],
+  [
+    "GET /makers?select=id,tools(name)&tools.distinct=*&tools.after=",
+    {},
+    400,
+    conflict("'distinct'"),
+  ],
+  ["GET /unkeyed?after=", {}, 400, noKey("unkeyed")],
+  ["GET /unkeyed?select=name,@cursor", {}, 400, noKey("unkeyed")],
+  ["GET /rpc/prices?after=", {}, 400, noKey("prices")],
+  ["GET /rpc/prices?distinct=*&after=", {}, 400, noKey("prices")],
+  [
+    "DELETE /tools?after=&id=eq.1",
+    { as: "writer" },
+    400,
+    refusal("SVC160", "'after' can only be used to read", null, null),
+  ],
+  [
+    "PATCH /tools?select=id,@cursor&id=eq.1",
+    { as: "writer", body: {}, headers: { Prefer: "return=representation" } },
+    400,
+    refusal("SVC160", "'@cursor' can only be used to read", null, null),
+  ],
+  ["GET /secret_keys?select=name&after=", {}, 401, {
+    code: "42501",
+    details: null,
+    hint: null,
+    message: "permission denied for table secret_keys",
+  }],
+  ["GET /secret_keys?select=name", {}, 200, [{ name: "a" }]],
+  [
+    `GET /tools?order=${Array.from({ length: 17 }, (_, n) => `price.add(${n})`).join()}&after=`,
+    {},
+    400,
+    refusal("SVC177", "The query is too complex", "More than 16 keys in a cursor", null),
+  ],
+]);
+
+suite.rows("embeds", [
+  ["GET /makers?select=id,tools(id,@cursor)&tools.order=price&tools.limit=1&order=id", {}, 200, [
+    {
+      id: 1,
+      tools: [{ id: 1, cursor: writeCursor({ fingerprint: "e7a47d00", keys: ["30.50", "1"] }) }],
+    },
+    {
+      id: 2,
+      tools: [{ id: 3, cursor: writeCursor({ fingerprint: "e7a47d00", keys: ["45", "3"] }) }],
+    },
+    { id: 3, tools: [] },
+  ]],
+  ["GET /makers?select=id,tools(id)&tools.before=&tools.limit=1&order=id", {}, 200, [
+    { id: 1, tools: [{ id: 2 }] },
+    { id: 2, tools: [{ id: 5 }] },
+    { id: 3, tools: [] },
+  ]],
+  ["GET /tools?select=id,makers(name)&limit=1&before=", {}, 200, [{ id: 6, makers: null }]],
+]);
+
+/** Orders with ties and NULL at both ends. */
+const orders = [
+  "price.asc",
+  "price.desc",
+  "price.asc.nullsfirst",
+  "price.desc.nullslast",
+  "price.desc,bought.asc.nullsfirst",
+  "bought,price.desc.nullslast,name.desc",
+  "name.desc",
+  "id.desc",
+  "maker_id.desc.nullslast,price.asc.nullsfirst,bought.desc",
+  "price.mod(2),name.left(1).desc",
+  "makers(city).desc.nullslast",
+  "makers(tools(count())),price",
+];
+
+for (const order of orders) {
+  suite.test(`a walk lists each row once in the order ${order}, and back`, async (api) => {
+    const target = `/tools?select=id,makers(city,tools(id))&order=${order}`;
+    const all = await (await api(`GET ${target}${order.includes("id") ? "" : ",id"}`)).json();
+    for (const limit of [1, 4]) {
+      const page = `${target}&limit=${limit}`;
+      deepStrictEqual((await walk(api, `${page}&after=`, "next")).flat(), all);
+      deepStrictEqual((await walk(api, `${page}&before=`, "prev")).toReversed().flat(), all);
+    }
+  });
+}
+
+suite.test("a walk reads keys of many types, whatever DateStyle is set", async (api) => {
+  const columns = ["at", "measure", "amount", "label", "unit", "size", "raw"];
+  for (const column of columns) {
+    for (const direction of ["asc", "desc"]) {
+      const target = `/typed?select=id&order=${column}.${direction}`;
+      const all = await (await api(`GET ${target},id`)).json();
+      deepStrictEqual((await walk(api, `${target}&limit=2&after=`, "next")).flat(), all, column);
+    }
+  }
+});
+
+suite.test("cursors of embeds lead to the rows behind them in every parent", async (api) => {
+  const target = "/makers?select=id,tools(id,@cursor)&tools.order=price&tools.limit=1&order=id";
+  const [first] = await (await api(`GET ${target}`)).json();
+  const next = await api(`GET ${target}&tools.after=${first.tools[0].cursor}`);
+  const rows = (await next.json()).map(({ tools }: { tools: { id: number }[] }) => tools[0]?.id);
+  deepStrictEqual(rows, [2, 3, undefined]);
+  const back = await api(`GET ${target}&tools.before=${first.tools[0].cursor}`);
+  deepStrictEqual((await back.json()).map(({ tools }: { tools: [] }) => tools), [[], [], []]);
+});
+
+/** Groups, distinct rows and results of functions: a target with its rows in order. */
+const walks: readonly (readonly [target: string, rows: readonly unknown[]])[] = [
+  ["/tools?select=maker_id,t:price.sum()&order=t.desc", [
+    { maker_id: null, t: null },
+    { maker_id: 1, t: 129.5 },
+    { maker_id: 2, t: 90 },
+  ]],
+  ["/tools?select=n:count(),makers(name)&order=n.desc&having=(n.gt.0)", [
+    { n: 2, makers: { name: "Bosk" } },
+    { n: 2, makers: { name: "Ryo" } },
+    { n: 2, makers: null },
+  ]],
+  ["/tools?select=m:bought.date_trunc(month)::date,n:count()", [
+    { m: "2024-01-01", n: 2 },
+    { m: "2024-02-01", n: 2 },
+    { m: null, n: 2 },
+  ]],
+  ["/tools?select=n:count(),...makers(city)&order=n", [
+    { n: 2, city: "Kobe" },
+    { n: 2, city: "Ulm" },
+    { n: 2, city: null },
+  ]],
+  ["/tools?select=maker_id,price&distinct=*&order=price.desc.nullslast", [
+    { maker_id: 1, price: 99 },
+    { maker_id: 2, price: 45 },
+    { maker_id: 1, price: 30.5 },
+    { maker_id: null, price: null },
+  ]],
+  ["/tools?select=name&distinct=maker_id&order=bought.desc.nullslast,name", [
+    { name: "drill" },
+    { name: "file" },
+    { name: "awl" },
+  ]],
+  ["/rpc/dear_tools?price_from=40&select=id&order=price", [{ id: 3 }, { id: 5 }, { id: 2 }]],
+  ["/rpc/after_tools?after=4&select=id&limit=1", [{ id: 5 }]],
+  ["/rpc/prices?select=price&distinct=price&order=price.desc", [
+    { price: null },
+    { price: 99 },
+    { price: 45 },
+    { price: 30.5 },
+  ]],
+  ["/rpc/prices?select=price,n:count()", [
+    { price: 30.5, n: 1 },
+    { price: 45, n: 2 },
+    { price: 99, n: 1 },
+    { price: null, n: 2 },
+  ]],
+  ["/codes?select=code&order=note.desc.nullslast", [{ code: "a" }, { code: "b" }, { code: "c" }]],
+  ["/keyed?select=id&order=name&id=lt.4", [{ id: 2 }, { id: 3 }, { id: 1 }]],
+];
+
+for (const [target, rows] of walks) {
+  suite.test(`a walk lists the rows of ${target}`, async (api) => {
+    if (target.includes("?after=")) {
+      deepStrictEqual(await (await api(`GET ${target}`)).json(), rows);
+      return;
+    }
+    const page = `${target}&limit=1`;
+    deepStrictEqual((await walk(api, `${page}&after=`, "next")).flat(), rows);
+    deepStrictEqual((await walk(api, `${page}&before=`, "prev")).toReversed().flat(), rows);
+  });
+}
+
+suite.test("links lead from an empty page to the other end", async (api) => {
+  const behind = await api(
+    "GET /tools?select=id&limit=2&after=" +
+      writeCursor({ fingerprint: "8a58add5", keys: ["6"] }),
+  );
+  deepStrictEqual([...linksOf(behind).keys()], ["first", "prev", "last"]);
+  strictEqual(linksOf(behind).get("prev"), "?select=id&limit=2&before=");
+  const before = await api(
+    "GET /tools?select=id&limit=2&before=" +
+      writeCursor({ fingerprint: "8a58add5", keys: ["1"] }),
+  );
+  strictEqual(linksOf(before).get("next"), "?select=id&limit=2&after=");
+  const none = await api("GET /tools?select=id&limit=0&after=");
+  deepStrictEqual([...linksOf(none).keys()], ["first", "last"]);
+});
+
+suite.test("a last page has no next, and the first one no prev", async (api) => {
+  const last = await api("GET /tools?select=id&limit=3&before=");
+  deepStrictEqual([...linksOf(last).keys()], ["first", "prev", "last"]);
+  const first = await api(
+    "GET /tools?select=id&limit=3&before=" +
+      writeCursor({ fingerprint: "8a58add5", keys: ["4"] }),
+  );
+  deepStrictEqual([...linksOf(first).keys()], ["first", "next", "last"]);
+});
+
+suite.test("a response with links exposes them to pages of other origins", async (api) => {
+  const headers = { Origin: "https://example.com" };
+  const exposed = async (target: string) =>
+    (await api(`GET ${target}`, { headers })).headers.get("Access-Control-Expose-Headers")!
+      .split(", ").includes("Link");
+  strictEqual(await exposed("/tools?after="), true);
+  strictEqual(await exposed("/tools"), false);
+});
+
+const windows = apiSuite("cursors", {
+  dbSchemas: ["api"],
+  dbAnonRole: "anon",
+  serverLinkHeader: "all",
+  dbRelationships: "api.unkeyed primaryKey (name)",
+}, { title: "links of windows" });
+
+const link = (targets: Readonly<Record<string, string>>) => ({
+  Link: Object.entries(targets).map(([relation, query]) => `<?${query}>; rel="${relation}"`)
+    .join(", "),
+});
+
+windows.rows("windows", [
+  ["GET /unkeyed?select=name&order=name.desc&limit=1&after=", {}, 200, [{ name: "saw" }]],
+  [
+    "GET /tools?select=id&limit=2&offset=2&order=id",
+    exact,
+    206,
+    [{ id: 3 }, { id: 4 }],
+    link({
+      first: "select=id&limit=2&order=id",
+      prev: "select=id&limit=2&order=id",
+      next: "select=id&limit=2&order=id&offset=4",
+      last: "select=id&limit=2&order=id&offset=4",
+    }),
+  ],
+  ["GET /tools?select=id&limit=5&order=id", exact, 206, [1, 2, 3, 4, 5].map((id) => ({ id })), {
+    ...link({
+      first: "select=id&limit=5&order=id",
+      next: "select=id&limit=5&order=id&offset=5",
+      last: "select=id&limit=5&order=id&offset=5",
+    }),
+  }],
+  ["GET /tools?select=id&limit=3&offset=3&order=id", {}, 200, [{ id: 4 }, { id: 5 }, { id: 6 }], {
+    ...link({
+      first: "select=id&limit=3&order=id",
+      prev: "select=id&limit=3&order=id",
+      next: "select=id&limit=3&order=id&offset=6",
+    }),
+  }],
+  [
+    "GET /tools?select=id&order=id",
+    { headers: { Range: "1-1" } },
+    200,
+    [{ id: 2 }],
+    link({
+      first: "select=id&order=id&limit=1",
+      prev: "select=id&order=id&limit=1",
+      next: "select=id&order=id&limit=1&offset=2",
+    }),
+  ],
+  ["GET /tools?select=id&offset=5&order=id", {}, 200, [{ id: 6 }], { Link: null }],
+  ["GET /tools?select=id&offset=7&limit=1", exact, 416, {
+    code: "SVC103",
+    details: "An offset of 7 was requested, but there are only 6 rows.",
+    hint: null,
+    message: "Requested range not satisfiable",
+  }, { Link: null }],
+  [
+    "GET /rpc/dear_tools?price_from=40&select=id&order=id&limit=2",
+    {},
+    200,
+    [{ id: 2 }, { id: 3 }],
+    {
+      ...link({
+        first: "price_from=40&select=id&order=id&limit=2",
+        next: "price_from=40&select=id&order=id&limit=2&offset=2",
+      }),
+    },
+  ],
+  [
+    "GET /tools?select=id&limit=1&after=",
+    {},
+    200,
+    [{ id: 1 }],
+    link({
+      first: "select=id&limit=1&after=",
+      next: `select=id&limit=1&after=${writeCursor({ fingerprint: "8a58add5", keys: ["1"] })}`,
+      last: "select=id&limit=1&before=",
+    }),
+  ],
+]);
+
+const limited = apiSuite("cursors", {
+  dbSchemas: ["api"],
+  dbAnonRole: "anon",
+  dbMaxRows: 2,
+  serverLinkHeader: "none",
+}, { title: "cursors within db-max-rows", engines: ["pg"] });
+
+limited.rows("pages", [
+  ["GET /tools?select=id&limit=2&order=id", exact, 206, [{ id: 1 }, { id: 2 }], { Link: null }],
+  ["GET /tools?select=id&limit=5&after=" + cursor, exact, 206, [{ id: 3 }, { id: 4 }], {
+    "Content-Range": "*/6",
+    Link: null,
+  }],
+  ["GET /tools?select=id&before=", {}, 200, [{ id: 5 }, { id: 6 }], { Link: null }],
+]);
