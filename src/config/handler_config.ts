@@ -9,6 +9,23 @@ import type { JwtIssuer } from "./jwt_issuers.ts";
 /** Options of the configuration, named by their keys in camel case. */
 export interface HandlerConfig {
   /**
+   * Most bytes that the document of a batch may have, and all its results together; a larger one
+   * fails with SVC141. Default: `10485760`.
+   */
+  readonly batchMaxBytes?: number;
+  /** Most operations that one batch (`POST /`) may have. 0 switches batches off. Default: `0`. */
+  readonly batchMaxOperations?: number;
+  /**
+   * Whether `db-pre-request` runs for a batch and before `each` of its operations, or `once` for
+   * the batch. Default: `"each"`.
+   */
+  readonly batchPreRequest?: "each" | "once";
+  /**
+   * Time from the begin of a batch's transaction to its last result; then its statement is
+   * canceled, and it fails with SVC144. 0 sets no limit. Default: `10`.
+   */
+  readonly batchTimeout?: number;
+  /**
    * Members of error bodies: `minimal` sends only `code` and `message`; `advise` also fills missing
    * hints with what to do. Default: `"verbose"`.
    */

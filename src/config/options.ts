@@ -6,6 +6,7 @@
  */
 import type { CamelCase } from "./names.ts";
 import { adminOptions } from "./options/admin_options.ts";
+import { batchOptions } from "./options/batch_options.ts";
 import { databaseOptions } from "./options/database_options.ts";
 import { generalOptions } from "./options/general_options.ts";
 import { limitOptions } from "./options/limit_options.ts";
@@ -19,6 +20,7 @@ import type { Option } from "./options/option.ts";
 
 export const options = {
   ...adminOptions,
+  ...batchOptions,
   ...databaseOptions,
   ...generalOptions,
   ...limitOptions,

@@ -6,7 +6,7 @@
  * @module
  */
 import type { BodySpool } from "../lib/body_spool.ts";
-import type { RequestDeadline } from "../lib/request_deadline.ts";
+import type { Deadline } from "../lib/request_deadline.ts";
 import type { Histogram } from "../observe/histogram.ts";
 import type { ParamValue } from "../sql/fragment.ts";
 
@@ -17,10 +17,12 @@ export type ResultUse =
   /** Rows are kept as text: small results only. */
   | "rows"
   /** One row; all columns but the last are kept as text, the last is the body. */
-  | "result";
+  | "result"
+  /** The same, but of several statements: their bodies are whole, and go to {@linkcode BatchEvents}. */
+  | "held";
 
 /**
- * How further rows of a statement with `use: "result"` continue its body. The last column of the first row
+ * How further rows of a statement with `use: "result"` or `"held"` continue its body. The last column of the first row
  * is a whole body of its own: it is empty or ends with `closing`. Each further row puts `separator` and
  * its own last column before `closing`; its other columns are ignored. ASCII texts, of few characters.
  */
@@ -53,6 +55,8 @@ export interface Statement {
    * prepared statement. Default: false.
    */
   readonly isShared?: boolean;
+  /** Search path and role that the statement is prepared for. Default: `planContext` of the batch. */
+  readonly planContext?: string;
 }
 
 export type AccessMode = "read only" | "read write";
@@ -123,8 +127,29 @@ interface BatchCommon {
    * Null where that is unknown: such a batch is never pipelined.
    */
   readonly kind: object | null;
-  /** Default: no limit. Excludes a stream. */
-  readonly costLimit?: CostLimit;
+  /** By ascending position; each takes a round trip. Default: no limits. Excludes a stream. */
+  readonly costLimits?: readonly CostLimit[];
+  /** Receives what happens while the batch runs. Default: no receiver. */
+  readonly events?: BatchEvents;
+  /**
+   * Most bytes of all results with `use: "held"`. Above it the transaction rolls back, unless its end was
+   * sent with its statements, and its promise rejects with `141`. Default: no limit.
+   */
+  readonly maxHeldBytes?: number;
+}
+
+/** Receives what happens while a batch runs. A batch that is sent once more begins once more. */
+export interface BatchEvents {
+  /** The batch is sent. */
+  begun(): void;
+  /** A statement with `use: "held"` has ended. */
+  held(statement: number, result: HeldResult): void;
+}
+
+/** The result of a statement with `use: "held"`. */
+export interface HeldResult {
+  readonly columns: ResultColumns;
+  readonly body: ResultBody;
 }
 
 /** A transaction that cannot write. */
@@ -142,11 +167,11 @@ export interface WriteBatch extends BatchCommon {
   /** Present if a statement is executed several times; the transaction is a block then. */
   readonly stream?: ParamStream;
   /**
-   * Makes the last statement from the result, to be sent with COMMIT; the end of the transaction has bounds
-   * then. It is not called if the transaction rolls back. If it throws, the transaction rolls back, and its
-   * promise rejects with that error. Excludes a stream.
+   * Makes the last statement from the result, to be sent with COMMIT; null for none. The end of the
+   * transaction has bounds then. It is not called if the transaction rolls back. If it throws, the transaction
+   * rolls back, and its promise rejects with that error. Excludes a stream.
    */
-  readonly closing?: (result: BatchResult) => Statement;
+  readonly closing?: (result: BatchResult) => Statement | null;
 }
 
 /**
@@ -173,7 +198,7 @@ export interface Caller {
   /** Aborted when the client leaves. The pool reads it late: runtimes create it on first access. */
   readonly signal: AbortSignal;
   /** Cancels the batch when its time is over. Default: null, for no limit. */
-  readonly deadline?: RequestDeadline | null;
+  readonly deadline?: Deadline | null;
   /** The pool sets the time in its queue. Default: nothing is measured. */
   readonly timing?: QueueTiming;
 }
@@ -354,6 +379,8 @@ export interface Database {
   /** Closes idle connections now and busy ones when they are returned; new uses open fresh ones. */
   flush(): void;
   counts(): PoolCounts;
+  /** Whether a statement can be canceled while it runs. Default: true. */
+  readonly canCancel?: boolean;
   /** Null where no connection lives long enough to listen. */
   readonly subscribe: Subscribe | null;
   /**

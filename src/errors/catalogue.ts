@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { batchErrors } from "./batch_errors.ts";
 import { connectionErrors } from "./connection_errors.ts";
 import { cursorErrors } from "./cursor_errors.ts";
 import { guardErrors } from "./guard_errors.ts";
@@ -20,6 +21,7 @@ export const errors = {
   // Group 1
   ...requestErrors,
   ...guardErrors,
+  ...batchErrors,
   ...writeErrors,
   ...queryErrors,
   ...cursorErrors,

@@ -10,7 +10,7 @@ import { hasBody, sendableStatus } from "./http_text.ts";
 import { DatabaseError, type ErrorFields, ServiceError } from "./service_error.ts";
 import { databaseFailureToError, type FailureContext } from "./sqlstate.ts";
 
-/** `verbose` and `advise` send all four keys, `minimal` only `code` and `message`. */
+/** `verbose` and `advise` send all four keys, `minimal` only `code` and `message`; all send `operation`. */
 export type ErrorVerbosity = "verbose" | "minimal" | "advise";
 
 export interface ErrorResponseOptions {
@@ -107,10 +107,9 @@ const contentType = ["Content-Type", "application/json; charset=utf-8"] as const
 
 /** Returns the text of the body. The log uses the verbose form. */
 export function errorBody(code: string, fields: ErrorFields, verbosity: ErrorVerbosity): string {
-  const { details = null, hint = null, message } = fields;
-  return JSON.stringify(
-    verbosity === "minimal" ? { code, message } : { code, details, hint, message },
-  );
+  const { details = null, hint = null, message, operation } = fields;
+  const texts = verbosity === "minimal" ? { code, message } : { code, details, hint, message };
+  return JSON.stringify(operation === undefined ? texts : { ...texts, operation });
 }
 
 /** Replaces headers by those of the same name, case-insensitively, and adds the others. */

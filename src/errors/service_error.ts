@@ -17,6 +17,15 @@ export interface ErrorTexts {
 /** Limits that refuse requests under overload: requests in progress, the pool's queue, temporary files. */
 export type ShedReason = "requests" | "queue" | "spool";
 
+/** An operation of a batch. */
+export interface FailedOperation {
+  /** Position in the batch, from 0. */
+  readonly index: number;
+  readonly id: string;
+  readonly method: string;
+  readonly url: string;
+}
+
 /** An error as data: its texts, code, status and headers. */
 export interface ErrorFields extends ErrorTexts {
   /** The whole code without the dialect's prefix (`116`), or a complete foreign code. */
@@ -42,6 +51,8 @@ export interface ErrorFields extends ErrorTexts {
   readonly shedReason?: ShedReason;
   /** Reason phrase, for servers that can send one. Default: the standard one. */
   readonly statusText?: string;
+  /** The operation that fails a batch; null if it is the batch as a whole. Default: no batch. */
+  readonly operation?: FailedOperation | null;
 }
 
 /** An error that the service sends to the client. */

@@ -12,7 +12,7 @@ import {
   discardBody,
 } from "../database/database.ts";
 import type { RequestIdentifiers } from "../http/request_id.ts";
-import type { RequestDeadline } from "../lib/request_deadline.ts";
+import type { Deadline } from "../lib/request_deadline.ts";
 import type { RequestTiming } from "../observe/request_timing.ts";
 import { targetNameUsesOf } from "../plan/plan.ts";
 import type { PlannedRequest } from "../plan_cache/plan_cache.ts";
@@ -176,7 +176,7 @@ export function timedTransaction(
 /** A request whose time in the queue is measured. */
 class TimedCaller implements Caller {
   readonly timing: RequestTiming;
-  readonly deadline: RequestDeadline | null;
+  readonly deadline: Deadline | null;
   readonly #caller: Caller;
 
   constructor(caller: Caller, timing: RequestTiming) {

@@ -161,6 +161,7 @@ function cachedContext(service: Service): (snapshot: Snapshot) => PipelineContex
   const earlyPrivilege = new EarlyPrivilegeCheck(service.database, service.now);
   const rateLimited = service.metricRegistry.counter(rateLimitedCounter);
   const replays = service.metricRegistry.counter(replayCounter);
+  const batchOperations = service.metricRegistry.counter(batchOperationCounter);
   const server: HeaderList = [["Server", `${service.dialect.productToken}/${version}`]];
   const contextOf = (
     snapshot: Snapshot,
@@ -183,6 +184,10 @@ function cachedContext(service: Service): (snapshot: Snapshot) => PipelineContex
       traceStage: service.traceStage,
       onRateLimited: (policy) => rateLimited.increment(policy),
       onReplayed: () => replays.increment(),
+      onBatch: (operations) => {
+        batchOperations.add(operations);
+        service.setSpanAttribute?.("svc.batch.operations", operations);
+      },
       addedHeaders: addedHeaders(server, snapshot.config),
       routes: new RouteNames(snapshot.cache, snapshot.config),
     };
@@ -204,6 +209,11 @@ const rateLimitedCounter = {
   name: "rate_limited_total",
   help: "Requests that a policy of rate-limits refused",
   labels: ["policy"],
+} as const;
+
+const batchOperationCounter = {
+  name: "batch_operations_total",
+  help: "Operations of batches",
 } as const;
 
 const replayCounter = {

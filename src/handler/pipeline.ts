@@ -44,6 +44,8 @@ import { Stopwatch, type TraceStage } from "../observe/stopwatch.ts";
 import type { RouteNames } from "./route_names.ts";
 import type { AddedHeaders } from "./sent_headers.ts";
 import type { RequestsInFlight } from "./in_flight.ts";
+import { isBatch, respondToBatch } from "./batch_request.ts";
+import { OperationError } from "../batch/operation_error.ts";
 import { beforeDeadline, callerOf, failureOf } from "./request_timeout.ts";
 import { checkBeforeToken, type CheckedRequest, checkIdentity } from "./request_checks.ts";
 import { buildRootTransaction, schemaMetadataOf } from "../transaction/transaction.ts";
@@ -74,6 +76,8 @@ export interface PipelineContext {
   readonly onRateLimited: (policy: string) => void;
   /** Called when a request with an `Idempotency-Key` gets the answer of an earlier one. */
   readonly onReplayed: () => void;
+  /** Receives the number of operations of a batch. */
+  readonly onBatch: (operations: number) => void;
   /** Headers that responses have beside those of their replies. */
   readonly addedHeaders: AddedHeaders;
   readonly routes: RouteNames;
@@ -113,19 +117,21 @@ export interface Exchange {
   /** Measures the database; null if nothing needs it. */
   readonly timing: RequestTiming | null;
   readonly caller: Caller;
+  /** Returns the client's address; null if it is unknown. */
+  readonly client: () => string | null;
   /** Returns true while other clients wait for a connection; null if they never do. */
   readonly isContended: (() => boolean) | null;
 }
 
 /** Inputs of {@linkcode runPipeline} besides the request. */
-export interface PipelineInput
-  extends
-    Pick<Exchange, "context" | "scope" | "statements" | "identifiers" | "timing" | "isContended"> {
+export interface PipelineInput extends
+  Pick<
+    Exchange,
+    "client" | "context" | "identifiers" | "isContended" | "scope" | "statements" | "timing"
+  > {
   readonly credential: Credential;
   /** An error that an earlier check found; null for none. */
   readonly refusal: ServiceError | null;
-  /** Returns the client's address; null if it is unknown. */
-  readonly client: () => string | null;
 }
 
 /** Runs the stages of a request, in the order of `request_checks.ts`. Never rejects. */
@@ -151,6 +157,7 @@ export async function runPipeline(
   const exchange: Exchange = {
     request,
     caller,
+    client,
     isContended: input.isContended,
     pieces,
     context,
@@ -182,7 +189,7 @@ export async function runPipeline(
     const { role } = identity;
     result = { reply: timed(reply, stopwatch), role, thrown: null, error: null, advice: null };
   } catch (thrown) {
-    result = failedResult(failureOf(thrown, caller), identity, exchange);
+    result = failedResult(thrown, identity, exchange);
   } finally {
     caller.deadline?.clear();
     for (const file of exchange.files) void file.close();
@@ -206,19 +213,28 @@ function startAdmission(
   client: () => string | null,
 ): Admission | null {
   if (limits === null) return null;
-  const resource = limitedResource(pieces, config.dbRootSpec?.name ?? null);
+  const rootFunction = isBatch(pieces, config) ? null : config.dbRootSpec?.name ?? null;
+  const resource = limitedResource(pieces, rootFunction);
   return new Admission({ limits, onRefused, client: client(), resource });
 }
 
 function failedResult(
-  thrown: unknown,
+  caught: unknown,
   identity: Identity | null,
-  { pieces, context: { dialect, snapshot, retryAfter } }: Exchange,
+  { pieces, caller, context: { dialect, snapshot, retryAfter } }: Exchange,
 ): Omit<PipelineResult, "targetNameUses"> {
-  const error = toServiceError(thrown, {
+  const cause = caught instanceof OperationError ? caught.cause : caught;
+  const thrown = failureOf(cause, caller);
+  const ownError = toServiceError(thrown, {
     authenticated: identity?.authenticated ?? false,
     dialect,
   });
+  const error = caught instanceof OperationError
+    ? new ServiceError({
+      ...ownError.fields,
+      operation: thrown === cause ? caught.operation : null,
+    })
+    : ownError;
   const { config, serverVersion } = snapshot;
   const role = identity?.role ?? null;
   const advice = adviceFor(error.fields, { pieces, role, serverVersion, config });
@@ -259,6 +275,12 @@ function authenticateRequest(exchange: Exchange): Identity | Promise<Identity> {
 /** Plans the request and executes the plan. */
 function respond(exchange: Exchange, identity: Identity): Promise<Reply> {
   const { pieces, context, stopwatch } = exchange;
+  if (isBatch(pieces, context.snapshot.config)) {
+    return respondToBatch(exchange, identity, (reader, checks) => {
+      const options = { ...bodyOptions(exchange), checks };
+      return receivePayload(exchange.request, reader, options);
+    });
+  }
   const planned = planRequest({
     pieces,
     context,
@@ -298,12 +320,19 @@ function receivingOptions(
   head: () => ApiRequest,
   checks: LongBodyChecks,
 ): ReceivingOptions {
-  const { serverMaxBodySize: maxBytes, serverBodyTimeout } = exchange.context.snapshot.config;
-  const { deadline = null } = exchange.caller;
-  const { isContended } = exchange;
+  return { ...bodyOptions(exchange), checks, division: divisionOf(exchange, head) };
+}
+
+/** Returns the limits of a body. */
+function bodyOptions(
+  { context: { snapshot: { config } }, caller: { deadline = null }, isContended }: Exchange,
+): ReceivingOptions {
+  const { serverMaxBodySize: maxBytes, serverBodyTimeout } = config;
   const pace = isContended === null ? null : new BodyPace(isContended, systemClock);
-  const timeout = { milliseconds: serverBodyTimeout * 1000, schedule, deadline, pace };
-  return { checks, maxBytes, timeout, division: divisionOf(exchange, head) };
+  return {
+    maxBytes,
+    timeout: { milliseconds: serverBodyTimeout * 1000, schedule, deadline, pace },
+  };
 }
 
 /** Throws `42501` if the role lacks a privilege that no body can replace. */

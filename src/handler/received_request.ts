@@ -51,7 +51,7 @@ export function receive(
     pieces,
     credential,
     identifiers,
-    refusal: lengthError(request, pieces, config),
+    refusal: lengthError(request.headers, pieces, config),
     sent: (reply, replacing = noHeaders) =>
       variedByOrigin(
         sentHeaders({ added, trace, reply, replacing, own }),

@@ -75,14 +75,18 @@ function reportAborted(
   service.observe({ kind: "response-aborted", method, target, error });
 }
 
-/** Reports the statements of a request. The estimate of a count, the only one with rows, is last. */
+/**
+ * Reports the statements of a request. The estimate of a count, the only one with rows, is last; those of a
+ * batch are in order.
+ */
 export function reportStatements(
   service: Service,
   statements: readonly Statement[],
   status: number,
 ): void {
-  const kept = statements.filter(({ use }) => use === "rows");
-  const ordered = [...statements.filter(({ use }) => use !== "rows"), ...kept];
+  const isBatch = statements.some(({ use }) => use === "held");
+  const kept = isBatch ? [] : statements.filter(({ use }) => use === "rows");
+  const ordered = [...statements.filter((statement) => !kept.includes(statement)), ...kept];
   const texts = ordered.map(({ text }) => text);
   service.observe({ kind: "request-queried", status, texts });
 }

@@ -45,7 +45,7 @@ const headerLineBytes = 4;
 
 /** Returns the error `131` or `132` if the URL or the header exceeds its limit; null otherwise. */
 export function lengthError(
-  request: Pick<Request, "headers">,
+  headers: Iterable<readonly [name: string, value: string]>,
   { path, query }: Pick<RawRequest, "path" | "query">,
   { serverMaxUrlLength, serverMaxHeaderSize }: Pick<
     Config,
@@ -59,7 +59,7 @@ export function lengthError(
   if (serverMaxHeaderSize > 0) {
     let size = 0;
     // A header value has one character per byte.
-    for (const [name, value] of request.headers) {
+    for (const [name, value] of headers) {
       size += name.length + value.length + headerLineBytes;
     }
     if (size > serverMaxHeaderSize) return errors.headersTooLarge(serverMaxHeaderSize, size);

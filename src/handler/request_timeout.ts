@@ -48,6 +48,10 @@ const queryCanceled = "57014";
 
 /** Returns the error of a failed request: `134` if its transaction was canceled because of its time. */
 export function failureOf(thrown: unknown, { deadline }: Caller): unknown {
-  const isCanceled = thrown instanceof DatabaseError && thrown.failure.sqlstate === queryCanceled;
-  return isCanceled && deadline?.isOver ? errors.requestTimeout() : thrown;
+  return isCanceled(thrown) && deadline?.isOver ? errors.requestTimeout() : thrown;
+}
+
+/** Whether PostgreSQL canceled a statement. */
+export function isCanceled(thrown: unknown): boolean {
+  return thrown instanceof DatabaseError && thrown.failure.sqlstate === queryCanceled;
 }

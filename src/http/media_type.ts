@@ -36,6 +36,8 @@ export type MediaRange =
   | { readonly kind: "mergePatch" }
   | { readonly kind: "jsonPatch" }
   | { readonly kind: "vendorPatch"; readonly vendor: string }
+  /** Several operations of one transaction. */
+  | { readonly kind: "batch"; readonly vendor: string }
   | { readonly kind: "any" }
   /** Text as received, spaces removed. */
   | { readonly kind: "other"; readonly text: string };
@@ -124,6 +126,7 @@ function vendorMakers(vendor: string): [string, Maker][] {
     [`${tree}array`, array],
     [`${tree}array+json`, array],
     [`${tree}patch+json`, () => ({ kind: "vendorPatch", vendor })],
+    [`${tree}batch+json`, () => ({ kind: "batch", vendor })],
     [`${tree}plan`, plan("text")],
     [`${tree}plan+text`, plan("text")],
     [`${tree}plan+json`, plan("json")],
@@ -176,6 +179,8 @@ export function canonicalText(media: MediaRange): string {
       return `${media.type}${media.stripped ? strippedNulls : ""}`;
     case "vendorPatch":
       return `application/vnd.${media.vendor}.patch+json`;
+    case "batch":
+      return `application/vnd.${media.vendor}.batch+json`;
     case "plan":
       return planText(media);
     case "other":

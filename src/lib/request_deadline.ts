@@ -5,8 +5,17 @@
  */
 import type { Schedule } from "./timers.ts";
 
+/** A time that is over at some moment. */
+export interface Deadline {
+  readonly isOver: boolean;
+  /** Runs a function when the time is over, or at once if it is. Returns a function that ends this. */
+  onOver(run: () => void): () => void;
+  /** Ends the deadline: its time is never over. */
+  clear(): void;
+}
+
 /** Begins with its creation. */
-export class RequestDeadline {
+export class RequestDeadline implements Deadline {
   readonly #cancel: () => void;
   #isOver = false;
   readonly #listeners = new Set<() => void>();
@@ -19,14 +28,12 @@ export class RequestDeadline {
     return this.#isOver;
   }
 
-  /** Runs a function when the time is over, or at once if it is. Returns a function that ends this. */
   onOver(run: () => void): () => void {
     if (this.#isOver) run();
     else this.#listeners.add(run);
     return () => void this.#listeners.delete(run);
   }
 
-  /** Ends the deadline: its time is never over. */
   clear(): void {
     this.#cancel();
     this.#listeners.clear();

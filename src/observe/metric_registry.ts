@@ -80,9 +80,14 @@ export class Counter {
 
   /** Counts one event. There is one value per label, in the order of the description. */
   increment(...labelValues: readonly string[]): void {
+    this.add(1, ...labelValues);
+  }
+
+  /** Counts several events. */
+  add(events: number, ...labelValues: readonly string[]): void {
     const key = labelValues.length === 1 ? labelValues[0]! : labelValues.join("\0");
     const slot = this.#slots.get(key) ?? this.#addSlot(key, labelValues);
-    this.#counts[slot] = this.#counts[slot]! + 1;
+    this.#counts[slot] = this.#counts[slot]! + events;
   }
 
   /** Returns the counts. Without labels there is one, also before the first event. */

@@ -8,6 +8,9 @@ import type { Relation, Routine } from "../schema_cache/schema_cache.ts";
 /** The value of `Allow` for the root. */
 export const rootMethods = "OPTIONS,GET,HEAD";
 
+/** The same where batches are on. */
+export const rootMethodsWithBatch = `${rootMethods},POST`;
+
 /** Returns the value of `Allow` for a table or view. */
 export function relationMethods(relation: Relation): string {
   const { insertable, updatable, deletable, primaryKey } = relation;

@@ -9,7 +9,12 @@ import type { ApiRequest, OptionsTarget, Payload } from "../request/api_request.
 import { noBytes } from "../request/body_decoder.ts";
 import type { PayloadFormat } from "../request/payload.ts";
 import type { Relation, Routine, SchemaCache } from "../schema_cache/schema_cache.ts";
-import { relationMethods, rootMethods, routineMethods } from "./allowed_methods.ts";
+import {
+  relationMethods,
+  rootMethods,
+  rootMethodsWithBatch,
+  routineMethods,
+} from "./allowed_methods.ts";
 import {
   type CallConfig,
   type CallPlan,
@@ -308,7 +313,7 @@ function allowedMethodsOf(
 ): string {
   switch (target.kind) {
     case "root":
-      return rootMethods;
+      return config.batchMaxOperations > 0 ? rootMethodsWithBatch : rootMethods;
     case "relation":
       return relationMethods(findRelation(request.schema, target.relation, cache));
     case "routine":

@@ -31,6 +31,8 @@ export interface RootPlan {
 export interface RootConfig {
   readonly openapiMode: "follow-privileges" | "ignore-privileges" | "disabled";
   readonly openapiVersion: OpenApiVersion;
+  /** 0 if batches are off. */
+  readonly batchMaxOperations: number;
 }
 
 /** Plans the description. Throws 406 `107` when the request accepts no OpenAPI media type. */

@@ -88,6 +88,14 @@ export class Admission {
     });
   }
 
+  /** Takes the charges back, of an operation that has no effect because another one is refused. */
+  refund(): void {
+    for (const { key, policy } of this.#charges) {
+      refund(this.#request.limits.table, key, policy.rate);
+    }
+    this.#charges = [];
+  }
+
   /** Returns the `RateLimit` fields of the tightest policy that matched; empty if none did. */
   headers(): HeaderList {
     const charge = this.#refusal ?? this.#tightest();
@@ -120,9 +128,9 @@ export class Admission {
   }
 
   #refuse(refusal: Charge): never {
-    const { limits: { table }, onRefused } = this.#request;
+    const { onRefused } = this.#request;
     this.#refusal = refusal;
-    for (const { key, policy } of this.#charges) refund(table, key, policy.rate);
+    this.refund();
     onRefused(refusal.policy.name);
     throw errors.rateLimited(refusal.policy.definition, secondsOf(refusal.decision.wait));
   }

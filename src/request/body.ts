@@ -11,6 +11,7 @@ import { schedule, turn } from "../lib/timers.ts";
 import type { Payload } from "./api_request.ts";
 import type { BodyDecoder, OnKeys } from "./body_decoder.ts";
 import { type BodyTimeout, inTime } from "./body_timeout.ts";
+import type { PayloadReader } from "./payload.ts";
 import { contentCoding, decodedPieces } from "./content_coding.ts";
 import { decodePieces } from "./decode_pieces.ts";
 import type { DecoderOptions } from "./decoders.ts";
@@ -184,6 +185,11 @@ async function unbroken<Result>(receive: () => Promise<Result>): Promise<Result>
     if (error instanceof ShortChunksError) throw errors.invalidBody("The chunks are too short");
     throw errors.invalidBody("The body ended early");
   }
+}
+
+/** Decodes a body that has arrived. Throws `102` if it is malformed. */
+export function decodeBody({ begin }: PayloadReader, bytes: Uint8Array): Promise<Payload> {
+  return decodeAtOnce(begin(() => {}), bytes, turn);
 }
 
 async function decodeAtOnce(

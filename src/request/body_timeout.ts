@@ -5,7 +5,7 @@
  */
 import { errors } from "../errors/catalogue.ts";
 import { deferred } from "../lib/deferred.ts";
-import type { RequestDeadline } from "../lib/request_deadline.ts";
+import type { Deadline } from "../lib/request_deadline.ts";
 import type { Schedule } from "../lib/timers.ts";
 import type { BodyPace } from "./body_pace.ts";
 
@@ -15,7 +15,7 @@ export interface BodyTimeout {
   readonly milliseconds: number;
   readonly schedule: Schedule;
   /** The end of the whole request's time. Default: null, for none. */
-  readonly deadline?: RequestDeadline | null;
+  readonly deadline?: Deadline | null;
   /** The pace while other clients wait for the connection. Default: null, for any. */
   readonly pace?: BodyPace | null;
 }

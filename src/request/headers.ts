@@ -27,7 +27,8 @@ export function readHeaders(received: Headers): HeaderRecords {
   return { headers, cookies: parseCookies(cookie) };
 }
 
-function decodeBytes(value: string): string {
+/** Returns the text of a value with one character per byte; the value if its bytes are not UTF-8. */
+export function decodeBytes(value: string): string {
   if (!/[\x80-\xff]/.test(value)) return value;
   const bytes = Uint8Array.from(value, (character) => character.charCodeAt(0));
   try {

@@ -12,6 +12,8 @@ import { version } from "../version.ts";
 export interface Tracing {
   /** Records stages as spans within the span that Deno opens for each request. */
   readonly traceStage: TraceStage;
+  /** Sets an attribute of the span that is open. */
+  readonly setSpanAttribute: (name: string, value: number) => void;
   /** Returns the span that is open; null for none. */
   readonly activeSpan: () => SpanContext | null;
 }
@@ -26,6 +28,7 @@ export async function openTracing(): Promise<Tracing | null> {
   const tracer = trace.getTracer("svc", version);
   return {
     traceStage: (stage, { start, end }) => tracer.startSpan(stage, { startTime: start }).end(end),
+    setSpanAttribute: (name, value) => void trace.getActiveSpan()?.setAttribute(name, value),
     activeSpan: () => {
       const context = trace.getActiveSpan()?.spanContext();
       if (context === undefined) return null;

@@ -84,6 +84,8 @@ export interface ServiceOptions {
   readonly keyStore?: KeyStore | null;
   /** Receives the times of requests' stages. Default: null. */
   readonly traceStage?: TraceStage | null;
+  /** Sets an attribute of the span of OpenTelemetry that is open. Default: null. */
+  readonly setSpanAttribute?: SetSpanAttribute | null;
   /** Returns the span of OpenTelemetry that the current request belongs to. Default: null. */
   readonly activeSpan?: (() => SpanContext | null) | null;
   /** Whether requests and events are counted for `/metrics`. Default: false. */
@@ -94,6 +96,8 @@ export interface ServiceOptions {
   readonly missingCacheDetail?: "reason" | "none";
 }
 
+type SetSpanAttribute = (name: string, value: number) => void;
+
 /** A running service. */
 export class Service {
   readonly database: Database;
@@ -101,6 +105,7 @@ export class Service {
   readonly now: () => number;
   readonly observe: (event: Observation) => void;
   readonly traceStage: TraceStage | null;
+  readonly setSpanAttribute: SetSpanAttribute | null;
   /** Counters and gauges of the service's parts, which the admin server shows. */
   readonly metricRegistry: MetricRegistry;
   /** Null if requests are not counted. */
@@ -162,6 +167,7 @@ export class Service {
       ? new RequestMetrics(() => this.#snapshot.config.metricsMaxRoutes)
       : null;
     this.traceStage = options.traceStage ?? null;
+    this.setSpanAttribute = options.setSpanAttribute ?? null;
     this.activeSpan = options.activeSpan ?? null;
     this.#snapshot = snapshot;
     this.#missingCacheDetail = options.missingCacheDetail ?? "reason";

@@ -42,19 +42,26 @@ export interface TransactionOwner {
   readonly identifiers?: RequestIdentifiers;
 }
 
-/** Returns the settings that a transaction begins with. */
+/** The parts of a request that the settings describe. */
+export type DescribedRequest = Pick<
+  ApiRequest,
+  "cookies" | "headers" | "method" | "path" | "preferences" | "schema"
+>;
+
+/** Returns the settings that a transaction begins with. A batch of several requests has no plan. */
 export function settingsOf(
-  request: ApiRequest,
-  plan: DataPlan | RootPlan,
+  request: DescribedRequest,
+  plan: DataPlan | RootPlan | null,
   owner: TransactionOwner,
   config: TransactionConfig,
 ): TransactionSettings {
   const { identity: { role, claims }, defaults, identifiers = noIdentifiers } = owner;
-  const ofFunction = plan.kind === "call" ? plan.call.routine.settings : [];
+  const ofFunction = plan?.kind === "call" ? plan.call.routine.settings : [];
   const { method, path, headers, cookies } = request;
   return {
     searchPath: searchPathOf(request.schema, config.dbExtraSearchPath),
     role,
+    restored: [],
     roleSettings: defaults?.settings ?? [],
     timeoutMs: timeoutMsOf(owner, config),
     claims,
@@ -84,20 +91,31 @@ function timeoutMsOf(
   return loginSetsTimeout ? 0 : Math.round(seconds * 1000);
 }
 
+/** The configuration and the role that the beginning of a transaction depends on. */
+export interface PreambleContext {
+  readonly config: Pick<TransactionConfig, "dbPreRequest" | "jwtClaimSettings">;
+  readonly owner: TransactionOwner;
+}
+
 /** Returns the statements before those of the query. */
-export function preamble(
+export function preamble(settings: Statement, context: PreambleContext): Statement[] {
+  return [...settingStatements(settings, context), ...preRequestStatements(context.config)];
+}
+
+/** Returns the statements that set everything a request sets. */
+export function settingStatements(
   settings: Statement,
-  { config: { jwtClaimSettings, dbPreRequest }, owner }: {
-    readonly config: TransactionConfig;
-    readonly owner: TransactionOwner;
-  },
-): Statement[] {
-  const statements = [settings];
-  if (jwtClaimSettings) statements.push(claimSettings(owner.identity.claims));
-  if (dbPreRequest !== null) {
-    const { schema, name } = dbPreRequest;
-    const called = schema === null ? ident(name) : ident(schema, name);
-    statements.push({ ...compile(sql`select ${called}()`), use: "none", runsUserCode: true });
-  }
-  return statements;
+  { config: { jwtClaimSettings }, owner }: PreambleContext,
+): readonly Statement[] {
+  return jwtClaimSettings ? [settings, claimSettings(owner.identity.claims)] : [settings];
+}
+
+/** Returns the call of the function that runs before each request, if there is one. */
+export function preRequestStatements(
+  { dbPreRequest }: Pick<TransactionConfig, "dbPreRequest">,
+): readonly Statement[] {
+  if (dbPreRequest === null) return [];
+  const { schema, name } = dbPreRequest;
+  const called = schema === null ? ident(name) : ident(schema, name);
+  return [{ ...compile(sql`select ${called}()`), use: "none", runsUserCode: true }];
 }

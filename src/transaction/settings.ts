@@ -24,6 +24,8 @@ export interface TransactionSettings {
   /** Result of {@linkcode searchPathOf}. */
   readonly searchPath: string;
   readonly role: string;
+  /** Names of settings that get their defaults, before those of the role. */
+  readonly restored: readonly string[];
   /** Settings of the role, applied before the role is set. */
   readonly roleSettings: readonly Setting[];
   /**
@@ -75,12 +77,14 @@ export function settingsStatement(
   if (isPlain(settings)) {
     return plainStatement(settings, form);
   }
-  const { roleSettings, timeoutMs, timezone, overrides } = settings;
+  const { restored, roleSettings, timeoutMs, timezone, overrides } = settings;
   const all = columns(form, plainParams(settings), {
     beforeRole: [
       ...(timeoutMs === null ? [] : timeout(timeoutMs)),
       // A function may have left another role on the connection.
-      ...(roleSettings.length === 0 ? [] : [loginRole, ...named(roleSettings)]),
+      ...(restored.length + roleSettings.length === 0 ? [] : [loginRole]),
+      ...restored.map(restoredSetting),
+      ...named(roleSettings),
     ],
     after: [
       ...identifierSettings(settings),
@@ -92,8 +96,11 @@ export function settingsStatement(
 }
 
 /** Whether the text of the statement is one of {@linkcode plainTexts}. */
-function isPlain({ roleSettings, timezone, overrides }: TransactionSettings): boolean {
-  return roleSettings.length === 0 && overrides.length === 0 && timezone === null;
+function isPlain(
+  { restored, roleSettings, timezone, overrides }: TransactionSettings,
+): boolean {
+  return restored.length === 0 && roleSettings.length === 0 && overrides.length === 0 &&
+    timezone === null;
 }
 
 /**
@@ -139,6 +146,10 @@ const loginRole = setting("role", sql`'none'`);
 /** Names are parameters as well, so that fewer statements are prepared. */
 function named(settings: readonly Setting[]): readonly Sql[] {
   return settings.map(([name, value]) => sql`${setConfig}(${param(name)}, ${param(value)}, true)`);
+}
+
+function restoredSetting(name: string): Sql {
+  return sql`${setConfig}(${param(name)}, null, true)`;
 }
 
 /** The parts of {@linkcode TransactionSettings} that name a request in logs of the database. */

@@ -36,7 +36,13 @@ import {
 } from "./idempotency.ts";
 import { invalidResponseGuc, responseGucCheck } from "./response_guc_check.ts";
 import { applyResultChecks, type ResultCheck, resultChecks } from "./result_checks.ts";
-import { preamble, settingsOf, type TransactionConfig, type TransactionOwner } from "./preamble.ts";
+import {
+  type DescribedRequest,
+  preamble,
+  settingsOf,
+  type TransactionConfig,
+  type TransactionOwner,
+} from "./preamble.ts";
 import { planContextOf, settingsStatement } from "./settings.ts";
 
 /** Whether `Prefer: tx=` may choose how a transaction ends. */
@@ -65,20 +71,24 @@ export interface DividedParam {
   readonly pieces: PayloadPieces;
 }
 
-/** A batch, and the positions of the statements whose results are read afterwards. */
-export interface RequestTransaction {
-  readonly batch: Batch;
+/** Positions of the statements of a query in its transaction, and the checks of its result. */
+export interface QueryPositions {
   readonly checks: readonly ResultCheck[];
   /** Position of the planner's estimate, or null. */
   readonly estimate: number | null;
   /** Position of the check of `response.headers` and `response.status`, or null. */
   readonly responseGucCheck: number | null;
-  /** Position of the statement whose rows are an execution plan, or null. */
-  readonly explained: number | null;
   /** Position of the statement that applies a patch document, or null. */
   readonly patching: number | null;
   /** The writes of a nested insert: the position of the first one, and the path of each in errors. */
   readonly levels: { readonly first: number; readonly paths: readonly (string | null)[] };
+}
+
+/** A batch, and the positions of the statements whose results are read afterwards. */
+export interface RequestTransaction extends QueryPositions {
+  readonly batch: Batch;
+  /** Position of the statement whose rows are an execution plan, or null. */
+  readonly explained: number | null;
   /** Positions of the statements of an `Idempotency-Key`, or null. */
   readonly key: KeyPositions | null;
 }
@@ -133,7 +143,7 @@ export function buildTransaction(
     statements,
     planContext: planContextOf(settings),
     kind: config.dbPipelining && divided === null && keyed === null ? kind : null,
-    ...(costLimit === null ? {} : { costLimit }),
+    ...(costLimit === null ? {} : { costLimits: [costLimit] }),
   };
   const stream = divided === null ? {} : { stream: paramStream(query.main, main, divided) };
   return {
@@ -165,8 +175,8 @@ function closingOf(keyed: KeyedWrite | null): Pick<WriteBatch, "closing"> {
  * write, as the function before each request may.
  */
 export function buildReplayTransaction(
-  request: ApiRequest,
-  { plan, key }: { readonly plan: DataPlan; readonly key: RequestKey },
+  request: DescribedRequest,
+  { plan, key }: { readonly plan: DataPlan | null; readonly key: RequestKey },
   owner: TransactionOwner,
   config: TransactionConfig,
 ): WriteBatch {
@@ -189,7 +199,7 @@ export function buildReplayTransaction(
  * Returns the highest cost of a plan's statement; null for no limit. The planner knows the cost of
  * relations, and takes that of functions for constant.
  */
-function maxCostOf(
+export function maxCostOf(
   plan: DataPlan,
   { defaults }: TransactionOwner,
   { dbMaxCost }: TransactionConfig,
@@ -199,7 +209,7 @@ function maxCostOf(
 }
 
 /** Returns the EXPLAIN of a statement with its parameters. */
-function explained({ text, params }: Statement): Statement {
+export function explained({ text, params }: Statement): Statement {
   return { text: `explain (format json) ${text}`, params, use: "rows" };
 }
 
@@ -248,15 +258,23 @@ export function schemaMetadataOf({ rows }: BatchResult): string | null {
  */
 export function transactionError(
   error: unknown,
-  { responseGucCheck: position, patching, levels, key }: RequestTransaction,
+  transaction: RequestTransaction,
 ): unknown {
   if (!(error instanceof DatabaseError)) return error;
+  const { key } = transaction;
   const ofKey = key === null ? null : keyError(error, key);
-  if (ofKey !== null) return ofKey;
+  return ofKey ?? statementError(error, transaction);
+}
+
+/** Returns the error of a statement of a query, or of the check behind it. */
+export function statementError(
+  error: DatabaseError,
+  { patching, levels, responseGucCheck }: QueryPositions,
+): Error {
   if (error.statement === patching) return patchError(error);
   const path = levels.paths[error.statement - levels.first] ?? null;
   if (path !== null) return levelError(error, path);
-  if (error.statement !== position) return error;
+  if (error.statement !== responseGucCheck) return error;
   switch (invalidResponseGuc(error.failure.sqlstate)) {
     case "status":
       return errors.invalidResponseStatus();
@@ -295,21 +313,24 @@ export function explainedLines(
 
 /** Returns the planner's number of rows, from its plan as JSON. */
 export function estimateOf(
-  reply: BatchResult,
-  { estimate }: RequestTransaction,
+  reply: Pick<BatchResult, "rows">,
+  { estimate }: Pick<QueryPositions, "estimate">,
 ): number | null {
   if (estimate === null) return null;
   const text = reply.rows[estimate]?.[0]?.[0];
   return text ? JSON.parse(text)[0]?.Plan?.["Plan Rows"] ?? null : null;
 }
 
-function plannedEnd({ preferences }: ApiRequest, config: TransactionConfig): TransactionEnd {
+export function plannedEnd(
+  { preferences }: Pick<ApiRequest, "preferences">,
+  config: Pick<Config, "dbTxEnd">,
+): TransactionEnd {
   const preferred = isEndOverridable(config) ? preferences.tx : null;
   return preferred ?? (config.dbTxEnd.startsWith("commit") ? "commit" : "rollback");
 }
 
 /** Checks deferred constraints before a rollback, as COMMIT would. */
-const checkConstraints: Statement = {
+export const checkConstraints: Statement = {
   text: "set constraints all immediate",
   params: [],
   use: "none",

@@ -41,6 +41,13 @@ const wrong: Readonly<Record<OptionKey, readonly [value: string, problem: string
   "admin-server-port": whole("from 0 to 65535"),
   "admin-server-unix-socket": path,
   "admin-server-unix-socket-mode": mode("admin-server-unix-socket-mode"),
+  "batch-max-bytes": size,
+  "batch-max-operations": whole("of at least 0"),
+  "batch-pre-request": word(
+    "Invalid batch-pre-request. Check your configuration.",
+    '"each", "once"',
+  ),
+  "batch-timeout": time,
   "client-error-verbosity": word(
     "Invalid client-error-verbosity. Check your configuration.",
     '"verbose", "minimal", "advise"',

@@ -30,7 +30,7 @@ const ranks: readonly (readonly string[])[] = [
   ["src/query"],
   ["src/transaction"],
   ["src/plan_cache", "src/response", "src/types_output"],
-  ["src/diagnosis"],
+  ["src/batch", "src/diagnosis"],
   ["src/service"],
   ["src/handler"],
   ["src/admin"],

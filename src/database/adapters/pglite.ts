@@ -57,6 +57,7 @@ export function openEmbedded(options: EmbeddedOptions): Database {
     version: () => pool.version(),
     flush: () => pool.flush(),
     counts: () => pool.counts(),
+    canCancel: false,
     queueSeconds: pool.queueSeconds!,
     configure: (changed) => pool.configure(changed),
     watch: (watcher) => pool.watch(watcher),

@@ -48,7 +48,6 @@ export class BodyReceiver implements RowRun {
   #drainedBytes = 0;
   #held: HeldBytes | null = null;
   #hasEnded = false;
-  /** Whether further rows have continued the body: its closing has not arrived yet. */
   #isContinued = false;
   /** The stream that was handed out; null before, and when all bytes have arrived. */
   #stream: BodyStream | null = null;
@@ -93,6 +92,11 @@ export class BodyReceiver implements RowRun {
   /** Whether a stream was handed out and has not ended. */
   get streaming(): boolean {
     return this.#stream !== null;
+  }
+
+  /** Whether further rows have continued the body: its closing has not arrived yet. */
+  get isContinued(): boolean {
+    return this.#isContinued;
   }
 
   /** Length of the whole body in bytes; null for SQL NULL, and before it is known. */

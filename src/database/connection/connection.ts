@@ -100,6 +100,7 @@ export class Connection {
       return;
     }
     this.#state = "busy";
+    for (const { batch } of batches) batch.events?.begun();
     try {
       this.#write(batches.map((pending) => this.#executionOf(pending)));
     } catch (error) {

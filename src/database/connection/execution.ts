@@ -14,6 +14,7 @@ import type {
   BatchResult,
   BodyFraming,
   ColumnBounds,
+  CostLimit,
   ParamStream,
   ResultColumns,
   ResultUse,
@@ -24,6 +25,7 @@ import type {
 import type { RowRun } from "../protocol/decoder.ts";
 import { joinText, readFields } from "../protocol/messages.ts";
 import { BodyReceiver, type BodyReceiverOptions } from "./body_receiver.ts";
+import { HeldResults } from "./held_results.ts";
 
 /** A batch with the functions that settle its result. */
 export interface PendingBatch {
@@ -92,6 +94,8 @@ export class BatchExecution {
   #preambleLength = 0;
   /** Whether the statements behind those of a stream, or behind a check of the cost, were not sent yet. */
   #isRestUnsent: boolean;
+  /** Number of cost limits whose EXPLAIN has been checked. */
+  #checkedCosts = 0;
   /** Position of the statement that the server is at. */
   #position = 0;
   /** Whether the server has begun to execute that statement. */
@@ -110,6 +114,7 @@ export class BatchExecution {
   /** The row that is arriving, without its last column, where rows are kept. */
   #row: (string | null)[] | null = null;
   #lastColumn: Uint8Array[] | null = null;
+  readonly #held: HeldResults;
 
   constructor(
     pending: PendingBatch,
@@ -123,6 +128,7 @@ export class BatchExecution {
     this.form = form;
     this.isRetry = isRetry;
     this.body = new BodyReceiver(body);
+    this.#held = new HeldResults(body, pending.batch.maxHeldBytes);
     this.#isRestUnsent = this.#dividingStatement !== null;
     this.#rows = pending.batch.statements.map(() => noRows);
   }
@@ -139,7 +145,12 @@ export class BatchExecution {
 
   /** Position of the statement of a stream or of a check of the cost; null for neither. */
   get #dividingStatement(): number | null {
-    return this.stream?.statement ?? this.batch.costLimit?.statement ?? null;
+    return this.stream?.statement ?? this.#costLimit?.statement ?? null;
+  }
+
+  /** The limit that comes next; null without one. */
+  get #costLimit(): CostLimit | null {
+    return this.batch.costLimits?.[this.#checkedCosts] ?? null;
   }
 
   /** Whether the values of the stream come next. */
@@ -149,12 +160,12 @@ export class BatchExecution {
 
   /** Whether the planner's cost decides about the statements that come next. */
   get awaitsCost(): boolean {
-    return this.#isRestUnsent && this.batch.costLimit !== undefined;
+    return this.#isRestUnsent && this.#costLimit !== null;
   }
 
   /** Returns the error of a cost above its limit; null if the cost permits the rest of the statements. */
   costError(): ServiceError | null {
-    const { statement, maxCost } = this.batch.costLimit!;
+    const { statement, maxCost } = this.#costLimit!;
     const text = this.#rows[statement]?.map(([line]) => line).join("\n") ?? "";
     const cost: unknown = JSON.parse(text)[0]?.Plan?.["Total Cost"];
     if (typeof cost === "number" && cost <= maxCost) return null;
@@ -189,9 +200,9 @@ export class BatchExecution {
     const isolation = transaction.form === "block" ? transaction.isolation : "read committed";
     const begin = beginStatements[this.batch.access][isolation];
     this.#preambleLength = 1;
-    const { costLimit } = this.batch;
     if (this.stream !== null) return [begin, ...statements.slice(0, this.stream.statement)];
-    if (costLimit !== undefined) return [begin, ...statements.slice(0, costLimit.statement + 1)];
+    const costLimit = this.#costLimit;
+    if (costLimit !== null) return [begin, ...statements.slice(0, costLimit.statement + 1)];
     if (typeof end !== "string") return [begin, ...statements];
     this.#end = end;
     return [begin, ...statements, endStatements[end]];
@@ -213,13 +224,16 @@ export class BatchExecution {
     this.#position = 0;
   }
 
-  /** Returns the statements behind that of the stream, or behind the check of the cost. */
+  /** Returns the statements behind that of the stream, or behind the check of the cost up to the next one. */
   restToSend(): readonly Statement[] {
     const position = this.#dividingStatement!;
     const { end } = this;
-    this.#isRestUnsent = false;
     this.phase = "statements";
     this.#preambleLength = -position - 1;
+    this.#checkedCosts++;
+    const next = this.#costLimit;
+    if (next !== null) return this.batch.statements.slice(position + 1, next.statement + 1);
+    this.#isRestUnsent = false;
     const rest = this.batch.statements.slice(position + 1);
     if (typeof end !== "string") return rest;
     this.#end = end;
@@ -252,9 +266,20 @@ export class BatchExecution {
   /** CommandComplete, or EmptyQueryResponse. */
   completed(): void {
     this.#hasRunUserCode ||= this.statement?.runsUserCode ?? false;
-    if (this.statement?.framing !== undefined) this.body.end();
+    if (this.statement?.framing !== undefined) this.#receiver.end();
+    if (this.statement?.use === "held") this.#emitHeld();
     this.#position++;
     this.#isBound = false;
+  }
+
+  /** Receives the body of the statement that the server is at. */
+  get #receiver(): BodyReceiver {
+    return this.statement?.use === "held" ? this.#held.receiver : this.body;
+  }
+
+  #emitHeld(): void {
+    const result = this.#held.take();
+    if (this.failure === null) this.batch.events?.held(this.#batchPosition, result);
   }
 
   /** ErrorResponse: the server skips the rest of the batch. */
@@ -332,11 +357,11 @@ export class BatchExecution {
   endStatements(bounds: readonly ColumnBounds[]): readonly Statement[] {
     const { batch } = this;
     const end = this.#decideEnd(bounds);
-    const closing = batch.access === "read write" && end === "commit" ? batch.closing : undefined;
+    const closing = batch.access === "read write" && end === "commit"
+      ? batch.closing?.(this.#result()) ?? null
+      : null;
     this.#preambleLength = -batch.statements.length;
-    return closing === undefined
-      ? [endStatements[end]]
-      : [closing(this.#result()), endStatements[end]];
+    return closing === null ? [endStatements[end]] : [closing, endStatements[end]];
   }
 
   #decideEnd(bounds: readonly ColumnBounds[]): TransactionEnd {
@@ -359,14 +384,18 @@ export class BatchExecution {
 
   /** The rows that continue the body; null where the next row is of another kind. */
   rowRun(): RowRun | null {
-    const isFurther = this.statement!.framing !== undefined && this.body.started;
-    return isFurther ? this.body.openRun() : null;
+    const isFurther = this.statement!.framing !== undefined && this.#receiver.started;
+    return isFurther ? this.#receiver.openRun() : null;
   }
 
   rowStart(head: readonly (string | null)[], length: number | null): void {
     if (this.statement?.use === "result") {
       this.#columns = this.phase === "values" ? this.#summed(head) : head;
       this.body.start(length, this.statement.framing ?? null);
+      return;
+    }
+    if (this.statement?.use === "held") {
+      this.failure ??= this.#held.start(head, { length, framing: this.statement.framing ?? null });
       return;
     }
     this.#row = [...head];
@@ -384,13 +413,14 @@ export class BatchExecution {
   }
 
   rowBytes(bytes: Uint8Array): void {
-    if (this.#row === null) this.body.push(bytes);
-    else this.#lastColumn?.push(bytes.slice());
+    if (this.#row !== null) this.#lastColumn?.push(bytes.slice());
+    else if (this.statement?.use !== "held") this.body.push(bytes);
+    else if (this.failure === null) this.failure = this.#held.push(bytes);
   }
 
   rowEnd(): void {
     if (this.#row === null) {
-      if (this.statement?.framing === undefined) this.body.end();
+      if (this.statement?.framing === undefined) this.#receiver.end();
       return;
     }
     this.#row.push(this.#lastColumn === null ? null : joinText(this.#lastColumn));

@@ -148,7 +148,7 @@ export class StatementWriter {
     },
   ): StatementInFlight {
     const { text, use, runsUserCode = false, isShared = false } = statement;
-    const context = isShared ? null : execution.batch.planContext;
+    const context = isShared ? null : statement.planContext ?? execution.batch.planContext;
     // A retry relies on no statement that the batch before it could deallocate.
     const isKept = this.#prepare && !execution.isRetry && text.length <= maxPreparedLength;
     const preparation = isKept ? preparations.get(context)?.get(text) : undefined;
@@ -184,7 +184,7 @@ function encode(
   { name, isParsed }: EncodingOptions,
 ): void {
   if (isParsed) encoder.parse(name, text);
-  encoder.bind(name, params, use === "result" ? binaryFormat : textFormat);
+  encoder.bind(name, params, use === "result" || use === "held" ? binaryFormat : textFormat);
   encoder.execute();
 }
 

@@ -4,7 +4,7 @@
  * @module
  */
 import { LinkedList, type ListMember } from "../../lib/linked_list.ts";
-import type { RequestDeadline } from "../../lib/request_deadline.ts";
+import type { Deadline } from "../../lib/request_deadline.ts";
 import type { Caller, QueueTiming } from "../database.ts";
 import type { PendingBatch } from "../connection/execution.ts";
 import type { PipelineClass } from "./concurrency_limiter.ts";
@@ -30,7 +30,7 @@ export interface QueuedBatch extends PendingBatch, ListMember<QueuedBatch> {
   /** Null where nothing measures the time in the queue. */
   readonly timing: QueueTiming | null;
   /** Null without a limit of time. */
-  readonly deadline: RequestDeadline | null;
+  readonly deadline: Deadline | null;
   /** Null where the kind of the batch is unknown. */
   readonly serviceTime: ServiceTime | null;
   /** Whether it counts for the limit of connections with large bodies. */

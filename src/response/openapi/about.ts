@@ -14,6 +14,8 @@ export interface DocumentConfig {
   readonly dbAnonRole: string | null;
   /** Writes may have an `Idempotency-Key` if it is not null. */
   readonly idempotencyTable: object | null;
+  /** Batches are off if it is 0. */
+  readonly batchMaxOperations: number;
   readonly openapiServerProxyUri: string | null;
   readonly openapiSecurityActive: boolean;
   readonly serverHost: string;
@@ -65,9 +67,9 @@ function hostName(serverHost: string): string {
 /** Returns a cache key of the options that documents depend on. */
 export function configKey(config: DocumentConfig): string {
   const { dialect, dbSchemas, dbAnonRole, idempotencyTable, openapiSecurityActive } = config;
+  const features = [idempotencyTable !== null, config.batchMaxOperations > 0];
   const security = [openapiSecurityActive, dbAnonRole === null];
-  const isKeyed = idempotencyTable !== null;
-  return JSON.stringify([dialect.displayName, dbSchemas, security, isKeyed, addressOf(config)]);
+  return JSON.stringify([dialect.displayName, dbSchemas, security, features, addressOf(config)]);
 }
 
 /** Description of the security scheme. */

@@ -13,7 +13,7 @@ import {
 } from "./about.ts";
 import type { ApiModel, DescribedColumn, DescribedRelation } from "./model.ts";
 import { fixedParameters, relationParameters } from "./v2_parameters.ts";
-import { relationPath, rootPath, routinePath } from "./v2_paths.ts";
+import { batchPath, relationPath, rootPath, routinePath } from "./v2_paths.ts";
 import { pathSegment } from "./names.ts";
 import { described, unlessEmpty } from "./texts.ts";
 import { columnType, defaultValue } from "./types.ts";
@@ -34,7 +34,7 @@ export function openApi2(model: ApiModel, config: DocumentConfig): unknown {
     ...documentationOf(config),
     ...(config.openapiSecurityActive ? security : {}),
     paths: Object.fromEntries([
-      ["/", rootPath],
+      ["/", config.batchMaxOperations > 0 ? { ...rootPath, ...batchPath(vendor) } : rootPath],
       ...model.relations.map((relation) =>
         [`/${pathSegment(relation.relation.name)}`, relationPath(relation)] as const
       ),

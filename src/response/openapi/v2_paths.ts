@@ -8,6 +8,7 @@ import type { DescribedRelation } from "./model.ts";
 import { queryName, reference } from "./names.ts";
 import { described, summaryOf, unlessEmpty } from "./texts.ts";
 import { elementType, typeFacts } from "./types.ts";
+import { batchSchema } from "./batch_schemas.ts";
 import { bodyKey, filterReferences } from "./v2_parameters.ts";
 
 /** Path of the root. */
@@ -19,6 +20,20 @@ export const rootPath = {
     responses: { "200": { description: "OK" } },
   },
 } as const;
+
+/** Returns the method of the root that runs a batch. */
+export function batchPath(vendor: string) {
+  return {
+    post: {
+      tags: ["Batch"],
+      summary: "Several operations in one transaction",
+      consumes: [`application/vnd.${vendor}.batch+json`],
+      produces: ["application/json"],
+      parameters: [{ name: "batch", in: "body", required: true, schema: batchSchema }],
+      responses: { "200": { description: "OK" } },
+    },
+  };
+}
 
 /** Returns the path of a relation: reads, and all writes if the relation permits one of them. */
 export function relationPath(described: DescribedRelation): unknown {

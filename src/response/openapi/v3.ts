@@ -12,9 +12,10 @@ import {
 } from "./about.ts";
 import type { ApiModel } from "./model.ts";
 import { pathSegment } from "./names.ts";
-import { filterParameters, sharedParameters } from "./v3_parameters.ts";
+import { batchReplySchema, batchSchema } from "./batch_schemas.ts";
+import { filterParameters, shared, sharedParameters } from "./v3_parameters.ts";
 import { relationPath } from "./v3_relations.ts";
-import { rowsResponse, sharedResponses } from "./v3_responses.ts";
+import { errorResponse, rowsResponse, sharedResponses } from "./v3_responses.ts";
 import { routinePath } from "./v3_routines.ts";
 import { errorSchema, relationSchemas } from "./v3_schemas.ts";
 
@@ -58,7 +59,7 @@ function pathsOf({ relations, routines, schema }: ApiModel, config: DocumentConf
   const names = new Set(relations.map(({ relation }) => relation.name));
   const isDescribed = (relation: string) => names.has(relation);
   return Object.fromEntries([
-    ["/", rootPath],
+    ["/", { ...rootPath, ...batchPath(vendor, config.idempotencyTable !== null) }],
     ...relations.map((relation) =>
       [`/${pathSegment(relation.relation.name)}`, relationPath(relation, headers)] as const
     ),
@@ -84,6 +85,30 @@ const rootPath = {
     },
   },
 } as const;
+
+/** Returns the method of the root that runs a batch. `keyed`: it may have an `Idempotency-Key`. */
+function batchPath(vendor: string, keyed: boolean) {
+  return {
+    post: {
+      operationId: "batch",
+      tags: ["Batch"],
+      summary: "Several operations in one transaction",
+      description: "405, unless the server has `batch-max-operations`.",
+      ...(keyed ? { parameters: [shared("idempotencyKey")] } : {}),
+      requestBody: {
+        required: true,
+        content: { [`application/vnd.${vendor}.batch+json`]: { schema: batchSchema } },
+      },
+      responses: {
+        "200": {
+          description: "One response for each operation",
+          content: { "application/json": { schema: batchReplySchema } },
+        },
+        "default": errorResponse,
+      },
+    },
+  };
+}
 
 const securitySchemes = {
   JWT: { type: "http", scheme: "bearer", bearerFormat: "JWT", description: tokenDescription },

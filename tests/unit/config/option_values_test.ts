@@ -308,6 +308,14 @@ const cases: Readonly<Record<OptionKey, Cases>> = {
   "admin-server-port": bounded(0, 65535),
   "admin-server-unix-socket": sockets,
   "admin-server-unix-socket-mode": modes("admin-server-unix-socket-mode"),
+  "batch-max-bytes": sizes,
+  "batch-max-operations": counts,
+  "batch-pre-request": words(
+    "Invalid batch-pre-request. Check your configuration.",
+    "each",
+    "once",
+  ),
+  "batch-timeout": times,
   "client-error-verbosity": words(
     "Invalid client-error-verbosity. Check your configuration.",
     "verbose",

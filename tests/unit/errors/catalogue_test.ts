@@ -270,6 +270,20 @@ const rows: readonly Row[] = [
     "Rows cannot be matched by 'id'",
     { details: "d" },
   ],
+  [errors.invalidBatch("/a", "expected b"), "140", 400, "Invalid batch document", {
+    details: "/a: expected b",
+  }],
+  [errors.batchTooLarge("operations", 2, 3), "141", 413, "Batch is too large", {
+    details: "3 operations, at most 2",
+  }],
+  [errors.batchTooLarge("document", 2), "141", 413, "Batch is too large", {
+    details: "The document has more than 2 bytes",
+  }],
+  [errors.batchTooLarge("results", 2), "141", 413, "Batch is too large", {
+    details: "The results have more than 2 bytes",
+    hint: "Use Prefer: return=minimal, or limit the rows",
+  }],
+  [errors.batchTimeout(10), "144", 504, "Batch took longer than 10 s"],
   [errors.unmatchedRows(2, "k"), "146", 404, "2 rows were not found", { details: "k" }],
   [
     errors.notInColumns(["a", "b"]),
@@ -532,6 +546,9 @@ Deno.test("errors have every code of the interface, and the rows above every err
       "138:415",
     ],
     "139:400",
+    "140:400",
+    "141:413",
+    "144:504",
     ...[
       "145:400",
       "146:404",

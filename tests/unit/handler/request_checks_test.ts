@@ -11,7 +11,7 @@ const codeOf = (
   },
   limits: Partial<typeof noLimits>,
 ) =>
-  lengthError({ headers: new Headers(headers) }, { path, query }, { ...noLimits, ...limits })
+  lengthError(new Headers(headers), { path, query }, { ...noLimits, ...limits })
     ?.fields.code ?? null;
 
 /** Label, request, limits, code. */
@@ -50,7 +50,7 @@ for (const [label, request, limits, code] of rows) {
 
 Deno.test("lengthError() counts each of several cookies and repeated headers", () => {
   const headers = new Headers([["cookie", "a=1"], ["cookie", "b=2"], ["x", "1"], ["x", "2"]]);
-  const error = lengthError({ headers }, { path: "/", query: "" }, {
+  const error = lengthError(headers, { path: "/", query: "" }, {
     ...noLimits,
     serverMaxHeaderSize: 10,
   });

@@ -28,6 +28,7 @@ const config: DocumentConfig = {
   dbSchemas: ["api"],
   dbAnonRole: "anon",
   idempotencyTable: null,
+  batchMaxOperations: 0,
   openapiServerProxyUri: null,
   openapiSecurityActive: false,
   serverHost: "*4",

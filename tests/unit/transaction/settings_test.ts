@@ -9,6 +9,7 @@ import {
 const plain: TransactionSettings = {
   searchPath: searchPathOf("api", ['we"ird']),
   role: "web_anon",
+  restored: [],
   roleSettings: [],
   timeoutMs: null,
   claims: '{"role":"web_anon"}',

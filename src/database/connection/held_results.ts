@@ -1,0 +1,63 @@
+/**
+ * Receives the results of statements with `use: "held"`, one after the other.
+ *
+ * @module
+ */
+import { errors } from "../../errors/catalogue.ts";
+import type { ServiceError } from "../../errors/service_error.ts";
+import type { BodyFraming, HeldResult, ResultColumns } from "../database.ts";
+import { BodyReceiver, type BodyReceiverOptions } from "./body_receiver.ts";
+
+/** The held results of one batch. All of them together have at most `maxBytes`. */
+export class HeldResults {
+  readonly #options: BodyReceiverOptions;
+  readonly #maxBytes: number;
+  #bytes = 0;
+  #columns: ResultColumns = [];
+  #receiver: BodyReceiver | null = null;
+
+  constructor(options: BodyReceiverOptions, maxBytes = Infinity) {
+    this.#options = options;
+    this.#maxBytes = maxBytes;
+  }
+
+  /** Receives the body of the result that is arriving. */
+  get receiver(): BodyReceiver {
+    return this.#receiver ??= new BodyReceiver({ ...this.#options, mayStream: false });
+  }
+
+  /** Begins the first row, whose last column has this length. Returns `141` above the limit, else null. */
+  start(
+    columns: ResultColumns,
+    { length, framing }: { readonly length: number | null; readonly framing: BodyFraming | null },
+  ): ServiceError | null {
+    const bytes = columns.reduce((sum, text) => sum + (text?.length ?? 0), length ?? 0);
+    const error = this.#count(bytes);
+    if (error !== null) return error;
+    this.#columns = columns;
+    this.receiver.start(length, framing);
+    return null;
+  }
+
+  /** Takes the next bytes of the last column. Returns `141` above the limit, else null. */
+  push(bytes: Uint8Array): ServiceError | null {
+    const { receiver } = this;
+    // The first row was counted as a whole.
+    const error = receiver.isContinued ? this.#count(bytes.length) : null;
+    if (error === null) receiver.push(bytes);
+    return error;
+  }
+
+  /** Returns the result that has arrived. The next one begins. */
+  take(): HeldResult {
+    const result = { columns: this.#columns, body: this.receiver.take() };
+    this.#columns = [];
+    this.#receiver = null;
+    return result;
+  }
+
+  #count(bytes: number): ServiceError | null {
+    this.#bytes += bytes;
+    return this.#bytes > this.#maxBytes ? errors.batchTooLarge("results", this.#maxBytes) : null;
+  }
+}

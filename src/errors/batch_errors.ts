@@ -1,0 +1,43 @@
+/**
+ * Errors of batches: several operations in one request.
+ *
+ * @module
+ */
+import { defineError } from "./definition.ts";
+import { quotable } from "./quoting.ts";
+
+export const batchErrors = {
+  invalidBatch: defineError(
+    "140",
+    400,
+    "the document of a batch is malformed",
+    (pointer: string, expected: string) => ({
+      message: "Invalid batch document",
+      details: `${quotable(pointer)}: ${expected}`,
+    }),
+  ),
+  batchTooLarge: defineError(
+    "141",
+    413,
+    "a batch exceeds `batch-max-operations` or `batch-max-bytes`",
+    (part: "operations" | "document" | "results", allowed: number, count: number | null = null) => {
+      const message = "Batch is too large";
+      if (part === "operations") {
+        return { message, details: `${count} operations, at most ${allowed}` };
+      }
+      return part === "document"
+        ? { message, details: `The document has more than ${allowed} bytes` }
+        : {
+          message,
+          details: `The results have more than ${allowed} bytes`,
+          hint: "Use Prefer: return=minimal, or limit the rows",
+        };
+    },
+  ),
+  batchTimeout: defineError(
+    "144",
+    504,
+    "a batch takes longer than `batch-timeout`; nothing was changed",
+    (seconds: number) => ({ message: `Batch took longer than ${seconds} s` }),
+  ),
+} as const;

@@ -1,0 +1,797 @@
+/** `POST /`: several operations in one transaction. */
+import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
+import { type Api, type ApiConfig, apiSuite } from "../support/api.ts";
+import type { RequestParts } from "../support/request.ts";
+
+const config = {
+  dbSchemas: ["api", "other"],
+  dbAnonRole: "anon",
+  dbTxEnd: "commit-allow-override",
+  batchMaxOperations: 20,
+} as const;
+const suite = apiSuite("batches", config, { title: "batches" });
+const pgrst = apiSuite("batches", { ...config, dialect: "pgrst" }, {
+  title: "batches, pgrst",
+  engines: ["pg"],
+});
+const off = apiSuite("batches", { ...config, batchMaxOperations: 0 }, {
+  title: "batches off",
+  engines: ["pg"],
+});
+
+const media = "application/vnd.svc.batch+json";
+const representation = { Prefer: "return=representation" } as const;
+
+type Operation = Readonly<Record<string, unknown>>;
+
+/** Returns the parts of a batch. */
+function batchOf(
+  requests: readonly Operation[],
+  { headers, ...parts }: RequestParts = {},
+  others: Operation = {},
+): RequestParts {
+  return {
+    ...parts,
+    headers: { "Content-Type": media, ...headers },
+    body: JSON.stringify({ ...others, requests }),
+  };
+}
+
+interface Entry {
+  readonly id: string;
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | readonly string[]>>;
+  readonly body?: unknown;
+}
+
+/** Sends a batch that succeeds. */
+async function send(
+  api: Api,
+  requests: readonly Operation[],
+  parts?: RequestParts,
+  others?: Operation,
+): Promise<readonly Entry[]> {
+  const response = await api("POST /", batchOf(requests, parts, others));
+  const text = await response.text();
+  strictEqual(response.status, 200, text);
+  return JSON.parse(text).responses;
+}
+
+/** Sends a batch that fails, and returns its status, its code and the position of the operation. */
+async function refusal(
+  api: Api,
+  requests: readonly Operation[],
+  parts?: RequestParts,
+  others?: Operation,
+): Promise<readonly unknown[]> {
+  const response = await api("POST /", batchOf(requests, parts, others));
+  const { code, operation } = await response.json();
+  return [response.status, code, operation === null ? null : operation?.index];
+}
+
+async function rowsOf(api: Api, line: string): Promise<unknown> {
+  return await (await api(`GET ${line}`)).json();
+}
+
+/** Returns the status and body of each entry. */
+function answers(entries: readonly Entry[]): readonly unknown[] {
+  return entries.map(({ status, body }) => body === undefined ? [status] : [status, body]);
+}
+
+suite.test("a batch runs its operations in order, and each sees the ones before", async (api) => {
+  const entries = await send(api, [
+    { id: "note", method: "POST", url: "/notes", body: { id: 1, body: "first" } },
+    { method: "PATCH", url: "/notes?id=eq.1", body: { body: "second" } },
+    { method: "GET", url: "/notes?id=eq.1&select=body" },
+    { method: "DELETE", url: "/notes?id=eq.1", headers: representation },
+    { method: "HEAD", url: "/notes?id=eq.1" },
+  ]);
+  deepStrictEqual(entries, [
+    { id: "note", status: 201, headers: { "Content-Range": "*/*", "Range-Unit": "items" } },
+    { id: "1", status: 204, headers: { "Content-Range": "0-0/*", "Range-Unit": "items" } },
+    {
+      id: "2",
+      status: 200,
+      headers: {
+        "Content-Range": "0-0/*",
+        "Range-Unit": "items",
+        "Content-Location": "/notes?id=eq.1&select=body",
+        "Content-Type": "application/json; charset=utf-8",
+        "Content-Profile": "api",
+      },
+      body: [{ body: "second" }],
+    },
+    {
+      id: "3",
+      status: 200,
+      headers: {
+        "Content-Range": "*/*",
+        "Range-Unit": "items",
+        "Content-Type": "application/json; charset=utf-8",
+        "Content-Profile": "api",
+        "Preference-Applied": "return=representation",
+      },
+      body: [{ id: 1, body: "second" }],
+    },
+    {
+      id: "4",
+      status: 200,
+      headers: {
+        "Content-Range": "*/*",
+        "Range-Unit": "items",
+        "Content-Location": "/notes?id=eq.1",
+        "Content-Type": "application/json; charset=utf-8",
+        "Content-Profile": "api",
+      },
+    },
+  ]);
+});
+
+suite.test("a batch without operations has no responses", async (api) => {
+  deepStrictEqual(await send(api, []), []);
+});
+
+for (const each of [suite, pgrst]) {
+  const prefix = each === suite ? "SVC" : "PGRST";
+  each.test("nothing of a batch that fails stays", async (api) => {
+    const response = await api(
+      "POST /",
+      batchOf([
+        { id: "order", method: "POST", url: "/orders?columns=id", body: { id: 50 } },
+        { method: "POST", url: "/lines", body: { order_id: 999, sku: "A" } },
+      ]),
+    );
+    deepStrictEqual([response.status, await response.json()], [409, {
+      code: "23503",
+      details: 'Key (order_id)=(999) is not present in table "orders".',
+      hint: null,
+      message:
+        'insert or update on table "lines" violates foreign key constraint "lines_order_id_fkey"',
+      operation: { index: 1, id: "1", method: "POST", url: "/lines" },
+    }]);
+    deepStrictEqual(await rowsOf(api, "/orders?id=eq.50&select=id"), []);
+  });
+
+  each.test("the first operation that fails is the error, be it by a check or in the database", async (api) => {
+    const singular = { Accept: "application/vnd.pgrst.object+json" };
+    deepStrictEqual(
+      await refusal(api, [
+        { method: "GET", url: "/customers?select=id", headers: singular },
+        { method: "POST", url: "/customers", body: { id: 1, name: "taken" } },
+      ]),
+      [406, `${prefix}116`, 0],
+    );
+    deepStrictEqual(
+      await refusal(api, [
+        { method: "POST", url: "/customers", body: { id: 1, name: "taken" } },
+        { method: "GET", url: "/customers?select=id", headers: singular },
+      ]),
+      [409, "23505", 0],
+    );
+  });
+
+  each.test("a check that fails last rolls back", async (api) => {
+    deepStrictEqual(
+      await refusal(api, [
+        { method: "POST", url: "/customers", body: { id: 60, name: "Kim" } },
+        {
+          method: "PATCH",
+          url: "/customers?id=lt.3",
+          body: { name: "X" },
+          headers: { Prefer: "handling=strict, max-affected=1" },
+        },
+      ]),
+      [400, `${prefix}124`, 1],
+    );
+    deepStrictEqual(await rowsOf(api, "/customers?or=(id.eq.60,name.eq.X)"), []);
+  });
+
+  each.test("a batch that is off is a method that / does not take", async (api) => {
+    const response = await api("OPTIONS /");
+    strictEqual(response.headers.get("Allow"), "OPTIONS,GET,HEAD,POST");
+  });
+}
+
+off.rows("a batch that is off", [
+  ["POST /", batchOf([]), 405, {
+    code: "SVC117",
+    details: null,
+    hint: null,
+    message: "Unsupported HTTP method: POST",
+  }],
+  ["OPTIONS /", {}, 200, undefined, { Allow: "OPTIONS,GET,HEAD" }],
+]);
+
+/** Documents that are no batches: the document, and the details of the error. */
+const malformed: readonly (readonly [label: string, document: unknown, details: string])[] = [
+  ["an array", [], "The document: expected a JSON object"],
+  ["text", "x", "The document: expected a JSON object"],
+  ["no requests", {}, "/requests: expected an array"],
+  ["an unknown member", { requests: [], a: 1 }, "/a: expected one of isolation, requests"],
+  [
+    "an unknown isolation",
+    { requests: [], isolation: "none" },
+    '/isolation: expected "read committed", "repeatable read" or "serializable"',
+  ],
+  ["an operation that is a text", { requests: ["a"] }, "/requests/0: expected an object"],
+  [
+    "an unknown member of an operation",
+    { requests: [{ method: "GET", url: "/a", "x/y": 1 }] },
+    "/requests/0/x~1y: expected one of id, method, url, headers, body, dependsOn",
+  ],
+  [
+    "an id twice",
+    { requests: [{ id: "1", method: "GET", url: "/a" }, { method: "GET", url: "/a" }] },
+    "/requests/1/id: expected an id that no other operation has",
+  ],
+  [
+    "an id with blanks",
+    { requests: [{ id: "a b", method: "GET", url: "/a" }] },
+    "/requests/0/id: expected 1 to 64 letters, digits, '_' and '-'",
+  ],
+  [
+    "OPTIONS",
+    { requests: [{ method: "OPTIONS", url: "/a" }] },
+    '/requests/0/method: expected "GET", "HEAD", "POST", "PATCH", "PUT" or "DELETE"',
+  ],
+  ...["/", "/?a=1", "a", "//a", "/a#b", "http://localhost/a", ""].map((url) =>
+    [
+      `the URL '${url}'`,
+      { requests: [{ method: "GET", url }] },
+      "/requests/0/url: expected '/' and a relation, or '/rpc/' and a function",
+    ] as const
+  ),
+  ...["Authorization", "cookie", "Host", "Idempotency-Key", "Content-Encoding", "origin"].map((
+    name,
+  ) =>
+    [
+      `the header ${name}`,
+      { requests: [{ method: "GET", url: "/a", headers: { [name]: "x" } }] },
+      `/requests/0/headers/${name}: expected in the header of the batch only`,
+    ] as const
+  ),
+  [
+    "a header with a line feed",
+    { requests: [{ method: "GET", url: "/a", headers: { "X-A": "a\nb" } }] },
+    "/requests/0/headers/X-A: expected a string without control characters",
+  ],
+  [
+    "an execution plan",
+    {
+      requests: [{
+        method: "GET",
+        url: "/a",
+        headers: { Accept: "application/vnd.pgrst.plan+json" },
+      }],
+    },
+    "/requests/0/headers/Accept: expected no execution plan",
+  ],
+  [
+    "CSV that is an object",
+    {
+      requests: [{ method: "POST", url: "/a", headers: { "Content-Type": "text/csv" }, body: {} }],
+    },
+    "/requests/0/body: expected a string",
+  ],
+  [
+    "octets that are not base64url",
+    {
+      requests: [{
+        method: "POST",
+        url: "/a",
+        headers: { "Content-Type": "application/octet-stream" },
+        body: "a+b=",
+      }],
+    },
+    "/requests/0/body: expected base64url",
+  ],
+  [
+    "a dependency on a later operation",
+    { requests: [{ method: "GET", url: "/a", dependsOn: ["1"] }] },
+    "/requests/0/dependsOn/0: expected the id of an earlier operation",
+  ],
+];
+
+for (const [label, document, details] of malformed) {
+  suite.test(`a batch is refused: ${label}`, async (api) => {
+    const response = await api("POST /", {
+      headers: { "Content-Type": media },
+      body: JSON.stringify(document),
+    });
+    deepStrictEqual([response.status, await response.json()], [400, {
+      code: "SVC140",
+      details,
+      hint: null,
+      message: "Invalid batch document",
+    }]);
+  });
+}
+
+suite.rows("a batch is refused", [
+  ["POST /", { headers: { "Content-Type": media }, body: "{" }, 400, {
+    code: "SVC140",
+    details: "The document: expected JSON",
+    hint: null,
+    message: "Invalid batch document",
+  }],
+  ["POST /", { headers: { "Content-Type": "text/csv" }, body: "a" }, 415, {
+    code: "SVC107",
+    details: null,
+    hint: null,
+    message: "Content-Type not acceptable: text/csv",
+  }],
+  ["POST /", batchOf([], { headers: { Accept: "text/csv" } }), 406, {
+    code: "SVC107",
+    details: null,
+    hint: null,
+    message: "None of these media types are available: text/csv",
+  }],
+  ["POST /", batchOf([], { headers: { Prefer: "handling=strict, return=minimal" } }), 400, {
+    code: "SVC122",
+    details: "Invalid preferences: return=minimal",
+    hint: null,
+    message: "Invalid preferences given with handling=strict",
+  }],
+  ["POST /", batchOf(Array(21).fill({ method: "GET", url: "/notes" })), 413, {
+    code: "SVC141",
+    details: "21 operations, at most 20",
+    hint: null,
+    message: "Batch is too large",
+  }],
+  ["POST /", { headers: { "Content-Type": "application/json" }, body: '{"requests":[]}' }, 200, {
+    responses: [],
+  }],
+]);
+
+/** Operations that cannot be planned; the second of two is reported. */
+const unplannable: readonly (readonly [label: string, operation: Operation, error: unknown])[] = [
+  ["an unknown relation", { method: "GET", url: "/nope" }, [404, "SVC205", 1]],
+  ["an unknown function", { method: "POST", url: "/rpc/nope" }, [404, "SVC202", 1]],
+  ["an unknown path", { method: "GET", url: "/notes/1" }, [404, "SVC125", 1]],
+  ["a batch in a batch", {
+    method: "POST",
+    url: "/notes",
+    headers: { "Content-Type": media },
+    body: "{}",
+  }, [415, "SVC107", 1]],
+  ["a body that is malformed", { method: "POST", url: "/notes", body: [{ a: 1 }, 1] }, [
+    400,
+    "SVC102",
+    1,
+  ]],
+  ["a preference of the batch, strictly", {
+    method: "GET",
+    url: "/notes",
+    headers: { Prefer: "handling=strict, tx=commit" },
+  }, [400, "SVC122", 1]],
+  ["an unknown profile", { method: "GET", url: "/notes", headers: { "Accept-Profile": "x" } }, [
+    406,
+    "SVC106",
+    1,
+  ]],
+];
+
+for (const [label, operation, error] of unplannable) {
+  suite.test(`an operation is refused before the database is used: ${label}`, async (api) => {
+    const first = { method: "POST", url: "/customers", body: { id: 1, name: "taken" } };
+    const last = { method: "GET", url: "/also_unknown" };
+    deepStrictEqual(await refusal(api, [first, operation, last]), error);
+  });
+}
+
+suite.test("bodies keep the digits and the order that they were sent with", async (api) => {
+  const response = await api("POST /", {
+    headers: { "Content-Type": media },
+    body: `{"requests": [ {"body" : {"id":70, "extra": {"b":1.10,"a":12345678901234567890} } ,
+      "url":"/orders?select=extra,total", "method":"POST", "headers":{"Prefer":"return=representation"}}]}`,
+  });
+  const text = await response.text();
+  ok(text.includes('{"b":1.10,"a":12345678901234567890}'), text);
+});
+
+suite.test("bodies and responses take the form of their media types", async (api) => {
+  const csv = { "Content-Type": "text/csv", Accept: "text/csv", ...representation };
+  const octets = { "Content-Type": "application/octet-stream", Accept: "application/octet-stream" };
+  const entries = await send(api, [
+    { method: "POST", url: "/notes?select=id,body", headers: csv, body: "id,body\n71,é\n72,b" },
+    { method: "POST", url: "/rpc/reverse_bytes", headers: octets, body: "AP_-" },
+    { method: "POST", url: "/rpc/nothing" },
+    { method: "POST", url: "/rpc/broken", headers: { Accept: "application/vnd.broken+json" } },
+    {
+      method: "GET",
+      url: "/customers?id=eq.1&select=id",
+      headers: { Accept: "application/vnd.pgrst.object+json" },
+    },
+    {
+      method: "GET",
+      url: "/customers?select=id&order=id",
+      headers: { Accept: "application/x-ndjson" },
+    },
+  ]);
+  deepStrictEqual(answers(entries), [
+    [201, "id,body\n71,é\n72,b"],
+    [200, "AP_-_w"],
+    [204],
+    [200, '{"not":'],
+    [200, { id: 1 }],
+    [200, '{"id":1}\n{"id":2}\n'],
+  ]);
+});
+
+suite.test("each operation has the settings that it has alone", async (api) => {
+  const names = ["request.method", "request.path", "request.batch", "response.status", "timezone"];
+  const url = `/rpc/read_settings?names=${
+    [...names, "request.jwt.claims", "search_path", "svc.updated"].join("+")
+  }`;
+  const [, settings] = await send(api, [
+    { method: "POST", url: "/rpc/leave_traces" },
+    { method: "GET", url },
+  ]);
+  const { timezone: zone, "request.jwt.claims": claims, search_path, ...others } = settings!
+    .body as Record<string, string>;
+  ok(zone !== "Asia/Tokyo");
+  strictEqual(JSON.parse(claims!).role, "anon");
+  ok(search_path!.startsWith('"api"'));
+  deepStrictEqual(others, {
+    "request.method": "GET",
+    "request.path": "/rpc/read_settings",
+    "request.batch": "1/2",
+    "response.status": "",
+    "svc.updated": "",
+  });
+});
+
+suite.test("an operation has its own profile, and headers of the batch under its own", async (api) => {
+  const [other, own, headers] = await send(api, [
+    { method: "GET", url: "/notes?select=body", headers: { "Accept-Profile": "other" } },
+    {
+      method: "POST",
+      url: "/notes?select=id",
+      headers: { "Content-Profile": "other", ...representation },
+      body: { id: 8 },
+    },
+    {
+      method: "GET",
+      url: "/rpc/read_settings?names=request.headers",
+      headers: { "X-Own": "é", "X-Both": "own" },
+    },
+  ], { headers: { "X-Batch": "b", "X-Both": "batch", Accept: "application/json" } });
+  deepStrictEqual(other!.body, [{ body: "other" }]);
+  deepStrictEqual(own!.body, [{ id: 8 }]);
+  const sent = JSON.parse((headers!.body as Record<string, string>)["request.headers"]!);
+  deepStrictEqual(
+    [sent["x-own"], sent["x-both"], sent["x-batch"], sent["accept"], sent["content-type"]],
+    ["é", "own", "b", undefined, undefined],
+  );
+});
+
+suite.test("settings of a function are not in force for the next operation", async (api) => {
+  const [before, hoisted, after] = await send(api, [
+    { method: "GET", url: "/rpc/read_settings?names=statement_timeout" },
+    { method: "POST", url: "/rpc/hurry" },
+    { method: "GET", url: "/rpc/read_settings?names=statement_timeout" },
+  ]);
+  strictEqual(hoisted!.body, "4321ms");
+  deepStrictEqual(after!.body, before!.body);
+});
+
+suite.test("the strictest isolation level holds", async (api) => {
+  const level = { method: "GET", url: "/rpc/read_settings?names=transaction_isolation" };
+  const levelOf = async (operations: readonly Operation[], others: Operation) => {
+    const entries = await send(api, [...operations, level], {}, others);
+    return (entries.at(-1)!.body as Record<string, string>)["transaction_isolation"];
+  };
+  strictEqual(await levelOf([], {}), "read committed");
+  strictEqual(await levelOf([], { isolation: "repeatable read" }), "repeatable read");
+  strictEqual(await levelOf([{ method: "POST", url: "/rpc/strictly" }], {}), "serializable");
+});
+
+suite.test("a batch that only reads cannot write, and a read among writes cannot either", async (api) => {
+  const readOnly = { method: "GET", url: "/rpc/read_settings?names=transaction_read_only" };
+  const write = { method: "POST", url: "/notes", body: { body: "x" } };
+  const states = (entries: readonly Entry[]) =>
+    entries.map(({ body }) =>
+      (body as Record<string, string> | undefined)?.["transaction_read_only"]
+    );
+  deepStrictEqual(states(await send(api, [readOnly, readOnly])), ["on", "on"]);
+  deepStrictEqual(
+    states(await send(api, [readOnly, write, readOnly, write])),
+    ["on", undefined, "on", undefined],
+  );
+  const secret = { method: "GET", url: "/rpc/write_secretly" };
+  deepStrictEqual(await refusal(api, [write, secret]), [405, "25006", 1]);
+  deepStrictEqual(await refusal(api, [secret]), [405, "25006", 0]);
+});
+
+suite.test("a dry run has the answers, and writes nothing", async (api) => {
+  const operations = [
+    { method: "POST", url: "/notes", body: { id: 90, body: "dry" } },
+    { method: "GET", url: "/notes?id=eq.90&select=body" },
+  ];
+  const response = await api("POST /", batchOf(operations, { headers: { Prefer: "tx=rollback" } }));
+  strictEqual(response.headers.get("Preference-Applied"), "tx=rollback");
+  const { responses } = await response.json();
+  deepStrictEqual(answers(responses), [[201], [200, [{ body: "dry" }]]]);
+  deepStrictEqual(await rowsOf(api, "/notes?id=eq.90"), []);
+  const pair = { method: "POST", url: "/pairs", body: { id: 1, other: 99 } };
+  const dry = { headers: { Prefer: "tx=rollback" } };
+  deepStrictEqual(await refusal(api, [pair], dry), [409, "23503", null]);
+  deepStrictEqual(await refusal(api, [pair]), [409, "23503", null]);
+});
+
+suite.test("upserts count apart", async (api) => {
+  const headers = { Prefer: "resolution=merge-duplicates" };
+  const entries = await send(api, [
+    { method: "POST", url: "/customers", headers, body: { id: 1, name: "Ada" } },
+    { method: "POST", url: "/customers", headers, body: { id: 80, name: "Zoe" } },
+    {
+      method: "PUT",
+      url: "/customers?id=eq.80",
+      headers: representation,
+      body: { id: 80, name: "Zo" },
+    },
+  ]);
+  deepStrictEqual(entries.map(({ status }) => status), [200, 201, 200]);
+});
+
+suite.test("nested inserts of a batch have their own rows", async (api) => {
+  const order = (id: number, skus: readonly string[]) => ({
+    method: "POST",
+    url: "/orders?columns=id,lines(sku)&select=id,lines(sku)",
+    headers: representation,
+    body: { id, lines: skus.map((sku) => ({ sku })) },
+  });
+  const lines = (...skus: readonly string[]) => skus.map((sku) => ({ sku }));
+  deepStrictEqual(answers(await send(api, [order(61, ["A", "B"]), order(62, ["C"])])), [
+    [201, [{ id: 61, lines: lines("A", "B") }]],
+    [201, [{ id: 62, lines: lines("C") }]],
+  ]);
+  deepStrictEqual(await refusal(api, [order(63, ["A"]), order(64, ["A", "A"])]), [409, "23505", 1]);
+});
+
+suite.test("response.* of an operation is for its entry", async (api) => {
+  const headers = JSON.stringify([{ "Set-Cookie": "a=1" }, { "Set-Cookie": "b=2" }, {
+    "X-A": "é",
+  }]);
+  const body = { status: "299", headers };
+  const response = await api(
+    "POST /",
+    batchOf([{ method: "POST", url: "/rpc/respond", body }, {
+      method: "POST",
+      url: "/rpc/nothing",
+    }]),
+  );
+  const { responses: [own, next] } = await response.json();
+  deepStrictEqual(
+    [response.headers.get("Set-Cookie"), own.status, own.headers["Set-Cookie"], own.headers["X-A"]],
+    [null, 299, ["a=1", "b=2"], "é"],
+  );
+  deepStrictEqual([next.status, next.headers["X-A"]], [204, undefined]);
+});
+
+suite.test("an invalid response.* rolls back", async (api) => {
+  const note = { method: "POST", url: "/notes", body: { id: 91, body: "x" } };
+  const invalid = (body: Operation) => [note, { method: "POST", url: "/rpc/respond", body }];
+  deepStrictEqual(await refusal(api, invalid({ status: "99", headers: "" })), [500, "SVC112", 1]);
+  deepStrictEqual(await refusal(api, invalid({ status: "", headers: "{}" })), [500, "SVC111", 1]);
+  deepStrictEqual(await rowsOf(api, "/notes?id=eq.91"), []);
+});
+
+suite.test("counts and ranges are those of each operation", async (api) => {
+  const entries = await send(api, [
+    {
+      method: "GET",
+      url: "/customers?select=id&limit=1&order=id",
+      headers: { Prefer: "count=exact" },
+    },
+    {
+      method: "GET",
+      url: "/customers?select=id&limit=1&order=id",
+      headers: { Prefer: "count=planned" },
+    },
+    {
+      method: "GET",
+      url: "/customers?select=id&order=id",
+      headers: { Range: "1-1", "Range-Unit": "items" },
+    },
+  ]);
+  deepStrictEqual(entries[0]!.status, 206);
+  ok(/^0-0\/\d+$/.test(entries[1]!.headers["Content-Range"] as string));
+  strictEqual(entries[2]!.headers["Content-Range"], "1-1/*");
+});
+
+suite.test("long results arrive as wholes", async (api) => {
+  const [list, other] = await send(api, [
+    { method: "GET", url: "/rpc/list?n=5000" },
+    { method: "GET", url: "/rpc/list?n=3" },
+  ]);
+  strictEqual((list!.body as number[]).length, 5000);
+  deepStrictEqual(other!.body, [1, 2, 3]);
+});
+
+suite.test("plans that are cached do the same", async (api) => {
+  for (let time = 0; time < 4; time++) {
+    const entries = await send(api, [
+      {
+        method: "POST",
+        url: "/notes?select=body",
+        headers: representation,
+        body: { body: `n${time}` },
+      },
+      { method: "GET", url: `/customers?id=eq.${1 + time % 2}&select=id` },
+    ]);
+    deepStrictEqual(answers(entries), [[201, [{ body: `n${time}` }]], [200, [{
+      id: 1 + time % 2,
+    }]]]);
+  }
+});
+
+const small: ApiConfig = { ...config, batchMaxBytes: 2000 };
+const limited = apiSuite("batches", small, { title: "batches with few bytes", engines: ["pg"] });
+
+limited.test("documents and results have bounds", async (api) => {
+  const note = { method: "POST", url: "/notes", body: { body: "n".repeat(1900) } };
+  strictEqual((await send(api, [note])).length, 1);
+  deepStrictEqual(await refusal(api, [{ ...note, body: { body: "n".repeat(2100) } }]), [
+    413,
+    "SVC141",
+    undefined,
+  ]);
+  const list = { method: "GET", url: "/rpc/list?n=400" };
+  strictEqual((await send(api, [list])).length, 1);
+  deepStrictEqual(await refusal(api, [list, list]), [413, "SVC141", null]);
+  const write = { method: "POST", url: "/notes", body: { id: 33, body: "lost" } };
+  deepStrictEqual(await refusal(api, [write, list, list]), [413, "SVC141", null]);
+  deepStrictEqual(await rowsOf(api, "/notes?id=eq.33"), []);
+});
+
+const checkedConfig: ApiConfig = {
+  ...config,
+  dbPreRequest: { schema: "api", name: "check_request" },
+};
+const eachChecked = apiSuite("batches", checkedConfig, {
+  title: "batches with a check each",
+  engines: ["pg"],
+});
+const onceChecked = apiSuite("batches", { ...checkedConfig, batchPreRequest: "once" }, {
+  title: "batches with a check once",
+  engines: ["pg"],
+});
+
+for (const [each, checks] of [[eachChecked, 4], [onceChecked, 1]] as const) {
+  each.test("the function before requests runs for the batch, and for its operations", async (api) => {
+    const count = { method: "POST", url: "/rpc/checked" };
+    const first = (await send(api, [count]))[0]!.body as number;
+    const response = await api("POST /", batchOf([count, count, count]));
+    strictEqual(response.headers.get("X-Checked"), "yes");
+    const { responses } = await response.json();
+    strictEqual(responses.at(-1).body - first, checks);
+    strictEqual(responses[0].headers["X-Checked"], undefined);
+  });
+}
+
+eachChecked.test("it refuses an operation", async (api) => {
+  const note = { method: "POST", url: "/notes", body: { id: 34, body: "x" } };
+  const remove = { method: "DELETE", url: "/notes?id=eq.34" };
+  deepStrictEqual(await refusal(api, [note, remove]), [401, "42501", 1]);
+  deepStrictEqual(answers(await send(api, [note])), [[201]]);
+});
+
+const guarded = apiSuite("batches", { ...config, dbSafeUpdate: true, dbMaxCost: 100_000 }, {
+  title: "batches with guards",
+  engines: ["pg"],
+});
+
+guarded.test("guards hold for each operation", async (api) => {
+  const note = { method: "POST", url: "/notes", body: { id: 35, body: "x" } };
+  const read = { method: "GET", url: "/notes?id=eq.35&select=id" };
+  deepStrictEqual(answers(await send(api, [note, read, { ...note, body: { id: 36 } }])), [
+    [201],
+    [200, [{ id: 35 }]],
+    [201],
+  ]);
+  deepStrictEqual(await refusal(api, [note, { method: "DELETE", url: "/notes" }]), [
+    400,
+    "SVC158",
+    1,
+  ]);
+});
+
+const readOnly = apiSuite("batches", { ...config, dbReadOnly: true }, {
+  title: "batches, read-only",
+  engines: ["pg"],
+});
+
+readOnly.test("writes fail as alone", async (api) => {
+  deepStrictEqual(
+    await refusal(api, [{ method: "POST", url: "/notes", body: { body: "x" } }]),
+    [405, "25006", 0],
+  );
+});
+
+const rooted = apiSuite(
+  "batches",
+  { ...config, dbRootSpec: { schema: null, name: "nothing" } },
+  { title: "batches beside a root function", engines: ["pg"] },
+);
+
+rooted.test("JSON goes to the function, and a batch does not", async (api) => {
+  const root = await api("POST /", { headers: { "Content-Type": "application/json" }, body: "{}" });
+  strictEqual(root.status, 204);
+  deepStrictEqual(await send(api, []), []);
+});
+
+const keyed = apiSuite("batches", {
+  ...config,
+  idempotencyTable: { schema: "svc", name: "idempotency_keys" },
+  batchMaxOperations: 5,
+}, { title: "batches with keys" });
+
+keyed.test("a batch with a key takes effect once", async (api) => {
+  const note = (id: number) => ({ method: "POST", url: "/notes", body: { id, body: "once" } });
+  const read = { method: "GET", url: "/notes?body=eq.once&select=id" };
+  for (const [key, operations] of [["plain", [note(1)]], ["read", [note(2), read]]] as const) {
+    const parts = { headers: { "Idempotency-Key": key } };
+    const once = async () => {
+      const response = await api("POST /", batchOf(operations, parts));
+      return [response.status, response.headers.get("Idempotent-Replayed"), await response.json()];
+    };
+    const [status, replayed, body] = await once();
+    deepStrictEqual([status, replayed], [200, null], JSON.stringify(body));
+    deepStrictEqual(await once(), [200, "true", body]);
+    deepStrictEqual(await refusal(api, [note(9)], parts), [422, "SVC154", undefined]);
+  }
+  deepStrictEqual(await rowsOf(api, "/notes?select=id&order=id"), [{ id: 1 }, { id: 2 }]);
+});
+
+keyed.test("a batch that fails leaves its key, and one that only reads has none", async (api) => {
+  const parts = { headers: { "Idempotency-Key": "failing" } };
+  const taken = { method: "POST", url: "/customers", body: { id: 1, name: "taken" } };
+  deepStrictEqual(await refusal(api, [taken], parts), [409, "23505", 0]);
+  const note = { method: "POST", url: "/notes", body: { id: 3, body: "later" } };
+  deepStrictEqual(answers(await send(api, [note], parts)), [[201]]);
+  const read = { method: "GET", url: "/customers?select=id&id=eq.1" };
+  deepStrictEqual(answers(await send(api, [read], parts)), [[200, [{ id: 1 }]]]);
+});
+
+keyed.test("an answer that sets a cookie is not kept", async (api) => {
+  const parts = { headers: { "Idempotency-Key": "cookie" } };
+  const respond = (headers: unknown) => ({
+    method: "POST",
+    url: "/rpc/respond",
+    body: { status: "", headers: JSON.stringify(headers) },
+  });
+  await send(api, [respond([{ "Set-Cookie": "a=1" }])], parts);
+  await send(api, [respond([{ "X-A": "other" }])], parts);
+});
+
+const counted = apiSuite("batches", { ...config, rateLimits: "notes: 3/1d by ip on /notes" }, {
+  title: "batches with rate limits",
+  engines: ["pg"],
+});
+
+counted.test("each operation is charged under its own path", async (api) => {
+  const note = { method: "POST", url: "/n%6Ftes", body: { body: "x" } };
+  const other = { method: "GET", url: "/customers?select=id&limit=1" };
+  strictEqual((await send(api, [note, note, other, other])).length, 4);
+  deepStrictEqual(await refusal(api, [other, note, note]), [429, "SVC136", 2]);
+  // The batch that was refused had no effect on the count.
+  strictEqual((await send(api, [note])).length, 1);
+  deepStrictEqual(await refusal(api, [note]), [429, "SVC136", 0]);
+});
+
+const bounded = apiSuite(
+  "batches",
+  { ...config, serverMaxUrlLength: 60, serverMaxHeaderSize: 500 },
+  {
+    title: "batches with bounds of requests",
+    engines: ["pg"],
+  },
+);
+
+bounded.test("lengths of an operation have the limits of requests", async (api) => {
+  const read = { method: "GET", url: `/notes?body=eq.${"a".repeat(60)}` };
+  deepStrictEqual(await refusal(api, [read]), [414, "SVC131", 0]);
+  const header = { method: "GET", url: "/notes", headers: { "X-Long": "a".repeat(500) } };
+  deepStrictEqual(await refusal(api, [header]), [431, "SVC132", 0]);
+});
