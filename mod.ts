@@ -82,6 +82,11 @@ export interface HandlerOptions extends HandlerConfig {
    */
   readonly embeddedInit?: string;
   /**
+   * Extensions of PGlite that an embedded database loads, such as `{ vector }` of
+   * `@electric-sql/pglite-pgvector`. An error unless `dbUri` begins with `pglite://`. Default: none.
+   */
+  readonly embeddedExtensions?: Readonly<Record<string, object>>;
+  /**
    * `pooled` keeps connections for later requests. `per-request` opens and closes them with each
    * request, for runtimes in which a socket cannot outlive the request. An error for embedded
    * databases. Default: `per-request` in Cloudflare Workers, `pooled` elsewhere.
@@ -135,6 +140,7 @@ export interface HandlerOptions extends HandlerConfig {
 export function createHandler(options: HandlerOptions): Handler {
   const {
     embeddedInit,
+    embeddedExtensions,
     connections,
     schemaCache,
     schemaCacheMaxAge,
@@ -154,6 +160,7 @@ export function createHandler(options: HandlerOptions): Handler {
   });
   return lazyHandler(() => source, {
     embeddedInit: embeddedInit ?? null,
+    embeddedExtensions: embeddedExtensions ?? {},
     connections: connections ?? usualConnections(options.dbUri),
     schemaCache: schemaCache ? cacheOf(schemaCache) : null,
     schemaCacheMaxAge: (schemaCacheMaxAge ?? Infinity) * 1000,
@@ -206,6 +213,7 @@ function environmentSource(): ConfigSource {
 function environmentDependencies(): HandlerDependencies {
   return {
     embeddedInit: null,
+    embeddedExtensions: {},
     connections: usualConnections(environment()["SVC_DB_URI"] ?? ""),
     schemaCache: null,
     schemaCacheMaxAge: Infinity,
@@ -226,6 +234,7 @@ function usualConnections(uri: string): Connections {
 type ConfigOptions = Omit<
   HandlerOptions,
   | "embeddedInit"
+  | "embeddedExtensions"
   | "connections"
   | "schemaCache"
   | "schemaCacheMaxAge"
@@ -266,9 +275,11 @@ function cacheOf(dump: SchemaCacheDump): SchemaCache {
 }
 
 function checkDependencies(options: HandlerOptions): void {
-  const { dbUri, embeddedInit, connections, schemaCacheMaxAge = Infinity } = options;
-  if (embeddedInit !== undefined && !isEmbedded(dbUri)) {
-    throw new Error("embeddedInit: goes with a dbUri that begins with pglite://");
+  const { dbUri, connections, schemaCacheMaxAge = Infinity } = options;
+  for (const name of ["embeddedInit", "embeddedExtensions"] as const) {
+    if (options[name] !== undefined && !isEmbedded(dbUri)) {
+      throw new Error(`${name}: goes with a dbUri that begins with pglite://`);
+    }
   }
   if (connections !== undefined && connections !== "pooled" && connections !== "per-request") {
     throw new Error('connections: expected "pooled" or "per-request"');

@@ -34,6 +34,8 @@ export interface DatabaseConfig {
 export interface DatabaseDependencies {
   /** SQL that initialises a new embedded database; null for none. */
   readonly embeddedInit: InitScript | null;
+  /** Extensions of an embedded database. Default: none. */
+  readonly embeddedExtensions?: Readonly<Record<string, object>>;
   readonly applicationName: string;
   /** Whether readers of bodies keep no chunk of them. Default: false. */
   readonly freesChunks?: boolean;
@@ -83,9 +85,13 @@ export async function openSqlSession(
 
 function embeddedOptions(
   config: DatabaseConfig,
-  { embeddedInit }: DatabaseDependencies,
+  { embeddedInit, embeddedExtensions = {} }: DatabaseDependencies,
 ): EmbeddedOptions {
-  return { ...commonOptions(config), init: embeddedInit };
+  return {
+    ...commonOptions(config),
+    init: embeddedInit,
+    pglite: { extensions: embeddedExtensions } as NonNullable<EmbeddedOptions["pglite"]>,
+  };
 }
 
 function postgresOptions(

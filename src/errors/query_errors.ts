@@ -58,6 +58,20 @@ export const queryErrors = {
     "a value names an `@` parameter that the request does not have",
     (name: string) => ({ message: `Parameter '@${quotable(name)}' is missing` }),
   ),
+  noOperator: defineError(
+    "167",
+    400,
+    "a function or operator of a value does not exist for the type of its column",
+    (
+      name: string,
+      { column, type }: { readonly column: string; readonly type: string | null },
+    ) => ({
+      message: `'${name}' is not available for '${quotable(column)}' of type ${
+        type === null ? "unknown" : quotable(type)
+      }`,
+      hint: "Is the extension installed?",
+    }),
+  ),
   embeddedSchemaNotExposed: defineError(
     "172",
     400,

@@ -50,6 +50,8 @@ export interface Handler {
 /** Dependencies of a handler apart from its configuration. */
 export interface HandlerDependencies {
   readonly embeddedInit: string | null;
+  /** Extensions of the embedded database. */
+  readonly embeddedExtensions: Readonly<Record<string, object>>;
   readonly connections: Connections;
   readonly schemaCache: SchemaCache | null;
   /** Milliseconds; `Infinity` for a cache that does not age. */
@@ -134,7 +136,14 @@ async function createService(
   source: () => ConfigSource,
   dependencies: HandlerDependencies,
 ): Promise<StartedService> {
-  const { embeddedInit, connections, schemaCache, schemaCacheMaxAge, ...others } = dependencies;
+  const {
+    embeddedInit,
+    embeddedExtensions,
+    connections,
+    schemaCache,
+    schemaCacheMaxAge,
+    ...others
+  } = dependencies;
   const config = source().configure(noValues);
   const withoutEffect = limitKeys(config);
   if (withoutEffect.length > 0) {
@@ -143,6 +152,7 @@ async function createService(
   const applicationName = config.dialect.displayName;
   const database = await openDatabase(config, {
     embeddedInit: embeddedInit === null ? null : { text: embeddedInit, name: "embeddedInit" },
+    embeddedExtensions,
     applicationName,
     connections,
   });

@@ -10,6 +10,7 @@ import type { ErrorTexts } from "../errors/service_error.ts";
 import type { AccessMode, IsolationLevel } from "../database/database.ts";
 import type { ParamValue } from "../sql/fragment.ts";
 import { fieldsToJson } from "../request/form.ts";
+import { isArgumentOrFilter } from "../request/query_params.ts";
 import type { ApiRequest, Payload } from "../request/api_request.ts";
 import type { QueryParams } from "../request/query_types.ts";
 import type {
@@ -142,22 +143,30 @@ interface CallInput {
 }
 
 /**
- * Decides what a parameter is that may be an argument or a clause, such as `having`: an argument if an
- * overload has a parameter of that name.
+ * Decides what a parameter is that may be an argument or a clause, such as `having`, or a filter such as
+ * `name=sim.saw`: an argument if an overload has a parameter of that name.
  */
 function withoutDoubleReadings(
   query: QueryParams,
   name: QualifiedName,
   cache: SchemaCache,
 ): QueryParams {
-  if (query.clauses.length === 0) return query;
+  const isDouble = ({ value }: QueryParams["filters"][number]) =>
+    isArgumentOrFilter(value.operation);
+  if (query.clauses.length === 0 && !query.filters.some(isDouble)) return query;
   const parameters = new Set(
     cache.routines(name).flatMap((routine) => routine.parameters.map((each) => each.name)),
   );
   const clauses = query.clauses.filter((clause) => !parameters.has(clause.name));
-  const names = new Set(clauses.map((clause) => clause.name));
+  const filters = query.filters.filter((filter) =>
+    !isDouble(filter) || !parameters.has(filter.value.field.name)
+  );
+  const names = new Set([
+    ...clauses.map((clause) => clause.name),
+    ...filters.filter(isDouble).map(({ value }) => value.field.name),
+  ]);
   const callArguments = query.callArguments.filter(([name]) => !names.has(name));
-  return { ...query, clauses, callArguments };
+  return { ...query, filters, clauses, callArguments };
 }
 
 /** Texts, or their UTF-8 bytes. */

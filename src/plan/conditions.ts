@@ -9,6 +9,7 @@ import type {
   Filter,
   LogicGroup,
   LogicTree,
+  Operation,
   SimpleOperator,
 } from "../request/query_types.ts";
 import type { Operand, Value } from "../request/value_types.ts";
@@ -16,6 +17,8 @@ import type { QualifiedName, Relation, SchemaCache } from "../schema_cache/schem
 import { cachedColumn, type FieldScope, planField } from "./fields.ts";
 import { ownNames, valueOf } from "./level_names.ts";
 import type { Condition, FieldCondition, PlannedOperand } from "./read_node.ts";
+import { isTextType, similaritySchema } from "./search_operators.ts";
+import { needsDocument, typeOf } from "./type_of_value.ts";
 import { planValue, rowPlace, type ValuePlace, type ValueRules } from "./values.ts";
 
 /** Conditions that must all hold. */
@@ -102,6 +105,8 @@ export function planFilter(
     case "is":
     case "isdistinct":
       return { ...operation, field, negated };
+    case "similar":
+      return planSimilar(operation, { field, compared, negated }, scope);
     case "column": {
       const { kind, operator, operand, isExcluded } = operation;
       if (isExcluded && scope.hasExcluded !== true) {
@@ -111,10 +116,31 @@ export function planFilter(
       return { kind, operator, other, isExcluded, field, negated };
     }
     case "fullText":
-      return { ...operation, field, negated, toTsvector: isDocument(compared, scope) };
+      return { ...operation, field, negated, toTsvector: needsDocument(field, scope) };
     default:
       return operation satisfies never;
   }
+}
+
+/** Functions that have the names of operators of pg_trgm in the schema cache. */
+const similarityOperators = { sim: "%", wsim: "%>", swsim: "%>>" } as const;
+
+function planSimilar(
+  operation: Extract<Operation, { kind: "similar" }>,
+  { field, compared, negated }: {
+    readonly field: PlannedOperand;
+    readonly compared: Value;
+    readonly negated: boolean;
+  },
+  scope: FieldScope,
+): FieldCondition {
+  const { operator } = operation;
+  const schema = similaritySchema(similarityOperators[operator], scope.cache);
+  const type = typeOf(field, scope);
+  if (schema === null || !isTextType(type)) {
+    throw errors.noOperator(operator, { column: compared.field?.name ?? "count", type });
+  }
+  return { ...operation, schema, field, negated };
 }
 
 /**
@@ -160,17 +186,4 @@ function inputFunction(value: Value, scope: FieldScope): QualifiedName | null {
   if (field === null || field.path.length > 0) return null;
   const type = cachedColumn(field.name, scope)?.declaredType;
   return (type === undefined ? undefined : scope.cache.representation("text", type)) ?? null;
-}
-
-/**
- * Returns true if the value needs a conversion to `tsvector`. Columns of unknown type are taken for
- * a `tsvector`.
- */
-function isDocument(value: Value, scope: FieldScope): boolean {
-  const last = value.steps.at(-1);
-  if (last !== undefined) return last.kind !== "cast" || last.type !== "tsvector";
-  const field = plainFieldOf(value);
-  if (field === null || field.path.length > 0) return true;
-  const type = cachedColumn(field.name, scope)?.baseType;
-  return type !== undefined && type !== "tsvector";
 }

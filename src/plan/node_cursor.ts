@@ -9,7 +9,7 @@ import { type CursorPosition, maxCursorKeys, readCursor } from "../request/curso
 import { cachedColumn, type FieldScope, planField } from "./fields.ts";
 import { orderKey } from "./order_key.ts";
 import { orderText } from "./order_text.ts";
-import { isAggregated, isPlainField } from "./planned_values.ts";
+import { isAggregated, isDistance, isPlainField } from "./planned_values.ts";
 import {
   type CursorTerm,
   isSpread,
@@ -42,7 +42,7 @@ export function usesCursor({ fields, after, before }: ResolvedNode): boolean {
 /** Throws `171` for what a cursor cannot stand beside. */
 export function checkCursor(
   { item, fields, after, before }: ResolvedNode,
-  { distinct, grouped }: Pick<ReadNode, "distinct" | "grouped">,
+  { distinct, grouped, order }: Pick<ReadNode, "distinct" | "grouped" | "order">,
   { hasOffset }: Pick<CursorPlace, "hasOffset">,
 ): void {
   const isPage = after !== null || before !== null;
@@ -50,6 +50,10 @@ export function checkCursor(
   if (item?.kind === "spread") throw errors.cursorConflict("a spread");
   if (after !== null && before !== null) throw errors.cursorConflict("another cursor");
   if (isPage && hasOffset) throw errors.cursorConflict("an offset");
+  // Approximate indexes find few of the rows behind a distance.
+  if (order.some((term) => term.kind === "value" && isDistance(term.value))) {
+    throw errors.cursorConflict("a distance order");
+  }
   if (item === null && !isShown) return;
   if (grouped) throw errors.cursorConflict("aggregates");
   if (distinct !== null) throw errors.cursorConflict("'distinct'");

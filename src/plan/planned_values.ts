@@ -23,6 +23,7 @@ export function isAggregated(value: PlannedValue): boolean {
       return false;
     case "cast":
     case "call":
+    case "document":
       return isAggregated(value.value);
     case "aggregate":
       return true;
@@ -34,6 +35,12 @@ export function isAggregated(value: PlannedValue): boolean {
   }
 }
 
+/** Returns true for the distance of a value, also that of an embed's row. */
+export function isDistance(value: PlannedValue): boolean {
+  if (value.kind === "related") return isDistance(value.value);
+  return value.kind === "call" && (value.extension?.rightType ?? null) !== null;
+}
+
 /** Lists the fields in a value, with those in its arguments and its filter, also those of embeds. */
 export function fieldsOf(operand: PlannedOperand): readonly PlannedField[] {
   if (isPlainField(operand)) return [operand];
@@ -43,6 +50,7 @@ export function fieldsOf(operand: PlannedOperand): readonly PlannedField[] {
     case "column":
       return [operand.field];
     case "cast":
+    case "document":
       return fieldsOf(operand.value);
     case "call":
       return [...fieldsOf(operand.value), ...inArguments(operand.arguments)];

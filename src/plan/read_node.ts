@@ -12,6 +12,7 @@ import type {
   OrderTerm,
   PageDirection,
   PathStep,
+  SimilarityOperator,
   SimpleOperator,
 } from "../request/query_types.ts";
 import type { ColumnPair, QualifiedName } from "../schema_cache/schema_cache.ts";
@@ -43,6 +44,14 @@ export type PlannedValue =
     readonly function: string;
     readonly value: PlannedValue;
     readonly arguments: readonly PlannedArgument[];
+    /** The operator or function of an extension. Default: one of `pg_catalog`. */
+    readonly extension?: ExtensionObject;
+  }
+  /** The `tsvector` of a value. */
+  | {
+    readonly kind: "document";
+    readonly value: PlannedValue;
+    readonly language: string | null;
   }
   | {
     readonly kind: "aggregate";
@@ -66,6 +75,13 @@ export type PlannedValue =
   /** A value of the node around, in a condition on the rows of an embed. */
   | { readonly kind: "outer"; readonly value: PlannedOperand };
 
+/** An operator or function of an extension. */
+export interface ExtensionObject {
+  readonly schema: string;
+  /** Type of an operator's right operand, as the catalogue prints it; null for a function. */
+  readonly rightType: string | null;
+}
+
 /** An argument of a function in a value. */
 export type PlannedArgument =
   | { readonly kind: "value"; readonly value: PlannedValue }
@@ -74,6 +90,13 @@ export type PlannedArgument =
     readonly text: string;
     /** Null lets PostgreSQL choose the type. */
     readonly type: "numeric" | "integer" | "interval" | "text" | null;
+  }
+  /** The query of a full-text search. */
+  | {
+    readonly kind: "textQuery";
+    readonly operator: FullTextOperator;
+    readonly text: string;
+    readonly language: string | null;
   }
   /** A word from a table, such as a time unit. */
   | { readonly kind: "word"; readonly text: string }
@@ -142,6 +165,13 @@ export type FieldCondition =
     }
     | { readonly kind: "is"; readonly word: IsWord }
     | { readonly kind: "isdistinct"; readonly value: string }
+    | {
+      readonly kind: "similar";
+      readonly operator: SimilarityOperator;
+      /** Schema of the extension. */
+      readonly schema: string;
+      readonly value: string;
+    }
     | {
       readonly kind: "column";
       readonly operator: SimpleOperator | "isdistinct";

@@ -179,6 +179,7 @@ function isRetrySafeCondition(
         isRetrySafeConversion(condition.convert, scope.volatile);
     case "is":
     case "isdistinct":
+    case "similar":
     case "column":
       return fieldsOfCondition(condition).every(isRetrySafe);
     case "fullText":

@@ -8,9 +8,12 @@
  * - `unit` and `part` a word of {@linkcode timeUnits} or {@linkcode timeParts}.
  * - `zone` a word or a text; `name` the same as an identifier.
  * - `distinct` the word itself.
+ * - `kind` an operator of full-text search and `q` the text of its query: one argument of the SQL;
+ *   `lang` a word or a text. Elsewhere `q` is a number or a text.
  *
  * In the SQL, `$0` is the value before the call, `$1` to `$3` are the arguments, `$*` are all of them,
- * and `$d` is `distinct` where it is given. `[a|b]` is `a` if its argument is given, else `b`.
+ * and `$d` is `distinct` where it is given. `[a|b]` is `a` if its argument is given, else `b`. `$s` is
+ * the schema of an extension, and `$t` the type of an operator's right operand.
  *
  * @module
  */
@@ -28,6 +31,11 @@ export interface ValueFunction {
   readonly repeats: boolean;
   readonly sql: string;
   readonly isAggregate: boolean;
+  /** The operator or function that the schema cache must have; null for those of `pg_catalog`. */
+  readonly needs:
+    | { readonly kind: "distance"; readonly operator: string }
+    | { readonly kind: "similarity" }
+    | null;
 }
 
 export type ArgumentKind =
@@ -39,7 +47,10 @@ export type ArgumentKind =
   | "unit"
   | "part"
   | "zone"
+  | "lang"
   | "name"
+  | "kind"
+  | "q"
   | "distinct";
 
 type FunctionRow = readonly [signature: string, sql: string];
@@ -77,8 +88,36 @@ const rowFunctions: readonly FunctionRow[] = [
   ["extract(part)", "extract($1 from $0)"],
   ["to_char(text)", "pg_catalog.to_char($0, $1)"],
   ["at_time_zone(zone)", "pg_catalog.timezone(cast($1 as text), $0)"],
+  ["ts_rank(kind,q[,lang])", "pg_catalog.ts_rank($0, $1)"],
+  ["ts_rank_cd(kind,q[,lang])", "pg_catalog.ts_rank_cd($0, $1)"],
+  [
+    "ts_headline(kind,q[,lang[,text]])",
+    "pg_catalog.ts_headline([cast($2 as pg_catalog.regconfig), |]$0, $1[, $3|])",
+  ],
   ["cardinality()", "pg_catalog.cardinality($0)"],
   ["jsonb_array_length()", "pg_catalog.jsonb_array_length($0)"],
+];
+
+/** Functions of pg_trgm, whose first argument is the text to search for where they are not symmetric. */
+const similarities: readonly FunctionRow[] = [
+  ["similarity(q)", "$s.similarity($0, cast($1 as pg_catalog.text))"],
+  ["word_similarity(q)", "$s.word_similarity(cast($1 as pg_catalog.text), $0)"],
+  ["strict_word_similarity(q)", "$s.strict_word_similarity(cast($1 as pg_catalog.text), $0)"],
+];
+
+/** Operators that indexes order by. */
+const distances: readonly (readonly [name: string, operator: string])[] = [
+  ["distance", "<->"],
+  ["l2_distance", "<->"],
+  ["max_inner_product", "<#>"],
+  ["cosine_distance", "<=>"],
+  ["l1_distance", "<+>"],
+  ["hamming_distance", "<~>"],
+  ["jaccard_distance", "<%>"],
+  ["box_distance", "<#>"],
+  ["similarity_distance", "<->"],
+  ["word_distance", "<->>"],
+  ["strict_word_distance", "<->>>"],
 ];
 
 const aggregates: readonly FunctionRow[] = [
@@ -124,12 +163,21 @@ export const timeParts: ReadonlySet<string> = new Set([
 /** The functions by name. */
 export const valueFunctions: ReadonlyMap<string, ValueFunction> = new Map(
   [
-    ...rowFunctions.map((row) => functionOf(row, false)),
-    ...aggregates.map((row) => functionOf(row, true)),
+    ...rowFunctions.map((row) => functionOf(row)),
+    ...similarities.map((row) => functionOf(row, { needs: { kind: "similarity" } })),
+    ...distances.map(([name, operator]) =>
+      functionOf([`${name}(q)`, `($0 operator($s.${operator}) cast($1 as $t))`], {
+        needs: { kind: "distance", operator },
+      })
+    ),
+    ...aggregates.map((row) => functionOf(row, { isAggregate: true })),
   ].map((each) => [each.name, each]),
 );
 
-function functionOf([signature, sql]: FunctionRow, isAggregate: boolean): ValueFunction {
+function functionOf(
+  [signature, sql]: FunctionRow,
+  { isAggregate = false, needs = null }: Partial<Pick<ValueFunction, "isAggregate" | "needs">> = {},
+): ValueFunction {
   const [name = "", rest = ""] = signature.slice(0, -1).split("(");
   const kinds = rest.split(/[[\],]+/).filter((kind) => kind !== "" && kind !== "…");
   const required = rest.split("[")[0]!.split(",").filter((kind) => kind !== "" && kind !== "…");
@@ -141,6 +189,7 @@ function functionOf([signature, sql]: FunctionRow, isAggregate: boolean): ValueF
     repeats: rest.includes("…"),
     sql,
     isAggregate,
+    needs,
   };
 }
 

@@ -5,8 +5,11 @@
  */
 import { errors } from "../errors/catalogue.ts";
 import type { Value, ValueArgument, ValueCall } from "../request/value_types.ts";
-import { cachedColumn, type FieldScope, planField } from "./fields.ts";
-import type { Condition, PlannedArgument, PlannedValue } from "./read_node.ts";
+import type { FullTextOperator } from "../request/query_types.ts";
+import type { SchemaCache } from "../schema_cache/schema_cache.ts";
+import { type FieldScope, planField } from "./fields.ts";
+import type { Condition, ExtensionObject, PlannedArgument, PlannedValue } from "./read_node.ts";
+import { findDistance, isTextType, similaritySchema } from "./search_operators.ts";
 import { suggest } from "./suggest.ts";
 import {
   type ArgumentKind,
@@ -16,6 +19,7 @@ import {
   type ValueFunction,
   valueFunctions,
 } from "./value_functions.ts";
+import { needsDocument, typeOf } from "./type_of_value.ts";
 
 /** The parts of a request and of the configuration that values depend on. */
 export interface ValueRules {
@@ -43,7 +47,7 @@ export function hasAggregateCall({ field, steps }: Value): boolean {
   return field === null || steps.some((step) => step.kind === "call" && isAggregateName(step.name));
 }
 
-/** Plans a value. Throws `123`, `164`, `165` and `166`. */
+/** Plans a value. Throws `123`, `164`, `165`, `166` and `167`. */
 export function planValue(value: Value, scope: FieldScope, place: ValuePlace): PlannedValue {
   let planned: PlannedValue;
   let aggregates = 0;
@@ -67,9 +71,56 @@ export function planValue(value: Value, scope: FieldScope, place: ValuePlace): P
     const args = planArguments(step, called, { before: planned, scope });
     planned = called.isAggregate
       ? aggregateOf(called, { argument: planned, args, filter: place.filter })
-      : { kind: "call", function: called.name, value: planned, arguments: args };
+      : callOf(called, { before: planned, column: value.field?.name ?? "count", args }, scope);
   }
   return planned;
+}
+
+/** Throws `167` if an extension lacks the operator or function for the type of the value before it. */
+function callOf(
+  { name, needs, kinds }: ValueFunction,
+  { before, column, args }: {
+    readonly before: PlannedValue;
+    /** The column that errors name. */
+    readonly column: string;
+    readonly args: readonly PlannedArgument[];
+  },
+  scope: FieldScope,
+): PlannedValue {
+  const isRank = kinds[0] === "kind" && name !== "ts_headline" && needsDocument(before, scope);
+  const value: PlannedValue = isRank
+    ? { kind: "document", value: before, language: languageOf(args) }
+    : before;
+  const call = { kind: "call", function: name, value, arguments: args } as const;
+  if (needs === null) return call;
+  const type = typeOf(before, scope);
+  const extension = needs.kind === "distance"
+    ? distanceOf(needs.operator, type, scope.cache)
+    : similarityOf(name, type, scope.cache);
+  if (extension === null) throw errors.noOperator(name, { column, type });
+  return { ...call, extension };
+}
+
+function distanceOf(
+  operator: string,
+  type: string | null,
+  cache: SchemaCache,
+): ExtensionObject | null {
+  const found = type === null ? null : findDistance(operator, type, cache);
+  return found === null ? null : { schema: found.schema, rightType: found.right };
+}
+
+function similarityOf(
+  name: string,
+  type: string | null,
+  cache: SchemaCache,
+): ExtensionObject | null {
+  const schema = isTextType(type) ? similaritySchema(name, cache) : null;
+  return schema === null ? null : { schema, rightType: null };
+}
+
+function languageOf([query]: readonly PlannedArgument[]): string | null {
+  return query?.kind === "textQuery" ? query.language : null;
 }
 
 function aggregateOf(
@@ -117,13 +168,31 @@ function planArguments(
   const isCounted = count >= required && (repeats || count <= kinds.length);
   const refuse = () => errors.invalidArguments(name, signature);
   if (!isCounted) throw refuse();
-  return call.arguments.map((argument, index) => {
+  const planned = call.arguments.map((argument, index) => {
     const kind = kinds[Math.min(index, kinds.length - 1)]!;
     const planned = planArgument(argument, kind, { ...place, function: name });
     // `sum(distinct)` has one optional argument; `string_agg(',', distinct)` has it last.
     if (planned === null) throw refuse();
     return planned;
   });
+  return kinds[0] === "kind" ? withTextQuery(planned) : planned;
+}
+
+/** Replaces the operator and the text of a full-text search by its query. */
+function withTextQuery(
+  [operator, text, language, ...others]: readonly PlannedArgument[],
+): readonly PlannedArgument[] {
+  const query: PlannedArgument = {
+    kind: "textQuery",
+    operator: textOf(operator) as FullTextOperator,
+    text: textOf(text),
+    language: language === undefined ? null : textOf(language),
+  };
+  return language === undefined ? [query] : [query, language, ...others];
+}
+
+function textOf(argument: PlannedArgument | undefined): string {
+  return argument !== undefined && "text" in argument ? argument.text : "";
 }
 
 /** Returns null if the argument is not of the kind. Throws `166`. */
@@ -140,7 +209,7 @@ function planArgument(
     case "text":
       return constantOf(argument, ["text"], place, null);
     case "v":
-      return constantOf(argument, ["number", "text"], place, typeOf(argument, place)) ??
+      return constantOf(argument, ["number", "text"], place, constantType(argument, place)) ??
         valueOf(argument, place);
     case "s":
       return constantOf(argument, ["number", "text"], place, "text") ?? valueOf(argument, place);
@@ -148,6 +217,11 @@ function planArgument(
       return wordOf(argument, timeUnits);
     case "part":
       return wordOf(argument, timeParts);
+    case "kind":
+      return wordOf(argument, textQueryOperators);
+    case "q":
+      return constantOf(argument, ["number", "text"], place, null);
+    case "lang":
     case "zone": {
       const word = plainWord(argument);
       if (word !== null) return { kind: "constant", text: word, type: null };
@@ -163,6 +237,13 @@ function planArgument(
       return kind satisfies never;
   }
 }
+
+const textQueryOperators: ReadonlySet<FullTextOperator> = new Set([
+  "fts",
+  "plfts",
+  "phfts",
+  "wfts",
+]);
 
 function isFraction(argument: ValueArgument): boolean {
   return argument.kind !== "number" || (Number(argument.text) >= 0 && Number(argument.text) <= 1);
@@ -211,7 +292,7 @@ function plainWord(argument: ValueArgument): string | null {
  * Returns the type of a constant where PostgreSQL would choose another one: it takes the constant for
  * a value of the type before it. Null lets PostgreSQL choose.
  */
-function typeOf(
+function constantType(
   { kind, ...argument }: ValueArgument,
   { before, scope, function: name }: CallPlace & { readonly function: string },
 ): ConstantType {
@@ -226,39 +307,7 @@ function typeOf(
 
 /** Returns `date`, or `time` for other types of times; null for other and unknown types. */
 function timeType(value: PlannedValue, scope: FieldScope): "date" | "time" | null {
-  switch (value.kind) {
-    case "column":
-      if (value.field.path.length > 0) return null;
-      return timeTypeOf(cachedColumn(value.field.column, scope)?.baseType ?? "");
-    case "cast":
-      return timeTypeOf(value.type.toLowerCase());
-    case "call":
-      if (timeFunctions.has(value.function)) return "time";
-      return sameTypeFunctions.has(value.function) ? timeType(value.value, scope) : null;
-    case "aggregate":
-      return sameTypeFunctions.has(value.function) && value.argument !== null
-        ? timeType(value.argument, scope)
-        : null;
-    case "related":
-    case "outer":
-      return null;
-    default:
-      return value satisfies never;
-  }
-}
-
-function timeTypeOf(type: string): "date" | "time" | null {
+  const type = typeOf(value, scope) ?? "";
   if (type === "date") return "date";
   return /^(?:time|interval)/.test(type) ? "time" : null;
 }
-
-const timeFunctions: ReadonlySet<string> = new Set(["date_trunc", "date_bin", "at_time_zone"]);
-const sameTypeFunctions: ReadonlySet<string> = new Set([
-  "coalesce",
-  "nullif",
-  "greatest",
-  "least",
-  "max",
-  "min",
-  "mode",
-]);

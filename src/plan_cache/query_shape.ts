@@ -134,7 +134,10 @@ type Slot =
   };
 
 /** Operators whose operand becomes a parameter unchanged. */
-const plainOperators: ReadonlySet<string> = new Set(["eq", "neq", "gt", "gte", "lt", "lte"]);
+const plainOperators: ReadonlySet<string> = new Set([
+  ...["eq", "neq", "gt", "gte", "lt", "lte"],
+  ...["sim", "wsim", "swsim"],
+]);
 
 const reservedNames: ReadonlySet<string> = new Set(["select", "columns", "on_conflict"]);
 const reservedSegments: ReadonlySet<string> = new Set(["order", "and", "or", "limit", "offset"]);

@@ -8,15 +8,15 @@ import type { Conditions } from "../plan/conditions.ts";
 import { isPlainField } from "../plan/planned_values.ts";
 import type { Condition, FieldCondition, PlannedField, PlannedOperand } from "../plan/read_node.ts";
 import type {
-  FullTextOperator,
   IsWord,
   OrderTerm,
+  SimilarityOperator,
   SimpleOperator,
 } from "../request/query_types.ts";
 import type { QualifiedName, Relation } from "../schema_cache/schema_cache.ts";
-import { and, emptySql, join, or, param, type Sql, sql } from "../sql/fragment.ts";
+import { and, emptySql, ident, join, or, param, type Sql, sql } from "../sql/fragment.ts";
 import { arrayLiteral } from "./array_literal.ts";
-import { renderConversion, renderField } from "./field.ts";
+import { renderConversion, renderField, textQueryFunctions } from "./field.ts";
 import { renderAggregate, renderOperand, renderValue, type ValueSource } from "./value.ts";
 
 /** A condition on how many rows of an embed fulfil conditions. */
@@ -152,6 +152,10 @@ function comparison(filter: FieldCondition, operand: OperandRenderer): Sql {
       return sql`${field} is ${words[filter.word]}`;
     case "isdistinct":
       return sql`${field} is distinct from ${param(filter.value)}`;
+    case "similar": {
+      const operator = sql`operator(${ident(filter.schema)}.${similarities[filter.operator]})`;
+      return sql`${field} ${operator} cast(${param(filter.value)} as pg_catalog.text)`;
+    }
     case "column": {
       const operator = filter.operator === "isdistinct"
         ? sql`is distinct from`
@@ -187,6 +191,12 @@ const operators: Record<SimpleOperator, Sql> = {
   adj: sql`-|-`,
 };
 
+const similarities: Record<SimilarityOperator, Sql> = {
+  sim: sql`%`,
+  wsim: sql`%>`,
+  swsim: sql`%>>`,
+};
+
 const words: Record<IsWord, Sql> = {
   null: sql`null`,
   not_null: sql`not null`,
@@ -220,18 +230,13 @@ function listLiteral(values: readonly string[]): string {
   return arrayLiteral(values);
 }
 
-const textQueries: Record<FullTextOperator, Sql> = {
-  fts: sql`to_tsquery`,
-  plfts: sql`plainto_tsquery`,
-  phfts: sql`phraseto_tsquery`,
-  wfts: sql`websearch_to_tsquery`,
-};
-
 function fullText(filter: Extract<FieldCondition, { kind: "fullText" }>, field: Sql): Sql {
   // Both places use one fragment, and so one parameter.
   const language = filter.language === null ? emptySql : sql`${param(filter.language)}, `;
   const document = filter.toTsvector ? sql`to_tsvector(${language}${field})` : field;
-  return sql`${document} @@ ${textQueries[filter.operator]}(${language}${param(filter.value)})`;
+  return sql`${document} @@ ${textQueryFunctions[filter.operator]}(${language}${
+    param(filter.value)
+  })`;
 }
 
 /** Renders one term of an order: a value with a direction. */

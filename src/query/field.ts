@@ -4,7 +4,7 @@
  * @module
  */
 import type { PlannedField, RowType } from "../plan/read_node.ts";
-import type { PathStep } from "../request/query_types.ts";
+import type { FullTextOperator, PathStep } from "../request/query_types.ts";
 import type { QualifiedName } from "../schema_cache/schema_cache.ts";
 import { emptySql, ident, join, param, type Sql, sql, typeName } from "../sql/fragment.ts";
 
@@ -51,6 +51,14 @@ export function renderCast(value: Sql, type: string | null): Sql {
 export function renderConversion(value: Sql, convert: QualifiedName | null): Sql {
   return convert === null ? value : sql`${nameOf(convert)}(${value})`;
 }
+
+/** Functions that make the query of a full-text search, by operator. */
+export const textQueryFunctions: Readonly<Record<FullTextOperator, Sql>> = {
+  fts: sql`to_tsquery`,
+  plfts: sql`plainto_tsquery`,
+  phfts: sql`phraseto_tsquery`,
+  wfts: sql`websearch_to_tsquery`,
+};
 
 /** Renders the qualified name of a relation, function or type. */
 export function nameOf({ schema, name }: QualifiedName): Sql {

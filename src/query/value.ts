@@ -5,14 +5,25 @@
  */
 import { isPlainField } from "../plan/planned_values.ts";
 import type {
+  ExtensionObject,
   PlannedArgument,
   PlannedField,
   PlannedOperand,
   PlannedValue,
 } from "../plan/read_node.ts";
 import { valueFunctions } from "../plan/value_functions.ts";
-import { emptySql, ident, join, literal, param, type Sql, sql, tableSql } from "../sql/fragment.ts";
-import { renderCast } from "./field.ts";
+import {
+  catalogueSql,
+  emptySql,
+  ident,
+  join,
+  literal,
+  param,
+  type Sql,
+  sql,
+  tableSql,
+} from "../sql/fragment.ts";
+import { renderCast, textQueryFunctions } from "./field.ts";
 
 /** Renders the parts of a value that depend on the row it belongs to. */
 export interface ValueSource {
@@ -42,7 +53,12 @@ export function renderValue(value: PlannedValue, source: ValueSource): Sql {
         subject: renderValue(value.value, source),
         arguments: value.arguments.map((argument) => renderArgument(argument, source)),
         distinct: false,
+        extension: value.extension ?? null,
       });
+    case "document":
+      return sql`pg_catalog.to_tsvector(${languageOf(value.language)}${
+        renderValue(value.value, source)
+      })`;
     case "aggregate":
       return source.aggregate(value);
     case "related":
@@ -76,6 +92,7 @@ export function renderAggregate(
     subject: argument,
     arguments: args.map((each) => renderArgument(each, noRow)),
     distinct,
+    extension: null,
   });
   return filter === null ? called : sql`${called} filter (where ${filter})`;
 }
@@ -92,10 +109,11 @@ interface CallOperands {
   readonly subject: Sql;
   readonly arguments: readonly Sql[];
   readonly distinct: boolean;
+  readonly extension: ExtensionObject | null;
 }
 
-/** `$0`, `$*`, `$d`, or `[…|…]`. */
-const placeholder = /\$([0-9*d])|\[([^|\]]*)\|([^\]]*)\]/g;
+/** `$0`, `$*`, `$d`, `$s`, `$t`, or `[…|…]`. */
+const placeholder = /\$([0-9*dst])|\[([^|\]]*)\|([^\]]*)\]/g;
 
 function renderCall(name: string, operands: CallOperands): Sql {
   return renderTemplate(valueFunctions.get(name)!.sql, operands);
@@ -122,11 +140,24 @@ function hasOperands(text: string, { arguments: args }: CallOperands): boolean {
   return [...text.matchAll(/\$([1-9])/g)].every(([, position]) => Number(position) <= args.length);
 }
 
-function renderPlace(place: string, { subject, arguments: args, distinct }: CallOperands): Sql {
-  if (place === "0") return subject;
-  if (place === "*") return join(args);
-  if (place === "d") return distinct ? sql`distinct ` : emptySql;
-  return args[Number(place) - 1]!;
+function renderPlace(
+  place: string,
+  { subject, arguments: args, distinct, extension }: CallOperands,
+): Sql {
+  switch (place) {
+    case "0":
+      return subject;
+    case "*":
+      return join(args);
+    case "d":
+      return distinct ? sql`distinct ` : emptySql;
+    case "s":
+      return ident(extension!.schema);
+    case "t":
+      return catalogueSql(extension!.rightType!);
+    default:
+      return args[Number(place) - 1]!;
+  }
 }
 
 function renderArgument(argument: PlannedArgument, source: ValueSource): Sql {
@@ -137,6 +168,10 @@ function renderArgument(argument: PlannedArgument, source: ValueSource): Sql {
       const { text, type } = argument;
       return type === null ? param(text) : sql`cast(${param(text)} as ${constantTypes[type]})`;
     }
+    case "textQuery": {
+      const { operator, language, text } = argument;
+      return sql`pg_catalog.${textQueryFunctions[operator]}(${languageOf(language)}${param(text)})`;
+    }
     case "word":
       return literal(argument.text);
     case "name":
@@ -146,6 +181,11 @@ function renderArgument(argument: PlannedArgument, source: ValueSource): Sql {
     default:
       return argument satisfies never;
   }
+}
+
+/** Renders the first argument of functions of full-text search; empty for the default language. */
+function languageOf(language: string | null): Sql {
+  return language === null ? emptySql : sql`cast(${param(language)} as pg_catalog.regconfig), `;
 }
 
 const constantTypes = {
@@ -162,6 +202,7 @@ export function aggregateIn(value: PlannedValue): AggregateValue | null {
       return null;
     case "cast":
     case "call":
+    case "document":
       return aggregateIn(value.value);
     case "aggregate":
       return value;

@@ -52,6 +52,7 @@ export function restOfText(scanner: Scanner): string {
  * ```
  * operation = "in." list / "is." word / "isdistinct." value
  *           / fts [ "(" lang ")" ] "." value
+ *           / ( "sim" / "wsim" / "swsim" ) "." value
  *           / simple "." value
  *           / quant [ "(any)" / "(all)" ] "." value
  *           / ( simple / quant / "isdistinct" ) ( "(col)." / "(excluded)." ) operand
@@ -76,6 +77,12 @@ function operation(
       return quantified(scanner, found.operator, value);
     case "fullText":
       return fullText(scanner, found.operator, value);
+    case "similar": {
+      const read = operand(scanner, value);
+      return read === undefined
+        ? undefined
+        : { kind: "similar", operator: found.operator, value: read };
+    }
     case "in":
       return inList(scanner);
     case "is":

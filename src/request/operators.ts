@@ -3,12 +3,13 @@
  *
  * @module
  */
-import type { FullTextOperator, SimpleOperator } from "./query_types.ts";
+import type { FullTextOperator, SimilarityOperator, SimpleOperator } from "./query_types.ts";
 
 /** Syntax behind an operator's word. */
 export type OperatorKind =
   | { readonly kind: "simple" | "quantified"; readonly operator: SimpleOperator }
   | { readonly kind: "fullText"; readonly operator: FullTextOperator }
+  | { readonly kind: "similar"; readonly operator: SimilarityOperator }
   | { readonly kind: "in" | "is" | "isdistinct" };
 
 /** Syntax by word. */
@@ -21,6 +22,9 @@ export const operators: ReadonlyMap<string, OperatorKind> = new Map<string, Oper
   ),
   ...(["fts", "plfts", "phfts", "wfts"] as const).map(
     (operator) => [operator, { kind: "fullText", operator }] as const,
+  ),
+  ...(["sim", "wsim", "swsim"] as const).map(
+    (operator) => [operator, { kind: "similar", operator }] as const,
   ),
   ["in", { kind: "in" }],
   ["is", { kind: "is" }],

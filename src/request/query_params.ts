@@ -19,6 +19,7 @@ import type {
   Filter,
   LogicGroup,
   NamedClause,
+  Operation,
   OrderTerm,
   QueryParams,
   SelectItem,
@@ -272,7 +273,10 @@ function readFilters(params: readonly ValuedParam[], mode: QueryMode): Filtered 
     const { path, field, operand } = readText({ what: "tree path", raw: name }, filterName);
     const scanner = new Scanner(value);
     const read = operatorExpression(scanner, restOfText);
-    if (read !== undefined) {
+    const isCall = mode === "call-get";
+    const mayBeArgument = isCall && read !== undefined && isArgumentOrFilter(read.operation);
+    if (mayBeArgument) callArguments.push([field.name, value]);
+    if (read !== undefined && !(mayBeArgument && !scanner.atEnd)) {
       if (read.operation.kind === "column") checkEnd(scanner);
       const compared: ComparedColumn = operand === undefined
         ? { field }
@@ -281,13 +285,22 @@ function readFilters(params: readonly ValuedParam[], mode: QueryMode): Filtered 
       filterNames.push(name);
       continue;
     }
-    const isArgument = mode === "call-get" && !isCommitted(value);
+    if (mayBeArgument) continue;
+    const isArgument = isCall && !isCommitted(value);
     const clause = isArgument ? clauseOrNone(param, path) : readClause(param, path);
     if (clause !== undefined) clauses.push(clause);
     if (isArgument) callArguments.push([field.name, value]);
     else if (clause === undefined) throw parseError(scanner, { what: "filter", raw: value });
   }
   return { filters, filterNames, clauses, callArguments };
+}
+
+/**
+ * Returns true for operations that PostgREST does not know: they are arguments of functions that have a
+ * parameter of that name.
+ */
+export function isArgumentOrFilter({ kind }: Operation): boolean {
+  return kind === "column" || kind === "similar";
 }
 
 type ComparedColumn = Pick<Filter, "field" | "operand" | "prefersColumn">;

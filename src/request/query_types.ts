@@ -124,6 +124,9 @@ export type SimpleOperator =
   | "nxl"
   | "adj";
 
+/** Operators that compare texts by their trigrams. */
+export type SimilarityOperator = "sim" | "wsim" | "swsim";
+
 export type FullTextOperator = "fts" | "plfts" | "phfts" | "wfts";
 export type IsWord = "null" | "not_null" | "true" | "false" | "unknown";
 
@@ -138,6 +141,7 @@ export type Operation =
   | { readonly kind: "in"; readonly values: readonly string[] }
   | { readonly kind: "is"; readonly word: IsWord }
   | { readonly kind: "isdistinct"; readonly value: string }
+  | { readonly kind: "similar"; readonly operator: SimilarityOperator; readonly value: string }
   /** A comparison with another value of the row: `gt(col).other`. */
   | {
     readonly kind: "column";

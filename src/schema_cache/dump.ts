@@ -11,8 +11,7 @@ import type { Relation, SchemaCache, SchemaCacheData } from "./schema_cache.ts";
  * contents may change between versions.
  */
 export function dumpSchemaCache(data: SchemaCacheData): string {
-  const { relations, relationships, routines, representations, mediaHandlers, volatileFunctions } =
-    data;
+  const { relations, relationships, routines, representations, mediaHandlers } = data;
   return JSON.stringify({
     dbMediaHandlers: mediaHandlers,
     dbRelationships: relationships,
@@ -22,7 +21,8 @@ export function dumpSchemaCache(data: SchemaCacheData): string {
       { qiName: relation.name, qiSchema: relation.schema },
       relation,
     ]),
-    dbVolatileFunctions: volatileFunctions,
+    dbSearchOperators: data.searchOperators,
+    dbVolatileFunctions: data.volatileFunctions,
   });
 }
 
@@ -38,6 +38,8 @@ export interface SchemaCacheDump {
   readonly dbRoutines: readonly unknown[];
   /** Tables and views, each with its name. */
   readonly dbTables: readonly unknown[];
+  /** Operators of distances and similarity; absent in dumps of older versions. */
+  readonly dbSearchOperators?: unknown;
   /** Names of volatile functions; absent in dumps of older versions. */
   readonly dbVolatileFunctions?: readonly unknown[] | null;
 }
@@ -55,6 +57,9 @@ export function readSchemaCache(dump: SchemaCacheDump): SchemaCache {
         routines: dbRoutines,
         representations: dbRepresentations,
         mediaHandlers: dbMediaHandlers,
+        ...(dump.dbSearchOperators === undefined
+          ? {}
+          : { searchOperators: dump.dbSearchOperators }),
         volatileFunctions: dump.dbVolatileFunctions ?? null,
       } as SchemaCacheData,
     );

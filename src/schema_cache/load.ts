@@ -18,6 +18,7 @@ import {
   routinesQuery,
 } from "./queries/routines.ts";
 import { type RowFunctionRow, rowFunctionsQuery } from "./queries/row_functions.ts";
+import { searchOperatorsQuery, type SearchOperatorsResult } from "./queries/search_operators.ts";
 import { typeCatalogueQuery } from "./queries/type_catalogue.ts";
 import { viewRulesQuery } from "./queries/view_rules.ts";
 import { volatileRelationsQuery, type VolatileResult } from "./queries/volatile_relations.ts";
@@ -38,6 +39,7 @@ import type {
   MediaHandler,
   RowFunctionName,
   SchemaCacheData,
+  SearchOperators,
 } from "./schema_cache.ts";
 import { type KeyColumns, trackViewColumns } from "./view_columns.ts";
 
@@ -67,6 +69,7 @@ export type QueryName =
   | "routines"
   | "computed relationships"
   | "row functions"
+  | "search operators"
   | "representations"
   | "media handlers";
 
@@ -87,6 +90,7 @@ export function schemaCacheQueries(config: SchemaCacheConfig): readonly SchemaCa
     { name: "routines", text: routinesText(config), params: [exposed] },
     { name: "computed relationships", text: computedRelationshipsQuery, params: [exposed] },
     { name: "row functions", text: rowFunctionsQuery, params: [all] },
+    { name: "search operators", text: searchOperatorsQuery, params: [] },
     { name: "representations", text: representationsQuery, params: [] },
     { name: "media handlers", text: mediaHandlersQuery, params: [exposed] },
   ];
@@ -138,6 +142,7 @@ export function buildSchemaCache(
   const representations: readonly RepresentationRow[] = parse("representations");
   const handlers: readonly MediaHandlerRow[] = parse("media handlers");
   const rowFunctions: readonly RowFunctionRow[] = parse("row functions");
+  const searchOperators: SearchOperatorsResult = parse("search operators");
   const viewColumns = trackViewColumns({
     views: relations.filter(([, , , , isView]) => isView)
       .map((row) => ({ oid: row[0], columnNames: columnNames(row) })),
@@ -164,6 +169,7 @@ export function buildSchemaCache(
     representations: representations.map(buildRepresentation),
     mediaHandlers: handlers.map(buildHandler),
     rowFunctions: rowFunctions.map(buildRowFunction),
+    searchOperators: buildSearchOperators(searchOperators),
     volatileFunctions: volatile.functions,
     ...(problems.length === 0 ? {} : { declarationProblems: problems }),
   };
@@ -239,6 +245,16 @@ function buildRepresentation(
 function buildRowFunction([name, schema, relation]: RowFunctionRow): RowFunctionName {
   const isOfOne = schema !== null && relation !== null;
   return { name, relation: isOfOne ? { schema, name: relation } : null };
+}
+
+function buildSearchOperators(
+  { distances, similarity, domains }: SearchOperatorsResult,
+): SearchOperators {
+  return {
+    distances: distances.map(([schema, name, left, right]) => ({ schema, name, left, right })),
+    similarity: similarity.map(([schema, name]) => ({ schema, name })),
+    domains,
+  };
 }
 
 function buildHandler(row: MediaHandlerRow): MediaHandler {

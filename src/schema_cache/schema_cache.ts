@@ -205,6 +205,24 @@ export interface RowFunctionName {
   readonly relation: QualifiedName | null;
 }
 
+/** An operator that indexes order by: the distance of two values. */
+export interface DistanceOperator extends QualifiedName {
+  /** Type of the left operand by `format_type` under an empty search path: `point`, `ext.vector`. */
+  readonly left: string;
+  /** Type of the right operand, as a cast to it. */
+  readonly right: string;
+}
+
+/** Operators and functions of distances and similarity. */
+export interface SearchOperators {
+  /** At most one for a name and a left operand. */
+  readonly distances: readonly DistanceOperator[];
+  /** Functions and operators of pg_trgm; empty without the extension. */
+  readonly similarity: readonly QualifiedName[];
+  /** Domains over types of extensions that have distances. */
+  readonly domains: readonly (readonly [domain: string, base: string])[];
+}
+
 /** The whole schema cache as JSON-serialisable data. */
 export interface SchemaCacheData {
   readonly relations: readonly Relation[];
@@ -217,6 +235,8 @@ export interface SchemaCacheData {
    * of `pg_catalog` are left out. Default: none.
    */
   readonly rowFunctions?: readonly RowFunctionName[];
+  /** Default: none. */
+  readonly searchOperators?: SearchOperators;
   /**
    * Names of functions that run a function declared `VOLATILE`: themselves, in defaults of their
    * arguments, or as support functions of an aggregate.

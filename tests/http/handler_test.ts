@@ -32,6 +32,7 @@ const refused: readonly (readonly [options: object, message: string])[] = [
     "jwtSecretIsBase64: goes with a jwtSecret that is text, not bytes",
   ],
   [{ embeddedInit: "select 1" }, "embeddedInit: goes with a dbUri that begins with pglite://"],
+  [{ embeddedExtensions: {} }, "embeddedExtensions: goes with a dbUri that begins with pglite://"],
   [{ connections: "few" }, 'connections: expected "pooled" or "per-request"'],
   [
     { dbUri: "pglite://memory", connections: "per-request" },

@@ -191,7 +191,13 @@ Deno.test("schema cache loads schemas with odd names, and several of them", asyn
 
 Deno.test("schema cache of an empty schema is empty", async () => {
   const cache = await loaded("create schema api");
-  const { rowFunctions = [], ...data } = cache.data;
+  const { rowFunctions = [], searchOperators, ...data } = cache.data;
+  // Distances of pg_catalog have a point as their right operand.
+  deepStrictEqual(searchOperators?.similarity, []);
+  deepStrictEqual(searchOperators?.domains, []);
+  for (const { schema, name, right } of searchOperators?.distances ?? []) {
+    deepStrictEqual([schema, name, right], ["pg_catalog", "<->", "point"]);
+  }
   // Functions of pg_catalog take rows of all relations.
   deepStrictEqual(rowFunctions.filter(({ relation }) => relation !== null), []);
   deepStrictEqual(data, {

@@ -59,6 +59,8 @@ const changes: readonly (readonly [sql: string, counters: Change, fingerprint: C
     "changed",
     "unchanged",
   ],
+  ["drop extension plpgsql", "changed", "changed"],
+  ["create extension plpgsql", "changed", "changed"],
   ["create temp table film (id int primary key)", "changed", "unchanged"],
   ["create index on watched.film (title)", "changed", "unchanged"],
   ["grant select on watched.film to anon", "changed", "unchanged"],

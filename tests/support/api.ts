@@ -65,6 +65,10 @@ export interface SuiteOptions {
   readonly engines?: readonly Engine[];
   /** Roles that exist before the fixture's SQL runs; `anon` and `writer` unless told. */
   readonly roles?: readonly string[];
+  /** Extensions that PGlite loads. Default: none. */
+  readonly pgliteExtensions?: Fixture["pgliteExtensions"];
+  /** The reason why the suite cannot run, which its name then shows. Default: it runs. */
+  readonly skipped?: string | null;
 }
 
 export interface ApiSuite {
@@ -97,9 +101,12 @@ export function apiSuite(
   options: SuiteOptions = {},
 ): ApiSuite {
   const steps: Step[] = [];
-  const filled: Fixture = { name: fixture, roles: options.roles ?? ["anon", "writer"] };
+  const { roles = ["anon", "writer"], pgliteExtensions = {}, skipped = null } = options;
+  const filled: Fixture = { name: fixture, roles, pgliteExtensions };
+  const reason = skipped === null ? "" : ` (${skipped})`;
   for (const engine of options.engines ?? (Object.keys(engines) as Engine[])) {
-    Deno.test(`[${engine}] ${options.title ?? fixture}`, async (context) => {
+    const name = `[${engine}] ${options.title ?? fixture}${reason}`;
+    Deno.test(name, { ignore: skipped !== null }, async (context) => {
       const chosen = steps.filter(({ name }) => isChosen(name));
       if (chosen.length === 0) return;
       await using api = await openApi(engine, filled, config);
@@ -130,7 +137,15 @@ async function openApi(engine: Engine, fixture: Fixture, config: ApiConfig): Pro
   const database = await engines[engine](fixture);
   parts.defer(() => database.remove());
   const open = async (dbTxEnd: ApiConfig["dbTxEnd"], committing: Api | null) => {
-    const { handler, failures } = openHandler({ dbTxEnd, ...config, dbUri: database.uri });
+    const embedded = engine === "pglite"
+      ? { embeddedExtensions: fixture.pgliteExtensions ?? {} }
+      : {};
+    const { handler, failures } = openHandler({
+      dbTxEnd,
+      ...config,
+      ...embedded,
+      dbUri: database.uri,
+    });
     parts.defer(() => handler.close());
     await handler.ready();
     if (failures.length > 0) throw new Error("the handler is not ready", { cause: failures[0] });

@@ -68,7 +68,8 @@ async function openPglite(fixture: Fixture): Promise<TestDatabase> {
   try {
     const data = join(folder, "data");
     await copyFolder(pristine, data);
-    const database = await PGlite.create(data);
+    const { pgliteExtensions: extensions = {} } = fixture;
+    const database = await PGlite.create(data, { extensions });
     try {
       await database.exec(await fixtureSql(fixture));
     } finally {

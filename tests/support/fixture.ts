@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { Extensions } from "@electric-sql/pglite";
 import { quoteIdent } from "../../src/sql/fragment.ts";
 
 /** What a test database is filled with. */
@@ -11,6 +12,8 @@ export interface Fixture {
   readonly name: string;
   /** Roles without login that exist before the SQL runs. */
   readonly roles: readonly string[];
+  /** Extensions that PGlite loads. Default: none. */
+  readonly pgliteExtensions?: Extensions;
 }
 
 /** The role that services under test log in as; its password is its name. */

@@ -26,7 +26,7 @@ from pg_catalog.unnest(
 
 /**
  * Parameters: the exposed and the extra schemas as `text[]`. The result is a sum of hashes over the
- * catalogue rows of these schemas, and over the keys of all user schemas, which exposed views take
+ * catalogue rows of these schemas, over the extensions, and over the keys of all user schemas, which exposed views take
  * relationships from. Temporary tables do not change it.
  *
  * Of pg_class it hashes the columns that the schema cache depends on. TRUNCATE, REFRESH MATERIALIZED
@@ -76,6 +76,8 @@ versions (kind, version) as (
   where not g.tgisinternal
   union all
   select 'k', oid || ' ' || xmin from pg_cast where oid >= 16384
+  union all
+  select 'x', oid || ' ' || xmin from pg_extension
   union all
   select 'd', d.classoid || ' ' || d.objoid || ' ' || d.objsubid || ' ' || d.xmin
   from pg_description d

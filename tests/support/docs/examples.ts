@@ -1,7 +1,7 @@
 /**
  * Runs the `curl` blocks of a page against the example databases, and compares their answers.
  *
- * A block ` ```sh todos ` or ` ```sh weather ` holds one command; the block behind it is its answer. Writes
+ * A block ` ```sh todos `, ` ```sh weather ` or ` ```sh places ` holds one command; the block behind it is its answer. Writes
  * of a page stay for the blocks below.
  *
  * @module
@@ -16,6 +16,7 @@ import type { CodeBlock } from "./markdown.ts";
 /** The example databases, with the claims of `$TOKEN`. */
 const examples = {
   todos: { file: "examples/todos/todos.sql", claims: { role: "todo_user", sub: "ada" } },
+  places: { file: "examples/places/places.sql", claims: {} },
   weather: { file: "examples/weather/weather.sql", claims: { role: "weather_station" } },
 } as const;
 

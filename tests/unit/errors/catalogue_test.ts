@@ -386,6 +386,13 @@ const rows: readonly Row[] = [
   }],
   [errors.cursorConflict("an offset"), "171", 400, "A cursor cannot be combined with an offset"],
   [
+    errors.noOperator("sim", { column: "n", type: null }),
+    "167",
+    400,
+    "'sim' is not available for 'n' of type unknown",
+    { hint: "Is the extension installed?" },
+  ],
+  [
     errors.embeddedSchemaNotExposed("private", ["api", "finance"]),
     "172",
     400,
@@ -571,6 +578,7 @@ Deno.test("errors have every code of the interface, and the rows above every err
       "164:400",
       "165:400",
       "166:400",
+      "167:400",
       "168:400",
       "169:400",
       "170:400",

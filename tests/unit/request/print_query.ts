@@ -136,6 +136,8 @@ function printPositive(operation: Operation, literal: (text: string) => string):
       return `in.(${operation.values.map(quote).join(",")})`;
     case "is":
       return `is.${operation.word}`;
+    case "similar":
+      return `${operation.operator}.${literal(operation.value)}`;
     case "isdistinct":
       return `isdistinct.${literal(operation.value)}`;
     case "column":

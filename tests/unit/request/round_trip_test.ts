@@ -118,6 +118,11 @@ const operation: fc.Arbitrary<Operation> = fc.oneof(
   }),
   fc.record({ kind: fc.constant("isdistinct" as const), value: text }),
   fc.record({
+    kind: fc.constant("similar" as const),
+    operator: fc.constantFrom("sim", "wsim", "swsim"),
+    value: text,
+  }),
+  fc.record({
     kind: fc.constant("fullText" as const),
     operator: fc.constantFrom("fts", "plfts", "phfts", "wfts"),
     language: orNull(word),

@@ -3,7 +3,13 @@ import { dumpSchemaCache, readSchemaCache } from "../../../src/schema_cache/dump
 import { cache } from "../../support/reading.ts";
 
 Deno.test("readSchemaCache() returns what dumpSchemaCache() wrote", () => {
+  const distance = { schema: "ext", name: "<->", left: "ext.cube", right: "ext.cube" };
+  const searchOperators = { distances: [distance], similarity: [], domains: [] };
   const data = { ...cache.data, volatileFunctions: ["f"] };
+  deepStrictEqual(readSchemaCache(JSON.parse(dumpSchemaCache({ ...data, searchOperators }))).data, {
+    ...data,
+    searchOperators,
+  });
   deepStrictEqual(readSchemaCache(JSON.parse(dumpSchemaCache(data))).data, data);
 });
 

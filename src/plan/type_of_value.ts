@@ -1,0 +1,61 @@
+/**
+ * Types of planned values, as far as the schema cache and the functions of the table show them.
+ *
+ * @module
+ */
+import { cachedColumn, type FieldScope } from "./fields.ts";
+import { isPlainField } from "./planned_values.ts";
+import type { PlannedOperand, PlannedValue } from "./read_node.ts";
+import { printedType } from "./search_operators.ts";
+
+/**
+ * Returns the type of a value, below all domain levels and without modifier, as `format_type` prints it;
+ * null for an unknown type. Casts may lack the schema.
+ */
+export function typeOf(operand: PlannedOperand, scope: FieldScope): string | null {
+  const value: PlannedValue = isPlainField(operand) ? { kind: "column", field: operand } : operand;
+  switch (value.kind) {
+    case "column": {
+      const { path, column } = value.field;
+      if (path.length > 0) return path.at(-1)!.arrow === "->>" ? "text" : null;
+      const type = cachedColumn(column, scope)?.baseType;
+      return type === undefined ? null : printedType(type);
+    }
+    case "cast":
+      return printedType(value.type.toLowerCase());
+    case "call":
+      if (textFunctions.has(value.function)) return "text";
+      if (timeFunctions.has(value.function)) return "timestamp without time zone";
+      return sameTypeFunctions.has(value.function) ? typeOf(value.value, scope) : null;
+    case "document":
+      return "tsvector";
+    case "aggregate":
+      return sameTypeFunctions.has(value.function) && value.argument !== null
+        ? typeOf(value.argument, scope)
+        : null;
+    case "related":
+    case "outer":
+      return null;
+    default:
+      return value satisfies never;
+  }
+}
+
+/**
+ * Returns true if full-text search needs a conversion of the value to `tsvector`. Columns of unknown type
+ * are taken for a `tsvector`.
+ */
+export function needsDocument(operand: PlannedOperand, scope: FieldScope): boolean {
+  const type = typeOf(operand, scope);
+  if (type !== null) return type !== "tsvector";
+  const field = isPlainField(operand) ? operand : operand.kind === "column" ? operand.field : null;
+  return field === null || field.path.length > 0;
+}
+
+const textFunctions: ReadonlySet<string> = new Set(
+  ["lower", "upper", "trim", "left", "right", "concat", "to_char", "collate", "string_agg"],
+);
+const timeFunctions: ReadonlySet<string> = new Set(["date_trunc", "date_bin", "at_time_zone"]);
+const sameTypeFunctions: ReadonlySet<string> = new Set(
+  ["coalesce", "nullif", "greatest", "least", "max", "min", "mode"],
+);
