@@ -41,6 +41,12 @@ suite.rows("pages", [
     { id: 2, price: 99 },
     { id: 3, price: 45 },
   ]],
+  ["GET /tools?select=id&limit=2&after=", { headers: { Range: "0-0" } }, 200, [{ id: 1 }], {
+    "Content-Range": "*/*",
+  }],
+  ["HEAD /tools?select=id&limit=2&after=", { headers: { Range: "1-1" } }, 200, undefined, {
+    "Content-Range": "*/*",
+  }],
   ["GET /tools?select=id&order=price&after=&price=gt.50", exact, 200, [{ id: 2 }], {
     "Content-Range": "*/1",
   }],
@@ -251,6 +257,51 @@ suite.rows("embeds", [
     { id: 3, tools: [] },
   ]],
   ["GET /tools?select=id,makers(name)&limit=1&before=", {}, 200, [{ id: 6, makers: null }]],
+  ["GET /tools?select=id,makers(name,@cursor)&id=eq.1", {}, 200, [
+    {
+      id: 1,
+      makers: { name: "Bosk", cursor: writeCursor({ fingerprint: "f3f04e88", keys: ["1"] }) },
+    },
+  ]],
+  // Embeds below the second level are joined to all rows of their parents.
+  [
+    "GET /makers?select=id,tools(id,makers(id,tools(id,makers(id,tools(id,@cursor)))))&id=eq.2&tools.limit=1&tools.order=id" +
+    "&tools.makers.tools.makers.tools.before=&tools.makers.tools.makers.tools.limit=1" +
+    "&tools.makers.tools.limit=1&tools.makers.tools.after=",
+    {},
+    200,
+    [{
+      id: 2,
+      tools: [{
+        id: 3,
+        makers: {
+          id: 2,
+          tools: [{
+            id: 3,
+            makers: {
+              id: 2,
+              tools: [{ id: 5, cursor: writeCursor({ fingerprint: "bfeaff6e", keys: ["5"] }) }],
+            },
+          }],
+        },
+      }],
+    }],
+  ],
+  ["GET /makers?select=id,tools!inner(id)&tools.after=&tools.limit=1&order=id", exact, 200, [
+    { id: 1, tools: [{ id: 1 }] },
+    { id: 2, tools: [{ id: 3 }] },
+  ], { "Content-Range": "0-1/2" }],
+  [
+    "GET /makers?select=id,dear_ones(id,@cursor)&id=eq.1&dear_ones.before=&dear_ones.limit=1",
+    {},
+    200,
+    [
+      {
+        id: 1,
+        dear_ones: [{ id: 2, cursor: writeCursor({ fingerprint: "78698975", keys: ["2"] }) }],
+      },
+    ],
+  ],
 ]);
 
 /** Orders with ties and NULL at both ends. */

@@ -52,7 +52,7 @@ suite.test("the head of the document", async (api) => {
     info: { version, title: "Tasks of a team", description: "Who does what,\nand when" },
     servers: [{ url: "http://0.0.0.0:3000" }],
   });
-  deepStrictEqual(Object.keys(components), ["schemas", "parameters", "responses"]);
+  deepStrictEqual(Object.keys(components), ["schemas", "parameters", "responses", "headers"]);
 });
 
 suite.test("schemas of rows as they are read, inserted and updated", async (api) => {
@@ -209,7 +209,8 @@ suite.test("an operation says what it takes and what it answers", async (api) =>
     parametersOf(document, operation).map(({ name, in: place }) => `${place}:${name}`);
   const filters = ["id", "title", "owner_id", "state", "tags", "meta"].map((c) => `query:${c}`);
   const first = ["select", "order", "limit"].map((name) => `query:${name}`);
-  const more = ["offset", "and", "or", "distinct", "having"].map((name) => `query:${name}`);
+  const clauses = ["distinct", "having", "after", "before"];
+  const more = ["offset", "and", "or", ...clauses].map((name) => `query:${name}`);
   const headers = ["Range", "Range-Unit", "Prefer", "Accept-Profile"].map((h) => `header:${h}`);
   deepStrictEqual(names(get), [...first, ...filters, ...more, ...headers]);
   deepStrictEqual(names(put), [
@@ -225,6 +226,7 @@ suite.test("an operation says what it takes and what it answers", async (api) =>
     type: "array",
     items: { $ref: "#/components/schemas/task" },
   });
+  deepStrictEqual(Object.keys(rows.headers), ["Content-Range", "Link"]);
   deepStrictEqual(Object.keys(rows.content), [
     "application/json",
     "application/vnd.svc.array+json;nulls=stripped",
@@ -241,6 +243,29 @@ suite.test("an operation says what it takes and what it answers", async (api) =>
   ]);
   const error = resolve(document, get.responses.default).content["application/json"].schema;
   strictEqual(error.$ref, "#/components/schemas/error.body");
+});
+
+/** Path, and the clauses of a read there. */
+const clauses: readonly (readonly [string, readonly string[]])[] = [
+  ["/rpc/tasks_of", ["distinct", "having", "after", "before"]],
+  ["/rpc/rows_of", ["distinct", "having"]],
+  ["/rpc/texts_of", []],
+  ["/rpc/both", []],
+];
+
+suite.test("reads take clauses, and cursors where a key is known", async (api) => {
+  const document = await fetchDocument(api);
+  for (const [path, expected] of clauses) {
+    const { get, post } = document.paths[path];
+    for (const operation of get === undefined ? [post] : [get, post]) {
+      const names = parametersOf(document, operation).map(({ name }) => name);
+      deepStrictEqual(
+        names.filter((name) => ["distinct", "having", "after", "before"].includes(name)),
+        expected,
+        path,
+      );
+    }
+  }
 });
 
 /** Function, and the schema of its result. */

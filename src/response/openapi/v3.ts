@@ -15,7 +15,7 @@ import { pathSegment } from "./names.ts";
 import { batchReplySchema, batchSchema } from "./batch_schemas.ts";
 import { filterParameters, shared, sharedParameters } from "./v3_parameters.ts";
 import { relationPath } from "./v3_relations.ts";
-import { errorResponse, rowsResponse, sharedResponses } from "./v3_responses.ts";
+import { errorResponse, rowsResponse, sharedHeaders, sharedResponses } from "./v3_responses.ts";
 import { routinePath } from "./v3_routines.ts";
 import { errorSchema, relationSchemas } from "./v3_schemas.ts";
 
@@ -43,6 +43,7 @@ export function openApi3(whole: ApiModel, config: DocumentConfig): unknown {
         ...Object.entries(sharedResponses),
         ...model.relations.map((relation) => rowsResponse(relation, config.dialect.vendor)),
       ]),
+      headers: sharedHeaders,
       ...(config.openapiSecurityActive ? { securitySchemes } : {}),
     },
   };

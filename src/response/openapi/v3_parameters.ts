@@ -29,6 +29,8 @@ export type SharedParameter =
   | "or"
   | "distinct"
   | "having"
+  | "after"
+  | "before"
   | "range"
   | "rangeUnit"
   | "preferRead"
@@ -92,6 +94,20 @@ export interface HeaderContext {
   readonly keyed: boolean;
 }
 
+const clauses = ["distinct", "having"] as const;
+const cursorClauses = ["after", "before"] as const;
+
+/**
+ * Returns the clauses of a read, without those that have the name of another parameter. Cursors need a
+ * key of the rows.
+ */
+export function clausesOf(
+  { names, hasKey }: { readonly names: readonly string[]; readonly hasKey: boolean },
+): readonly SharedParameter[] {
+  const taken = new Set(names);
+  return [...clauses, ...(hasKey ? cursorClauses : [])].filter((name) => !taken.has(name));
+}
+
 /** Returns the headers of writes. */
 export function writeHeaders({ profiled, keyed }: HeaderContext): readonly SharedParameter[] {
   return [
@@ -136,6 +152,8 @@ export function sharedParameters(
     or: query("or", "Conditions one of which holds: `(<column>.<operator>.<value>,…)`"),
     distinct: query("distinct", "Columns of which equal rows appear once; `*` for whole rows"),
     having: query("having", "Conditions on groups: `(<key>.<operator>.<value>,…)`"),
+    after: query("after", "Cursor of the row that the rows follow; empty for the first page"),
+    before: query("before", "Cursor of the row that the rows precede; empty for the last page"),
     range: header("Range", "First and last row, counted from 0: `0-24`"),
     rangeUnit: header("Range-Unit", "Unit of `Range`", { type: "string", const: "items" }),
     preferRead: prefer(...counts, ...always),

@@ -4,9 +4,11 @@
  *
  * @module
  */
+import { orderKey } from "../../plan/order_key.ts";
 import type { DescribedRelation } from "./model.ts";
 import { summaryOf } from "./texts.ts";
 import {
+  clausesOf,
   filterReference,
   filterReferences,
   type HeaderContext,
@@ -68,17 +70,17 @@ function readOperation(described: DescribedRelation, { filters, profiled }: Filt
     ...parameters({
       first: ["select", "order", "limit"],
       filters,
-      more: ["offset", "and", "or", ...clausesOf(described), "range", "rangeUnit", "preferRead"],
+      more: ["offset", "and", "or", ...readClauses(described), "range", "rangeUnit", "preferRead"],
       headers: profiled ? ["readProfile"] : [],
     }),
     responses: { "200": rows, "206": rows, "default": errorResponse },
   };
 }
 
-/** Returns the clauses of a read, without those that have the name of a filter. */
-function clausesOf({ columns }: DescribedRelation): readonly SharedParameter[] {
-  const names = new Set(columns.map(({ column }) => column.name));
-  return (["distinct", "having"] as const).filter((name) => !names.has(name));
+/** Returns the clauses of a read. */
+function readClauses({ relation, columns }: DescribedRelation): readonly SharedParameter[] {
+  const names = columns.map(({ column }) => column.name);
+  return clausesOf({ names, hasKey: orderKey(relation) !== null });
 }
 
 function insertOperation(described: DescribedRelation, context: PathContext) {

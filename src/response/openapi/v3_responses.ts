@@ -30,15 +30,25 @@ export function rowsReference(relation: string) {
 export function rowsResponse({ relation: { name } }: DescribedRelation, vendor: string) {
   return [componentKey(name), {
     description: "Rows; with `select`, only what it names",
-    headers: rangeHeaders,
+    headers: pageHeaders,
     content: resultContent(rowReference(name, "read"), { set: true, rows: true }, vendor),
   }] as const;
 }
 
-/** Headers that give the range of rows. */
-export const rangeHeaders = {
+/** References to the headers of a page of rows. */
+export const pageHeaders = {
+  "Content-Range": reference("components", "headers", "Content-Range"),
+  Link: reference("components", "headers", "Link"),
+} as const;
+
+/** Headers that responses refer to. */
+export const sharedHeaders = {
   "Content-Range": {
     description: "First and last row, and their number where it was counted: `0-24/*`",
+    schema: text,
+  },
+  Link: {
+    description: "Other pages of a page by a cursor: `first`, `prev`, `next`, `last` (RFC 8288)",
     schema: text,
   },
 } as const;

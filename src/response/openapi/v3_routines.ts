@@ -6,8 +6,14 @@
 import type { Parameter, Routine } from "../../schema_cache/schema_cache.ts";
 import { queryName } from "./names.ts";
 import { summaryOf } from "./texts.ts";
-import { type HeaderContext, shared, type SharedParameter, writeHeaders } from "./v3_parameters.ts";
-import { errorResponse, rangeHeaders, resultContent } from "./v3_responses.ts";
+import {
+  clausesOf,
+  type HeaderContext,
+  shared,
+  type SharedParameter,
+  writeHeaders,
+} from "./v3_parameters.ts";
+import { errorResponse, pageHeaders, resultContent } from "./v3_responses.ts";
 import { argumentsSchema, rowReference } from "./v3_schemas.ts";
 import { namedTypeSchema, type Schema, typeSchema } from "./v3_types.ts";
 import { rawBodyType } from "./v2_paths.ts";
@@ -34,8 +40,14 @@ function about(verb: string, { name, comment }: Routine) {
 }
 
 /** Returns the parameters of the result. Sets can be filtered and ordered like relations. */
-function resultParameters({ returns }: Routine): readonly SharedParameter[] {
-  if (returns.set) return ["select", "order", "limit", "offset", "preferCall"];
+function resultParameters({ returns, parameters }: Routine): readonly SharedParameter[] {
+  if (returns.set) {
+    const names = parameters.map(({ name }) => name);
+    const clauses = returns.composite
+      ? clausesOf({ names, hasKey: returns.relation !== null })
+      : [];
+    return ["select", "order", "limit", "offset", ...clauses, "preferCall"];
+  }
   return returns.composite ? ["select", "preferCall"] : ["preferCall"];
 }
 
@@ -111,7 +123,7 @@ function responsesOf(routine: Routine, { vendor, ...context }: V3RoutineContext)
   const shape = { set: returns.set, rows: returns.composite };
   const result = {
     description: "The result",
-    ...(returns.set ? { headers: rangeHeaders } : {}),
+    ...(returns.set ? { headers: pageHeaders } : {}),
     content: resultContent(resultSchema(routine, context), shape, vendor),
   };
   return { "200": result, ...(returns.set ? { "206": result } : {}), "default": errorResponse };
