@@ -100,6 +100,8 @@ export interface Dialect {
   readonly embedFilters: "rejected" | "column";
   /** `...rel()` of a to-many relation: rejected, or each of its columns becomes an array. */
   readonly toManySpreads: "rejected" | "arrays";
+  /** Whether the response to OPTIONS lists QUERY, where requests may have this method. */
+  readonly queryMethod: "listed" | "not listed";
   /** `Range-Unit` in a response with `Content-Range`. */
   readonly rangeUnit: "sent" | "left out";
 }
@@ -145,6 +147,7 @@ export const svcDialect: Dialect = {
   emptySelect: "all columns",
   embedFilters: "rejected",
   toManySpreads: "rejected",
+  queryMethod: "listed",
   rangeUnit: "sent",
 };
 
@@ -203,6 +206,7 @@ export const pgrstDialect: Dialect = {
   emptySelect: "primary key",
   embedFilters: "column",
   toManySpreads: "arrays",
+  queryMethod: "not listed",
   rangeUnit: "left out",
 };
 

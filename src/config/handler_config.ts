@@ -266,6 +266,11 @@ export interface HandlerConfig {
    */
   readonly serverMaxHeaderSize?: number;
   /**
+   * Largest body of QUERY and `$query` in bytes; a longer one fails with SVC176. 0 sets no limit.
+   * Default: `1048576`.
+   */
+  readonly serverMaxQueryBody?: number;
+  /**
    * Most requests in progress at a time, queued ones included; further ones fail with SVC135. 0
    * sets no limit. Default: `0`.
    */
@@ -275,6 +280,11 @@ export interface HandlerConfig {
    * limit. Default: `0`.
    */
   readonly serverMaxUrlLength?: number;
+  /**
+   * Reads by QUERY, and by POST to `/<relation>/$query`, with the parameters in the body; see [Send
+   * long queries](../how-to/send-long-queries.md). Default: `false`.
+   */
+  readonly serverQueryMethod?: boolean;
   /**
    * Header with the identifier of a request: taken from the request or made, sent back, logged, and
    * set as `request.id`. Default: none.

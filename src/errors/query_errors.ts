@@ -98,6 +98,27 @@ export const queryErrors = {
       hint: `Use an aggregate: ${quotable(embed)}(${quotable(column)}.max())`,
     }),
   ),
+  unsupportedQueryType: defineError(
+    "107",
+    415,
+    "the parameters in a body are neither a form nor, for a function, JSON",
+    (contentType: string | null, accepted: string) => ({
+      message: `Content-Type not acceptable: ${
+        contentType === null ? "none" : quotable(contentType)
+      }`,
+      headers: [["Accept-Query", accepted]],
+    }),
+  ),
+  queryTooLarge: defineError(
+    "176",
+    413,
+    "the body of QUERY or `$query` exceeds `server-max-query-body`",
+    (allowed: number, length: number | null) => ({
+      message: `The query has more than ${allowed} bytes`,
+      details: length === null ? null : `The body has ${length} bytes`,
+      closesConnection: true,
+    }),
+  ),
   queryTooComplex: defineError(
     "177",
     400,
@@ -106,5 +127,11 @@ export const queryErrors = {
       message: "The query is too complex",
       details: `More than ${allowed} ${things}`,
     }),
+  ),
+  unreadableQuery: defineError(
+    "178",
+    400,
+    "the body of QUERY or `$query` is not UTF-8, or has the character U+0000",
+    () => ({ message: "The query cannot be read" }),
   ),
 } as const;

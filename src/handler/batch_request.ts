@@ -237,7 +237,10 @@ function admit(
     limits: rateLimits,
     onRefused: onRateLimited,
     client: client(),
-    resource: limitedResource(pieces, null),
+    resource: limitedResource(pieces, {
+      serverQueryMethod: config.serverQueryMethod,
+      dbRootSpec: null,
+    }),
   });
   admission.chargeClient();
   admission.chargeIdentity({ ...identity, token: checked.credential.token });

@@ -109,6 +109,7 @@ function answering(
         areRequestsLimited: snapshot.rateLimits !== null,
         areWritesKeyed: snapshot.config.idempotencyTable !== null,
         hasLink: hasHeader("link", result.reply.headers),
+        isQuery: hasHeader("accept-query", result.reply.headers),
       });
     const route = context.routes.of(pieces.path);
     const durationMs = elapsedMs();
@@ -135,8 +136,10 @@ function answerEarly(
     readonly health: HealthCheck;
   },
 ): Omit<Answer, "durationMs"> | Promise<Omit<Answer, "durationMs">> | null {
-  const { serverCorsAllowedOrigins } = snapshot.config;
-  const preflight = refusal === null ? preflightHeaders(request, serverCorsAllowedOrigins) : null;
+  const { serverCorsAllowedOrigins, serverQueryMethod: takesQuery } = snapshot.config;
+  const preflight = refusal === null
+    ? preflightHeaders(request, serverCorsAllowedOrigins, { takesQuery })
+    : null;
   if (preflight !== null) {
     const init = { status: 200, headers: headersInit(sent(preflight)) };
     return { response: new Response(null, init), route: routes.of(pieces.path) };

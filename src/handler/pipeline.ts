@@ -12,6 +12,7 @@ import { type Caller, type Database, type Statement } from "../database/database
 import type { Dialect } from "../dialect.ts";
 import type { TargetNameUse } from "../errors/target_name_warning.ts";
 import { errorResponse, toServiceError } from "../errors/error_response.ts";
+import { errors } from "../errors/catalogue.ts";
 import { DatabaseError, ServiceError } from "../errors/service_error.ts";
 import type { RequestIdentifiers } from "../http/request_id.ts";
 import { formatServerTiming } from "../http/server_timing.ts";
@@ -24,6 +25,8 @@ import type { LongBodyChecks, ReceivingOptions } from "../request/body.ts";
 import { BodyPace } from "../request/body_pace.ts";
 import type { DivisionOptions } from "../request/divided_body.ts";
 import { hasIdempotencyKey } from "../request/idempotency_key.ts";
+import type { PayloadReader } from "../request/payload.ts";
+import { asRead } from "../request/query_request.ts";
 import { receivePayload } from "../request/parse_request.ts";
 import type { RawRequest } from "../request/raw_request.ts";
 import { adviceFor } from "../response/advice.ts";
@@ -213,8 +216,9 @@ function startAdmission(
   client: () => string | null,
 ): Admission | null {
   if (limits === null) return null;
-  const rootFunction = isBatch(pieces, config) ? null : config.dbRootSpec?.name ?? null;
-  const resource = limitedResource(pieces, rootFunction);
+  const { serverQueryMethod } = config;
+  const dbRootSpec = isBatch(pieces, config) ? null : config.dbRootSpec;
+  const resource = limitedResource(pieces, { serverQueryMethod, dbRootSpec });
   return new Admission({ limits, onRefused, client: client(), resource });
 }
 
@@ -237,7 +241,8 @@ function failedResult(
     : ownError;
   const { config, serverVersion } = snapshot;
   const role = identity?.role ?? null;
-  const advice = adviceFor(error.fields, { pieces, role, serverVersion, config });
+  const advised = { pieces: asRead(pieces, config), role, serverVersion, config };
+  const advice = adviceFor(error.fields, advised);
   const isAdvised = advice !== null && config.clientErrorVerbosity === "advise";
   const sent = isAdvised ? new ServiceError({ ...error.fields, hint: advice }) : error;
   const { status, statusText, headers, body } = errorResponse(sent, {
@@ -288,7 +293,10 @@ function respond(exchange: Exchange, identity: Identity): Promise<Reply> {
     columns: () => new RoleColumns(context.columnPrivileges, identity.role, exchange.caller),
     receive: (reader, head, checks) => {
       const privilege = () => checkPrivilege(exchange, identity, head());
-      const options = receivingOptions(exchange, head, { ...checks, privilege });
+      const options = receivingOptions(exchange, reader, {
+        head,
+        checks: { ...checks, privilege },
+      });
       return receivePayload(exchange.request, reader, options);
     },
   });
@@ -303,7 +311,7 @@ async function carryOut(
 ): Promise<Reply> {
   switch (request.kind) {
     case "options":
-      return respondToOptions(request.allow);
+      return respondToOptions(request);
     case "root":
       return await describe(exchange, identity, request);
     case "data":
@@ -317,10 +325,12 @@ async function carryOut(
 
 function receivingOptions(
   exchange: Exchange,
-  head: () => ApiRequest,
-  checks: LongBodyChecks,
+  { isQuery }: PayloadReader,
+  { head, checks }: { readonly head: () => ApiRequest; readonly checks: LongBodyChecks },
 ): ReceivingOptions {
-  return { ...bodyOptions(exchange), checks, division: divisionOf(exchange, head) };
+  const options = { ...bodyOptions(exchange), checks };
+  if (isQuery === true) return { ...options, ...queryLimit(exchange.context.snapshot.config) };
+  return { ...options, division: divisionOf(exchange, head) };
 }
 
 /** Returns the limits of a body. */
@@ -333,6 +343,16 @@ function bodyOptions(
     maxBytes,
     timeout: { milliseconds: serverBodyTimeout * 1000, schedule, deadline, pace },
   };
+}
+
+/** Returns the lower one of the limits of all bodies and of queries. */
+function queryLimit(
+  { serverMaxBodySize, serverMaxQueryBody }: Snapshot["config"],
+): Pick<ReceivingOptions, "maxBytes" | "tooLarge"> {
+  const isLower = serverMaxBodySize > 0 &&
+    (serverMaxQueryBody === 0 || serverMaxBodySize < serverMaxQueryBody);
+  if (isLower) return { maxBytes: serverMaxBodySize };
+  return { maxBytes: serverMaxQueryBody, tooLarge: errors.queryTooLarge };
 }
 
 /** Throws `42501` if the role lacks a privilege that no body can replace. */

@@ -4,15 +4,25 @@
  * @module
  */
 import { errors } from "../errors/catalogue.ts";
-import { checkWithoutBody, plan } from "../plan/plan.ts";
+import type { OptionsPlan } from "../plan/allowed_methods.ts";
+import { checkTarget, checkWithoutBody, plan } from "../plan/plan.ts";
 import type { RootPlan } from "../plan/root_plan.ts";
 import { namesSelectable } from "../plan/shown_columns.ts";
 import type { PlannedRequest } from "../plan_cache/plan_cache.ts";
 import { type QueryShape, readQueryShape } from "../plan_cache/query_shape.ts";
 import type { ApiRequest, Payload } from "../request/api_request.ts";
+import { noBytes } from "../request/body_decoder.ts";
 import type { LongBodyChecks } from "../request/body.ts";
 import { parseHead, type RequestHead } from "../request/parse_request.ts";
 import type { PayloadReader } from "../request/payload.ts";
+import {
+  acceptedQueries,
+  parameterReader,
+  type QueryTarget,
+  readQueryTarget,
+  requestInQuery,
+  withParameters,
+} from "../request/query_request.ts";
 import type { RawRequest } from "../request/raw_request.ts";
 import type { SchemaCache } from "../schema_cache/schema_cache.ts";
 import { queryOf } from "../transaction/data_plan.ts";
@@ -54,12 +64,48 @@ export type RequestPlan =
     readonly plan: RootPlan;
     readonly cache: SchemaCache;
   }
-  | { readonly kind: "options"; readonly allow: string };
+  | OptionsPlan;
 
 /** Plans a request. Uses the cached plan of its shape if there is one. */
 export function planRequest(input: PlanningInput): RequestPlan | Promise<RequestPlan> {
-  const { pieces, context: { snapshot: { cache, cacheError } }, stopwatch } = input;
+  const { pieces, context: { snapshot: { cache, cacheError, config } } } = input;
   if (cache === null) throw cacheError ?? errors.noSchemaCache();
+  const target = readQueryTarget(pieces, config);
+  return target === null ? planByShape(input, cache) : planQuery(input, target, cache);
+}
+
+/** Plans a query request: receives its parameters, and plans the GET that it stands for. */
+async function planQuery(
+  input: PlanningInput,
+  target: QueryTarget,
+  cache: SchemaCache,
+): Promise<RequestPlan> {
+  const { pieces, context: { snapshot: { config } }, receive } = input;
+  if (pieces.method === "OPTIONS" && target.form === "path") {
+    checkTarget(
+      parseHead({ ...pieces, method: "GET", path: target.path, query: "" }, config).request,
+      cache,
+    );
+    return {
+      kind: "options",
+      allow: "OPTIONS,POST",
+      acceptQuery: acceptedQueries(target.isRoutine),
+    };
+  }
+  const request = requestInQuery(pieces, target);
+  // JSON arguments are received as those of POST.
+  if (request.method === "QUERY") return planByShape({ ...input, pieces: request }, cache);
+  const head = () => parseHead({ ...request, query: "" }, config).request;
+  const payload = await receive(parameterReader, head, { head: () => checkTarget(head(), cache) });
+  const parameters = payload.kind === "raw" ? payload.bytes : noBytes;
+  return planByShape({ ...input, pieces: withParameters(request, parameters) }, cache);
+}
+
+function planByShape(
+  input: PlanningInput,
+  cache: SchemaCache,
+): RequestPlan | Promise<RequestPlan> {
+  const { pieces, stopwatch } = input;
   const shape = readQueryShape(pieces);
   const found = shape === null ? notCached : lookupPlan(input, shape);
   const proceed = ({ planned, payload }: CacheLookup) => {

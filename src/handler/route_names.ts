@@ -5,6 +5,7 @@
  */
 import type { Config } from "../config/options.ts";
 import { percentDecode } from "../request/percent.ts";
+import { pathBeforeQuery } from "../request/query_request.ts";
 import type { SchemaCache } from "../schema_cache/schema_cache.ts";
 
 /** The route of all paths that name nothing in the schema cache. */
@@ -20,8 +21,15 @@ export class RouteNames {
   /** Routes by raw path, of paths that need no decoding. */
   readonly #byPath: ReadonlyMap<string, string>;
 
+  /** Whether `/<relation>/$query` is the route of its relation. */
+  readonly #hasQueryPaths: boolean;
+
   /** Without a schema cache, `/` is the only known route. */
-  constructor(cache: SchemaCache | null, { dbSchemas }: Pick<Config, "dbSchemas">) {
+  constructor(
+    cache: SchemaCache | null,
+    { dbSchemas, serverQueryMethod }: Pick<Config, "dbSchemas" | "serverQueryMethod">,
+  ) {
+    this.#hasQueryPaths = serverQueryMethod;
     const schemas = cache === null ? [] : dbSchemas;
     const routes = (names: (schema: string) => readonly string[], folder: string) =>
       new Map(schemas.flatMap(names).map((name) => [name, folder + name]));
@@ -33,7 +41,13 @@ export class RouteNames {
 
   /** Returns the route of a raw path. The result never has text that only the client chose. */
   of(path: string): string {
-    return this.#byPath.get(path) ?? (path.includes("%") ? this.#ofEncoded(path) : unknownRoute);
+    return this.#byPath.get(path) ?? this.#ofOther(path);
+  }
+
+  #ofOther(path: string): string {
+    const target = this.#hasQueryPaths ? pathBeforeQuery(path) ?? path : path;
+    return this.#byPath.get(target) ??
+      (target.includes("%") ? this.#ofEncoded(target) : unknownRoute);
   }
 
   #ofEncoded(path: string): string {

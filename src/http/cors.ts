@@ -27,6 +27,12 @@ const exposed = [
 
 const knownMethods: ReadonlySet<string> = new Set(methods);
 
+/** Which methods other origins may use. */
+export interface AllowedMethods {
+  /** Whether a preflight request may ask for QUERY. Default: false. */
+  readonly takesQuery?: boolean;
+}
+
 /**
  * Returns the response headers of a preflight request, or null for any other request. A null or
  * empty list allows all origins.
@@ -34,18 +40,19 @@ const knownMethods: ReadonlySet<string> = new Set(methods);
 export function preflightHeaders(
   { method, headers }: CrossOriginRequest,
   allowedOrigins: readonly string[] | null,
+  { takesQuery = false }: AllowedMethods = {},
 ): HeaderList | null {
   if (method !== "OPTIONS") return null;
   const origin = originHeaders(headers.get("origin"), allowedOrigins);
-  if (origin === null || !knownMethods.has(headers.get("access-control-request-method") ?? "")) {
-    return null;
-  }
+  const requestedMethod = headers.get("access-control-request-method") ?? "";
+  const isQuery = takesQuery && requestedMethod === "QUERY";
+  if (origin === null || !(isQuery || knownMethods.has(requestedMethod))) return null;
   const requested = headers.get("access-control-request-headers");
   const names = requested === null ? [] : parseNames(requested);
   if (names === null) return null;
   return [
     ...origin,
-    ["Access-Control-Allow-Methods", methods.join(", ")],
+    ["Access-Control-Allow-Methods", [...methods, ...isQuery ? ["QUERY"] : []].join(", ")],
     ...(requested === null
       ? []
       : [["Access-Control-Allow-Headers", allowedHeaders(names)] as const]),
@@ -60,6 +67,8 @@ export interface ExposedHeaders {
   readonly areWritesKeyed?: boolean;
   /** Whether the response has a `Link`. Default: false. */
   readonly hasLink?: boolean;
+  /** Whether the response has `Accept-Query`. Default: false. */
+  readonly isQuery?: boolean;
 }
 
 /** Returns the CORS headers of a response; empty unless the request is cross-origin and allowed. */
@@ -74,7 +83,7 @@ export function actualHeaders(
 }
 
 function exposedNames(
-  { areRequestsLimited, areWritesKeyed = false, hasLink = false }: ExposedHeaders,
+  { areRequestsLimited, areWritesKeyed = false, hasLink = false, isQuery = false }: ExposedHeaders,
 ): readonly string[] {
   return [
     ...exposed,
@@ -82,6 +91,7 @@ function exposedNames(
     ...areRequestsLimited ? ["RateLimit", "RateLimit-Policy"] : [],
     ...areWritesKeyed || areRequestsLimited ? ["Retry-After"] : [],
     ...hasLink ? ["Link"] : [],
+    ...isQuery ? ["Accept-Query"] : [],
   ];
 }
 

@@ -3,6 +3,9 @@
  *
  * @module
  */
+import type { Dialect } from "../dialect.ts";
+import type { OptionsTarget } from "../request/api_request.ts";
+import { acceptedQueries } from "../request/query_request.ts";
 import type { Relation, Routine } from "../schema_cache/schema_cache.ts";
 
 /** The value of `Allow` for the root. */
@@ -28,4 +31,37 @@ export function routineMethods(overloads: readonly Routine[]): string {
   return overloads.every(({ volatility }) => volatility === "volatile")
     ? "OPTIONS,POST"
     : "OPTIONS,GET,HEAD,POST";
+}
+
+/** The plan of OPTIONS. */
+export interface OptionsPlan {
+  readonly kind: "options";
+  /** Value of `Allow`. */
+  readonly allow: string;
+  /** Value of `Accept-Query`; null if it is not sent. */
+  readonly acceptQuery: string | null;
+}
+
+/** Options that the plan depends on. */
+export interface OptionsConfig {
+  readonly serverQueryMethod: boolean;
+  readonly dialect: Pick<Dialect, "queryMethod">;
+}
+
+const readingMethods = "GET,HEAD";
+
+/** Plans OPTIONS. QUERY is possible where GET is, but for the root. */
+export function planOptions(
+  methods: string,
+  target: OptionsTarget["kind"],
+  { serverQueryMethod, dialect }: OptionsConfig,
+): OptionsPlan {
+  const takesQuery = serverQueryMethod && dialect.queryMethod === "listed" && target !== "root" &&
+    methods.includes(readingMethods);
+  if (!takesQuery) return { kind: "options", allow: methods, acceptQuery: null };
+  return {
+    kind: "options",
+    allow: methods.replace(readingMethods, `${readingMethods},QUERY`),
+    acceptQuery: acceptedQueries(target === "routine"),
+  };
 }

@@ -11,6 +11,7 @@ import type { AccessMode, IsolationLevel } from "../database/database.ts";
 import type { ParamValue } from "../sql/fragment.ts";
 import { fieldsToJson } from "../request/form.ts";
 import { isArgumentOrFilter } from "../request/query_params.ts";
+import { hasArgumentsInBody } from "../request/payload.ts";
 import type { ApiRequest, Payload } from "../request/api_request.ts";
 import type { QueryParams } from "../request/query_types.ts";
 import type {
@@ -174,14 +175,15 @@ type ArgumentTexts = readonly (readonly [name: string, value: string | Uint8Arra
 
 function callInputOf(
   request: ApiRequest,
-  { routine, method }: CallAction,
+  action: CallAction,
   cache: SchemaCache,
 ): CallInput {
   const { payload, schema } = request;
+  const { routine } = action;
   const query = withoutDoubleReadings(request.query, { schema, name: routine }, cache);
   const values = payload?.kind === "form"
     ? payload.fields
-    : method === "POST"
+    : hasArgumentsInBody(action)
     ? []
     : query.callArguments;
   const names = payload?.kind === "json"
@@ -191,7 +193,7 @@ function callInputOf(
     : values.map(([name]) => name);
   return {
     name: { schema, name: routine },
-    post: method === "POST",
+    post: hasArgumentsInBody(action),
     payload,
     values,
     keys: [...new Set(names)].sort(),

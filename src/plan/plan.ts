@@ -10,6 +10,9 @@ import { noBytes } from "../request/body_decoder.ts";
 import type { PayloadFormat } from "../request/payload.ts";
 import type { Relation, Routine, SchemaCache } from "../schema_cache/schema_cache.ts";
 import {
+  type OptionsConfig,
+  type OptionsPlan,
+  planOptions,
   relationMethods,
   rootMethods,
   rootMethodsWithBatch,
@@ -67,7 +70,7 @@ export type Plan =
     readonly headersOnly: boolean;
   }
   | RootPlan
-  | { readonly kind: "options"; readonly allow: string };
+  | OptionsPlan;
 
 /** Returns the aliased embeds that a request addresses by their target's name. */
 export function targetNameUsesOf(
@@ -86,7 +89,12 @@ export function targetNameUsesOf(
 }
 
 /** Options that planning depends on. */
-export type PlanConfig = CallConfig & MutateConfig & NegotiationConfig & RootConfig;
+export type PlanConfig =
+  & CallConfig
+  & MutateConfig
+  & NegotiationConfig
+  & OptionsConfig
+  & RootConfig;
 
 /** Plans any request. Throws the errors of names, relationships, bodies and media types. */
 export function plan(request: ApiRequest, cache: SchemaCache, config: PlanConfig): Plan {
@@ -108,10 +116,20 @@ export function plan(request: ApiRequest, cache: SchemaCache, config: PlanConfig
     case "root":
       return planRoot(request, action, config);
     case "options":
-      return { kind: "options", allow: allowedMethodsOf(request, action.target, cache, config) };
+      return planOptions(
+        allowedMethodsOf(request, action.target, cache, config),
+        action.target.kind,
+        config,
+      );
     default:
       return action satisfies never;
   }
+}
+
+/** Throws `202` or `205` if the relation or function of a request does not exist. */
+export function checkTarget({ action, schema }: ApiRequest, cache: SchemaCache): void {
+  if (action.kind === "read") findRelation(schema, action.relation, cache);
+  else if (action.kind === "call") routinesNamed({ schema, name: action.routine }, cache);
 }
 
 /**

@@ -112,7 +112,7 @@ export class PlanCache {
   /** Returns a request planned by its shape; undefined where the shape is not cached. */
   lookup(
     shape: QueryShape,
-    { headers, cookies, query: queryString }: RawRequest,
+    { headers, cookies, query: queryString, received }: RawRequest,
     payload: Payload | null,
   ): PlannedRequest | undefined {
     const keyOfPayload = payloadKey(payload);
@@ -125,11 +125,11 @@ export class PlanCache {
       ...cached.request,
       headers,
       cookies,
-      queryString,
+      queryString: received?.query ?? queryString,
       bounds: offsetAt < 0 ? cached.request.bounds : { first, last: null },
-      // Only responses to reads contain it.
-      query: plan.kind === "read"
-        ? { ...cached.request.query, canonical: canonicalOf(shape) }
+      // Only responses to reads and to query requests contain it.
+      query: plan.kind === "read" || cached.request.queryForm !== undefined
+        ? { ...cached.request.query, canonical: canonicalOf(shape, cached.request) }
         : cached.request.query,
     };
     const query = boundQuery(cached.query, bindingsOf(values, payload));

@@ -4,10 +4,15 @@
  *
  * @module
  */
-import type { Payload } from "../request/api_request.ts";
+import type { ApiRequest, Payload } from "../request/api_request.ts";
 import type { RawRequest } from "../request/raw_request.ts";
 import { type CursorPosition, readCursor, writeCursor } from "../request/cursor_text.ts";
-import { canonicalQuery, type QueryParam, splitQuery } from "../request/query_string.ts";
+import {
+  canonicalQuery,
+  equivalentQuery,
+  type QueryParam,
+  splitQuery,
+} from "../request/query_string.ts";
 
 /** A request's shape, and its values. */
 export interface QueryShape {
@@ -35,29 +40,35 @@ const readingHeaders = ["accept", "prefer", "range", "accept-profile"] as const;
 /** Headers that the plan of a write depends on. */
 const writingHeaders = ["accept", "prefer", "content-type", "content-profile"] as const;
 
+/** Headers that the plan of a function with arguments in a query's body depends on. */
+const queryingHeaders = [...readingHeaders, "content-type"] as const;
+
 /** Headers of the shape by method. PUT has no shape: its plan compares the body. */
 const shapingHeaders: ReadonlyMap<string, readonly string[]> = new Map<string, readonly string[]>([
   ["GET", readingHeaders],
   ["HEAD", readingHeaders],
+  ["QUERY", queryingHeaders],
   ["POST", writingHeaders],
   ["PATCH", writingHeaders],
   ["DELETE", writingHeaders],
 ]);
 
 /** Returns the shape of a request; null if its plan cannot be shared. */
-export function readQueryShape({ method, path, query, headers }: RawRequest): QueryShape | null {
+export function readQueryShape(pieces: RawRequest): QueryShape | null {
+  const { method, path, query, headers, received } = pieces;
   const shaping = shapingHeaders.get(method);
   if (shaping === undefined) return null;
   // NUL separates the parts of the key. A request that contains it is rejected later.
   if (query.length > maxLength || query.includes("%00") || path.includes("%00")) return null;
   let key = `${method}\0${path}`;
+  if (received !== undefined) key = `${received.method}\0${received.path}\0>${key}`;
   for (const name of shaping) {
     const value = headers[name];
     key += value === undefined ? "\0" : `\0=${value}`;
   }
   if (key.length > maxLength) return null;
-  const isRead = shaping === readingHeaders;
-  const isCall = isRead && path.startsWith("/rpc/");
+  const isRead = shaping !== writingHeaders;
+  const isCall = shaping === readingHeaders && path.startsWith("/rpc/");
   const values: string[] = [];
   let offsetAt = -1;
   const params = query === "" ? noParams : splitQuery(query.toWellFormed());
@@ -80,7 +91,7 @@ export function readQueryShape({ method, path, query, headers }: RawRequest): Qu
     offsetAt,
     params,
     isCall,
-    hasBody: method === "POST" || method === "PATCH",
+    hasBody: method === "POST" || method === "PATCH" || method === "QUERY",
   };
 }
 
@@ -100,8 +111,12 @@ export function payloadKey(payload: Payload | null): string | null {
 }
 
 /** Returns the canonical form of the query string. */
-export function canonicalOf({ params }: QueryShape): string {
-  return params === noParams ? "" : canonicalQuery(params);
+export function canonicalOf(
+  { params }: QueryShape,
+  { queryForm }: Pick<ApiRequest, "queryForm"> = {},
+): string {
+  if (params === noParams) return "";
+  return queryForm === undefined ? canonicalQuery(params) : equivalentQuery(params);
 }
 
 /** Returns the query string with other values in its slots. */

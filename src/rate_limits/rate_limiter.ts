@@ -9,7 +9,7 @@ import type { HeaderList } from "../lib/header_list.ts";
 import type { ArrivalTable } from "./arrival_table.ts";
 import type { Hash64 } from "./seeded_hash.ts";
 import { decide, type Decision, type Rate } from "./gcra.ts";
-import { isUnder, type LimitedResource } from "./resource.ts";
+import { countsMethod, isUnder, type LimitedResource } from "./resource.ts";
 import type { RateLimitPolicy } from "../config/rate_limit_grammar.ts";
 
 /** A policy that is ready for use. */
@@ -137,7 +137,7 @@ export class Admission {
 
   #isMatched({ method, under }: PreparedPolicy): boolean {
     const { resource } = this.#request;
-    if (method !== null && method !== resource.method) return false;
+    if (method !== null && !countsMethod(method, resource.method)) return false;
     return under === null || isUnder(resource.path, under);
   }
 

@@ -5,26 +5,43 @@
  * @module
  */
 import { percentDecode } from "../request/percent.ts";
+import { type QueryRequestConfig, readQueryTarget } from "../request/query_request.ts";
 
 /** A request's method and decoded path. */
 export interface LimitedResource {
-  /** HEAD is GET, which does the same work. */
+  /** HEAD is GET, which does the same work. POST to `/<relation>/$query` is QUERY. */
   readonly method: string;
   /** Decoded segments behind slashes. A slash in a segment is `%2F`. */
   readonly path: string;
 }
 
-/** Returns the resource of a request. `rootFunction` answers `/`; null if no function does. */
+/** Returns the resource of a request. */
 export function limitedResource(
-  { method, path }: { readonly method: string; readonly path: string },
-  rootFunction: string | null,
+  request: { readonly method: string; readonly path: string },
+  config: QueryRequestConfig,
 ): LimitedResource {
+  const { method, path } = request;
+  const rootFunction = config.dbRootSpec?.name ?? null;
   return {
-    method: method === "HEAD" ? "GET" : method,
+    method: isQuery(request, config) ? "QUERY" : method === "HEAD" ? "GET" : method,
     path: path === "/" && rootFunction !== null
       ? `/rpc/${segment(rootFunction)}`
       : decodedPath(path),
   };
+}
+
+/** Whether a request reads with parameters in its body, as QUERY does and POST to `$query`. */
+function isQuery(
+  request: { readonly method: string; readonly path: string },
+  config: QueryRequestConfig,
+): boolean {
+  const target = readQueryTarget(request, config);
+  return target?.form === "method" || (target?.form === "path" && request.method === "POST");
+}
+
+/** Returns whether a policy of a method counts requests with another one. QUERY is a way to GET. */
+export function countsMethod(ofPolicy: string, method: string): boolean {
+  return ofPolicy === method || (ofPolicy === "GET" && method === "QUERY");
 }
 
 /** Decodes a path, segment by segment. */

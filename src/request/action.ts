@@ -5,6 +5,7 @@
  */
 import { errors } from "../errors/catalogue.ts";
 import type { Action, OptionsTarget } from "./api_request.ts";
+import type { RawRequest } from "./raw_request.ts";
 import { percentDecode } from "./percent.ts";
 
 /** The part of the configuration that is read here. */
@@ -45,14 +46,17 @@ function decodeName(raw: string): string {
   return name;
 }
 
+/** A method, and the request as received if that is a query request. */
+type MethodUse = Pick<RawRequest, "method" | "received">;
+
 /** Raises `101` or `117` when a resource does not take the method. Methods are case-sensitive. */
-export function chooseAction(resource: Resource, method: string): Action {
+export function chooseAction(resource: Resource, { method, received }: MethodUse): Action {
   if (method === "OPTIONS") return { kind: "options", target: resource };
   switch (resource.kind) {
     case "relation":
       return relationAction(resource.relation, method);
     case "routine":
-      return callAction(resource.routine, method);
+      return callAction(resource.routine, { method, received });
     case "root":
       return rootAction(method);
     default:
@@ -77,10 +81,11 @@ function relationAction(relation: string, method: string): Action {
   return make(relation);
 }
 
-function callAction(routine: string, method: string): Action {
-  if (method !== "GET" && method !== "HEAD" && method !== "POST") {
-    throw errors.methodOnFunction(method);
+function callAction(routine: string, { method, received }: MethodUse): Action {
+  if (method === "GET" || method === "HEAD" || method === "POST") {
+    return { kind: "call", routine, method };
   }
+  if (method !== "QUERY" || received === undefined) throw errors.methodOnFunction(method);
   return { kind: "call", routine, method };
 }
 

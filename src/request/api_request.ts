@@ -6,6 +6,7 @@
 import type { MediaRange } from "../http/media_type.ts";
 import type { PatchDocument } from "./patch_document.ts";
 import type { SelectableColumns } from "../schema_cache/schema_cache.ts";
+import type { QueryForm } from "./query_request.ts";
 import type { QueryParams, RowBounds } from "./query_types.ts";
 
 /** The action of a request, chosen by path and method. */
@@ -18,7 +19,8 @@ export type Action =
   | {
     readonly kind: "call";
     readonly routine: string;
-    readonly method: "GET" | "HEAD" | "POST";
+    /** QUERY has its arguments in the body, as POST has, and can only read. */
+    readonly method: "GET" | "HEAD" | "POST" | "QUERY";
   }
   | { readonly kind: "root"; readonly headersOnly: boolean }
   | { readonly kind: "options"; readonly target: OptionsTarget };
@@ -104,6 +106,8 @@ export interface ApiRequest {
   /** Raw query string as received, for the targets of `Link`. */
   readonly queryString: string;
   readonly action: Action;
+  /** How the request says that its parameters come in the body. Default: they do not. */
+  readonly queryForm?: QueryForm;
   readonly schema: string;
   /** The schema was named by a profile header, or several are exposed. */
   readonly schemaNegotiated: boolean;

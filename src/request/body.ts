@@ -53,6 +53,8 @@ export interface ReceivingOptions {
   readonly checks?: LongBodyChecks;
   /** The most bytes that a body may have; 0 sets no limit. Default: 0. */
   readonly maxBytes?: number;
+  /** Returns the error of a longer body. Default: `130`. */
+  readonly tooLarge?: TooLarge;
   /** Default: no limit. */
   readonly timeout?: BodyTimeout;
   /** How rows of a long body are divided. Default: bodies stay whole. */
@@ -60,6 +62,9 @@ export interface ReceivingOptions {
   /** Lets other requests run. Default: one turn of the event loop. */
   readonly pause?: () => Promise<void>;
 }
+
+/** Makes the error of a body that exceeds a limit. Its length is null if it is unknown. */
+type TooLarge = (allowed: number, length: number | null) => ServiceError;
 
 const noTimeout: BodyTimeout = { milliseconds: 0, schedule };
 
@@ -74,20 +79,22 @@ const noTimeout: BodyTimeout = { milliseconds: 0, schedule };
 export async function receiveBody(
   request: Request,
   begin: (onKeys: OnKeys, options?: DecoderOptions) => BodyDecoder,
-  { checks = {}, maxBytes = 0, timeout = noTimeout, division, pause = turn }: ReceivingOptions = {},
+  options: ReceivingOptions = {},
 ): Promise<Payload> {
+  const { checks = {}, maxBytes = 0, timeout = noTimeout, division, pause = turn } = options;
+  const { tooLarge = errors.bodyTooLarge } = options;
   const coding = request.headers.has("content-encoding")
     ? await contentCoding(request.headers)
     : null;
   const allowed = maxBytes === 0 ? maxPayloadBytes : Math.min(maxBytes, maxPayloadBytes);
   const declared = expectedLength(request.headers);
   const expected = coding === null ? declared : Infinity;
-  const guard = new LongBodyGuard(checks, maxBytes);
+  const guard = new LongBodyGuard(checks, { maxBytes, tooLarge });
   if (expected > maxShortBytes) await guard.open();
   const mayDivide = division !== undefined && mayBeDivided(expected, division);
   const allowedLength = mayDivide && maxBytes === 0 ? Infinity : mayDivide ? maxBytes : allowed;
   if (declared > allowedLength && declared < Infinity) {
-    throw errors.bodyTooLarge(allowedLength, declared);
+    throw tooLarge(allowedLength, declared);
   }
   const decoder = begin((payload) => guard.check(payload), { isCut: mayDivide });
   // Access to `body` creates a stream, which small bodies do not need.
@@ -212,24 +219,29 @@ async function decodeAtOnce(
 class LongBodyGuard {
   readonly #checks: LongBodyChecks;
   readonly #maxBytes: number;
+  readonly #tooLarge: TooLarge;
   #isOpen = false;
   #keys: Payload | null = null;
   #length = 0;
 
-  constructor(checks: LongBodyChecks, maxBytes: number) {
+  constructor(
+    checks: LongBodyChecks,
+    { maxBytes, tooLarge }: Required<Pick<ReceivingOptions, "maxBytes" | "tooLarge">>,
+  ) {
     this.#checks = checks;
     this.#maxBytes = maxBytes;
+    this.#tooLarge = tooLarge;
   }
 
   /**
-   * Adds bytes that have arrived. Throws `130` beyond the limit. Returns a check to wait for, or null.
+   * Adds bytes that have arrived. Throws beyond the limit. Returns a check to wait for, or null.
    */
   count(bytes: number): Promise<void> | null {
     this.#length += bytes;
     const check = this.#length > maxShortBytes ? this.open() : null;
     if (this.#maxBytes > 0 && this.#length > this.#maxBytes) {
       check?.catch(() => {});
-      throw errors.bodyTooLarge(this.#maxBytes, null);
+      throw this.#tooLarge(this.#maxBytes, null);
     }
     return check;
   }

@@ -9,6 +9,7 @@ import { type ActionConfig, chooseAction, readPath } from "./action.ts";
 import type { Action, ApiRequest, Payload } from "./api_request.ts";
 import { receiveBody, type ReceivingOptions } from "./body.ts";
 import {
+  hasArgumentsInBody,
   mayKeysVary,
   type PayloadReader,
   payloadReader,
@@ -20,6 +21,7 @@ import { parsePreferences } from "./preferences.ts";
 import { chooseSchema, type ProfileConfig } from "./profile.ts";
 import { parseQuery, type QueryMode } from "./query_params.ts";
 import { checkSafeUpdate } from "./safe_update.ts";
+import { canonicalQuery, equivalentQuery } from "./query_string.ts";
 import type { QueryParams } from "./query_types.ts";
 import { chooseRowBounds } from "./row_bounds.ts";
 
@@ -64,18 +66,20 @@ export function receivePayload(
  * and `117` (method), `100` (query string), `103`, `109` and `114` (bounds), `158` (no filter), `107` (content type).
  */
 export function parseHead(pieces: RawRequest, config: RequestConfig): RequestHead {
-  const { method, path, query: rawQuery, headers, cookies } = pieces;
+  const { method, path, query: rawQuery, headers, cookies, received } = pieces;
   const resource = readPath(path, config);
   const profile = chooseSchema({ method, headers }, config);
-  const action = chooseAction(resource, method);
-  const asked = parseQuery(rawQuery, queryMode(action));
+  const action = chooseAction(resource, pieces);
+  const canonicalOf = received === undefined ? canonicalQuery : equivalentQuery;
+  const asked = parseQuery(rawQuery, queryMode(action), canonicalOf);
   const query = limitsCount(method, config) ? asked : withoutLimits(asked);
   const bounds = chooseRowBounds({ method, range: headers["range"] ?? null, query });
   const request: ApiRequest = {
-    method,
-    path,
-    queryString: rawQuery,
+    method: received?.method ?? method,
+    path: received?.path ?? path,
+    queryString: received?.query ?? rawQuery,
     action,
+    ...received === undefined ? {} : { queryForm: received.form },
     ...profile,
     query,
     bounds,
@@ -93,7 +97,8 @@ export function parseHead(pieces: RawRequest, config: RequestConfig): RequestHea
   const keysMayVary = mayKeysVary(query);
   const mayPatch = action.kind === "update";
   const parts = { contentType, takes, columnsGiven, keysMayVary, mayPatch };
-  return { request, reader: payloadReader(parts) };
+  const reader = payloadReader(parts);
+  return { request, reader: received === undefined ? reader : { ...reader, isQuery: true } };
 }
 
 /** Whether `limit` and `offset` of the root mean something with a method. */
@@ -110,5 +115,5 @@ function withoutLimits(query: QueryParams): QueryParams {
 function queryMode(action: Action): QueryMode {
   if (action.kind === "update" || action.kind === "insert") return action.kind;
   if (action.kind !== "call") return "relation";
-  return action.method === "POST" ? "call-post" : "call-get";
+  return hasArgumentsInBody(action) ? "call-post" : "call-get";
 }

@@ -42,7 +42,7 @@ export function payloadUse(action: Action): PayloadUse | null {
     case "put":
       return "rows";
     case "call":
-      return action.method === "POST" ? "arguments" : null;
+      return hasArgumentsInBody(action) ? "arguments" : null;
     case "read":
     case "delete":
     case "root":
@@ -51,6 +51,11 @@ export function payloadUse(action: Action): PayloadUse | null {
     default:
       return action satisfies never;
   }
+}
+
+/** Returns true if the arguments of a call are in its body. */
+export function hasArgumentsInBody({ method }: Extract<Action, { kind: "call" }>): boolean {
+  return method === "POST" || method === "QUERY";
 }
 
 /**
@@ -84,6 +89,8 @@ export type PayloadFormat = "json" | "csv" | "form" | "raw";
 /** Reads bodies of a content type. */
 export interface PayloadReader {
   readonly format: PayloadFormat;
+  /** True if the body belongs to a query request, whose length has its own limit. Default: false. */
+  readonly isQuery?: true;
   /** Begins to decode one body. */
   readonly begin: (onKeys: OnKeys, options?: DecoderOptions) => BodyDecoder;
 }

@@ -67,9 +67,14 @@ const lastSegments: ReadonlyMap<string, "order" | "logic" | "limits"> = new Map(
 /**
  * Reads a raw query string, without its question mark. Raises `100` for the first parameter that
  * cannot be read: of `order`, then of `and` and `or`, then `columns`, `select`, the filters,
- * `on_conflict` and its parts, `on`, and the paths of `limit` and `offset`.
+ * `on_conflict` and its parts, `on`, and the paths of `limit` and `offset`. `canonicalOf` writes the
+ * canonical form.
  */
-export function parseQuery(raw: string, mode: QueryMode): QueryParams {
+export function parseQuery(
+  raw: string,
+  mode: QueryMode,
+  canonicalOf: (params: readonly QueryParam[]) => string = canonicalQuery,
+): QueryParams {
   if (raw === "") return emptyQuery;
   const params = splitQuery(raw.toWellFormed());
   if (raw.includes("%00")) refuseNul(params);
@@ -107,7 +112,7 @@ export function parseQuery(raw: string, mode: QueryMode): QueryParams {
     clauses,
     texts: sorted.texts.length === 0 ? noTexts : readTexts(sorted.texts),
     callArguments,
-    canonical: canonicalQuery(params),
+    canonical: canonicalOf(params),
   };
 }
 

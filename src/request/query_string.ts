@@ -100,6 +100,19 @@ export function canonicalQuery(params: readonly QueryParam[]): string {
   return texts.join("&");
 }
 
+/**
+ * The query string of the GET that a query request stands for: as {@linkcode canonicalQuery}, but parameters
+ * of one name stay apart, so that it has the same result.
+ */
+export function equivalentQuery(params: readonly QueryParam[]): string {
+  const sorted = params.toSorted((one, other) =>
+    one.name < other.name ? -1 : Number(one.name > other.name)
+  );
+  return sorted.map(({ name, value }) =>
+    value === null ? encodeText(name) : `${encodeText(name)}=${encodeText(value)}`
+  ).join("&");
+}
+
 interface NamedValues {
   readonly name: string;
   readonly values: readonly string[];

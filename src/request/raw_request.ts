@@ -4,6 +4,7 @@
  * @module
  */
 import { type HeaderRecords, readHeaders } from "./headers.ts";
+import type { QueryForm } from "./query_request.ts";
 
 /** The request as received, the input of parsing. */
 export interface RawRequest extends HeaderRecords {
@@ -11,6 +12,13 @@ export interface RawRequest extends HeaderRecords {
   readonly path: string;
   /** Without the question mark; empty if absent. */
   readonly query: string;
+  /** The request as received, if its parameters came in the body. Default: that above. */
+  readonly received?: {
+    readonly method: string;
+    readonly path: string;
+    readonly query: string;
+    readonly form: QueryForm;
+  };
 }
 
 /** Takes a request apart. */

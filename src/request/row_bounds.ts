@@ -13,7 +13,7 @@ const noRows: RowBounds = { first: 0n, last: -1n };
 /** Parts of a request that select rows of the root by position. */
 export interface RowBoundsParts {
   readonly method: string;
-  /** The `Range` header, which only GET uses. */
+  /** The `Range` header, which only GET and QUERY use. */
   readonly range: string | null;
   readonly query: Pick<QueryParams, "limit" | "offset" | "hasLimits" | "order">;
 }
@@ -24,7 +24,7 @@ export interface RowBoundsParts {
  * root; `114` for PUT with bounds.
  */
 export function chooseRowBounds({ method, range, query }: RowBoundsParts): RowBounds {
-  const header = method === "GET" ? parseRange(range) : null;
+  const header = method === "GET" || method === "QUERY" ? parseRange(range) : null;
   const bounds = intersect(boundsOf(query), header ?? everything);
   const isLimited = method === "PATCH" || method === "DELETE";
   if (isLimited && query.hasLimits && !query.order.some(({ path }) => path.length === 0)) {

@@ -7,7 +7,7 @@ import type { HeaderList } from "../lib/header_list.ts";
 import type { CursorPage, ReadNode } from "../plan/read_node.ts";
 import { resultColumn } from "../query/query.ts";
 import type { ApiRequest } from "../request/api_request.ts";
-import { type ReplacedParam, withParams } from "../request/query_string.ts";
+import { type ReplacedParam, splitQuery, withParams } from "../request/query_string.ts";
 
 /** Which pages have links: those by a cursor, all of them, or none. */
 export type LinkMode = "cursor" | "all" | "none";
@@ -32,6 +32,7 @@ const maxLength = 4096;
 /** Returns `Link` with references to other pages; empty for none. */
 export function linkHeader(request: ApiRequest, page: ReadPage, mode: LinkMode): HeaderList {
   const cursor = page.root.cursor?.page ?? null;
+  if (hasPositionInBody(request, cursor)) return [];
   const links = mode === "none"
     ? noLinks
     : cursor !== null
@@ -47,6 +48,19 @@ export function linkHeader(request: ApiRequest, page: ReadPage, mode: LinkMode):
 }
 
 const noLinks: Links = [];
+
+/**
+ * Whether the body of a query request names the page. The client repeats the body with each link, so that the
+ * links would have no effect.
+ */
+function hasPositionInBody(
+  { queryForm, query, queryString }: ApiRequest,
+  cursor: CursorPage | null,
+): boolean {
+  if (queryForm === undefined || (cursor === null && query.offset === null)) return false;
+  const names: readonly string[] = replacedNames;
+  return !splitQuery(queryString).some(({ name }) => names.includes(name));
+}
 
 const replacedNames = ["offset", "after", "before"] as const;
 

@@ -10,10 +10,12 @@ import { contentRange, rangeHeaders, rangeStatus } from "./content_range.ts";
 import { linkHeader, type LinkMode } from "./link.ts";
 import { errors } from "../errors/catalogue.ts";
 import { errorBody, type ErrorVerbosity } from "../errors/error_response.ts";
+import type { OptionsPlan } from "../plan/allowed_methods.ts";
 import type { Plan } from "../plan/plan.ts";
 import type { ReadNode } from "../plan/read_node.ts";
 import { hasConflictTarget } from "../plan/conflict.ts";
 import type { ApiRequest } from "../request/api_request.ts";
+import { addressHeaders } from "./address_headers.ts";
 import { locationOf } from "./location.ts";
 import {
   appliedHeader,
@@ -52,12 +54,11 @@ export function respondToRead(
   const { read: { root } } = plan;
   const total = totalOf(plan, metadata, config.estimate);
   const range = { first: request.bounds.first, rows: metadata.rows, total };
-  const { canonical } = request.query;
   const headers: HeaderList = [
     ...(metadata.isCounted
       ? pageHeaders(request, plan, { root, columns: reply.columns, range, config })
       : []),
-    ["Content-Location", `/${encodePath(plan.relation.name)}${canonical && `?${canonical}`}`],
+    ...addressHeaders(request, `/${encodePath(plan.relation.name)}`),
     ...appliedHeader(request.preferences, { tx: config.txOverridable, numbers: true }),
   ];
   return rangedReply(request, plan, { metadata, range, headers, body: reply.body, config });
@@ -102,6 +103,9 @@ export function respondToCall(
   const { root } = plan.call.read;
   const headers: HeaderList = [
     ...pageHeaders(request, plan, { root, columns: reply.columns, range, config }),
+    ...(request.queryForm === undefined
+      ? []
+      : addressHeaders(request, `/rpc/${encodePath(plan.call.routine.name)}`)),
     ...appliedHeader(request.preferences, {
       tx: config.txOverridable,
       maxAffected: true,
@@ -162,9 +166,10 @@ export function respondToPlan(
 const emptyMetadata: ResultMetadata = readResultMetadata([]);
 
 /** Makes the reply to OPTIONS. */
-export function respondToOptions(allow: string): Reply {
+export function respondToOptions({ allow, acceptQuery }: OptionsPlan): Reply {
   const headers: HeaderList = [
     ["Allow", allow],
+    ...(acceptQuery === null ? [] : [["Accept-Query", acceptQuery] as const]),
     ["Access-Control-Allow-Origin", "*"],
     ["Vary", "Accept, Prefer, Range"],
     ["Content-Length", "0"],

@@ -215,7 +215,9 @@ const wrong: Readonly<Record<OptionKey, readonly [value: string, problem: string
   "server-max-body-size": size,
   "server-max-connections": whole("of at least 0"),
   "server-max-header-size": size,
+  "server-max-query-body": size,
   "server-max-requests": whole("of at least 0"),
+  "server-query-method": bool,
   "server-max-url-length": size,
   "server-link-header": word(
     "Invalid server-link-header. Check your configuration.",

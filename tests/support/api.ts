@@ -181,7 +181,7 @@ function openHandler(config: Parameters<typeof createHandler>[0]) {
  * third is answered from what was learnt.
  */
 async function checkRow(api: Api, row: Row, changes: boolean): Promise<void> {
-  const reads = /^(GET|HEAD) /.test(row[0]);
+  const reads = /^(GET|HEAD|QUERY) /.test(row[0]);
   const times = changes && !reads ? 1 : 3;
   for (let time = 0; time < times; time++) await checkOnce(api, row);
   if (!reads || api.committing === null) return;

@@ -4,6 +4,7 @@ import { errors } from "../../src/errors/catalogue.ts";
 /** Errors that share a code and a status on purpose: one mistake, worded by how it was made. */
 const shared: Readonly<Record<string, readonly string[]>> = {
   "102 400": ["invalidBody", "malformedJson"],
+  "107 415": ["unsupportedContentType", "unsupportedQueryType"],
   "108 400": ["notEmbedded", "notInColumns", "embeddedUnderAlias"],
   "130 413": ["bodyTooLarge", "bodyExpandsTooMuch"],
   "135 503": ["tooManyRequests", "queueOverloaded", "spoolFull"],

@@ -71,6 +71,16 @@ export const limitOptions = {
     example: '"16k"',
     extension: true,
   }),
+  "server-max-query-body": option({
+    codec: size(),
+    default: 1024 * 1024,
+    reloadable: true,
+    inDatabase: true,
+    doc:
+      "Largest body of QUERY and `$query` in bytes; a longer one fails with SVC176. 0 sets no limit.",
+    example: '"1m"',
+    extension: true,
+  }),
   "server-max-requests": option({
     codec: integer({ min: 0 }),
     default: 0,

@@ -94,6 +94,17 @@ export const serverOptions = {
     example: '"login: 5/1m by ip on /rpc/login; anon: 60/1m by ip for web_anon"',
     extension: true,
   }),
+  "server-query-method": option({
+    codec: boolean,
+    default: false,
+    reloadable: true,
+    inDatabase: true,
+    doc:
+      "Reads by QUERY, and by POST to `/<relation>/$query`, with the parameters in the body; see " +
+      "[Send long queries](../how-to/send-long-queries.md).",
+    example: "true",
+    extension: true,
+  }),
   "server-reuseport": option({
     codec: boolean,
     default: false,

@@ -90,6 +90,7 @@ class OpenExamples implements AsyncDisposable {
       dbAnonRole: "web_anon",
       dbAggregatesEnabled: name === "weather",
       dbCommentTags: name === "weather",
+      serverQueryMethod: name === "weather",
       jwtSecret: testSecret,
     });
     this.#resources.defer(() => handler.close());

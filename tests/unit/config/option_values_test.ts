@@ -709,7 +709,9 @@ const cases: Readonly<Record<OptionKey, Cases>> = {
   "server-max-body-size": sizes,
   "server-max-connections": counts,
   "server-max-header-size": sizes,
+  "server-max-query-body": sizes,
   "server-max-requests": counts,
+  "server-query-method": booleans,
   "server-max-url-length": sizes,
   "server-link-header": words(
     "Invalid server-link-header. Check your configuration.",

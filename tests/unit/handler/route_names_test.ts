@@ -11,7 +11,7 @@ const cache = {
   relationNames: (schema: string) => names[schema] ?? [],
   routineNames: (schema: string) => schema === "api" ? ["f", "g h"] : [],
 } as unknown as SchemaCache;
-const routes = new RouteNames(cache, { dbSchemas: ["api", "other"] });
+const routes = new RouteNames(cache, { dbSchemas: ["api", "other"], serverQueryMethod: true });
 
 const rows: readonly (readonly [path: string, route: string])[] = [
   ["/", "/"],
@@ -39,6 +39,13 @@ const rows: readonly (readonly [path: string, route: string])[] = [
   ["//", "_unknown"],
   ["/constructor", "_unknown"],
   ["/_other", "_unknown"],
+  ["/items/$query", "/items"],
+  ["/it%65ms/%24query", "/items"],
+  ["/rpc/f/$query", "/rpc/f"],
+  ["/rpc/$query", "_unknown"],
+  ["/$query", "_unknown"],
+  ["//$query", "_unknown"],
+  ["/items/$query/$query", "_unknown"],
 ];
 
 for (const [path, route] of rows) {
@@ -46,7 +53,13 @@ for (const [path, route] of rows) {
 }
 
 Deno.test("RouteNames.of() knows only the root without a schema cache", () => {
-  const empty = new RouteNames(null, { dbSchemas: ["api"] });
+  const empty = new RouteNames(null, { dbSchemas: ["api"], serverQueryMethod: true });
   strictEqual(empty.of("/"), "/");
   strictEqual(empty.of("/items"), "_unknown");
+});
+
+Deno.test("RouteNames.of() of /items/$query is _unknown if QUERY is off", () => {
+  const without = new RouteNames(cache, { dbSchemas: ["api"], serverQueryMethod: false });
+  strictEqual(without.of("/items"), "/items");
+  strictEqual(without.of("/items/$query"), "_unknown");
 });

@@ -66,6 +66,22 @@ Deno.test("preflightHeaders allows the requested method and headers", () => {
   }
 });
 
+Deno.test("preflightHeaders allows QUERY where requests may have it", () => {
+  const querying = request("OPTIONS", { ...origin, "Access-Control-Request-Method": "QUERY" });
+  strictEqual(preflightHeaders(querying, null), null);
+  const [name, value] = methods;
+  deepStrictEqual(preflightHeaders(querying, null, { takesQuery: true }), [
+    anyOrigin,
+    [name, `${value}, QUERY`],
+    maxAge,
+  ]);
+  deepStrictEqual(preflightHeaders(request("OPTIONS", posting), null, { takesQuery: true }), [
+    anyOrigin,
+    methods,
+    maxAge,
+  ]);
+});
+
 Deno.test("preflightHeaders ignores requests that are not preflight", () => {
   const rows: [method: string, headers: Record<string, string>, origins: string[] | null][] = [
     ["GET", posting, null],

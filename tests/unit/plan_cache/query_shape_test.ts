@@ -177,3 +177,32 @@ Deno.test("canonicalOf gives the query string that stands for all equivalent one
   strictEqual(canonicalOf(shape("/t?b=eq.1&a=eq.é")), "a=eq.%C3%A9&b=eq.1");
   strictEqual(canonicalOf(shape("/t")), "");
 });
+
+Deno.test("readQueryShape tells a query request from the GET that it stands for", () => {
+  const get = shape("/t?id=eq.1");
+  const received = (method: string, path: string, form: "method" | "path") =>
+    shape("/t?id=eq.1", { received: { method, path, query: "", form } });
+  const query = received("QUERY", "/t", "method");
+  const post = received("POST", "/t/$query", "path");
+  deepStrictEqual([get.values, query.values, post.values], [["1"], ["1"], ["1"]]);
+  strictEqual(new Set([get.key, query.key, post.key]).size, 3);
+  strictEqual(get.hasBody || query.hasBody, false);
+});
+
+Deno.test("readQueryShape of QUERY depends on the type of its arguments, and reads no others", () => {
+  const call = (type: string) =>
+    shape("/rpc/f?a=1&id=eq.2", {
+      method: "QUERY",
+      headers: { "content-type": type },
+      received: { method: "QUERY", path: "/rpc/f", query: "", form: "method" },
+    });
+  const json = call("application/json");
+  deepStrictEqual([json.isCall, json.hasBody, json.values], [false, true, ["2"]]);
+  notStrictEqual(json.key, call("application/json;charset=utf-8").key);
+});
+
+Deno.test("canonicalOf keeps parameters of one name apart for query requests", () => {
+  const both = shape("/t?id=gt.1&a&id=lt.5");
+  strictEqual(canonicalOf(both), "a=&id=gt.1,lt.5");
+  strictEqual(canonicalOf(both, { queryForm: "method" }), "a&id=gt.1&id=lt.5");
+});

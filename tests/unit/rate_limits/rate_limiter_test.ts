@@ -51,7 +51,10 @@ class Limited {
       limits: this.#limits!,
       onRefused: (policy) => this.refused.push(policy),
       client,
-      resource: limitedResource({ method, path }, "start"),
+      resource: limitedResource({ method, path }, {
+        serverQueryMethod: true,
+        dbRootSpec: { name: "start" },
+      }),
     });
     try {
       admission.chargeClient();
@@ -206,6 +209,15 @@ const keys: readonly (readonly [policy: string, one: Sent, other: Sent, isShared
   ["by all on /todos", {}, { line: "GET /Todos" }, false],
   ["by all on GET /todos", {}, { line: "HEAD /todos" }, true],
   ["by all on GET /todos", {}, { line: "POST /todos" }, false],
+  ["by all on GET /todos", {}, { line: "QUERY /todos" }, true],
+  ["by all on GET /todos", {}, { line: "POST /todos/$query" }, true],
+  ["by all on GET /todos", {}, { line: "POST /todos/%24query" }, true],
+  ["by all on QUERY /todos", { line: "QUERY /todos" }, { line: "POST /todos/$query" }, true],
+  ["by all on QUERY /todos", { line: "QUERY /todos" }, { line: "GET /todos" }, false],
+  ["by all on POST /todos", { line: "POST /todos" }, { line: "POST /todos/$query" }, false],
+  ["by all on /todos/$query", { line: "POST /todos/$query" }, { line: "GET /todos" }, false],
+  ["by all on /rpc/a", { line: "POST /rpc/a" }, { line: "POST /rpc/a/$query" }, true],
+  ["by all on /rpc/start", { line: "GET /rpc/start" }, { line: "QUERY /" }, true],
   ["by all on /", {}, { line: "GET /" }, true],
   ["by all on /rpc", { line: "GET /rpc/a" }, { line: "POST /rpc/b" }, true],
   ["by all on /rpc/", { line: "GET /rpc/a" }, { line: "POST /rpc/b" }, true],

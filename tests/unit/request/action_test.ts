@@ -95,26 +95,26 @@ Deno.test("chooseAction reads methods by the kind of their path", () => {
       [root, "OPTIONS", { kind: "options", target: root }],
     ];
   for (const [resource, method, action] of rows) {
-    deepStrictEqual(chooseAction(resource, method), action, `${method} ${resource.kind}`);
+    deepStrictEqual(chooseAction(resource, { method }), action, `${method} ${resource.kind}`);
   }
 });
 
 Deno.test("chooseAction refuses other methods", () => {
-  for (const method of ["TRACE", "get", "CONNECT", "FOO", "constructor"]) {
+  for (const method of ["TRACE", "get", "CONNECT", "FOO", "constructor", "QUERY"]) {
     deepStrictEqual(
-      refusalOf(() => chooseAction({ kind: "relation", relation: "items" }, method)),
+      refusalOf(() => chooseAction({ kind: "relation", relation: "items" }, { method })),
       { code: "117", status: 405, message: `Unsupported HTTP method: ${method}` },
     );
   }
-  for (const method of ["POST", "PUT", "PATCH", "DELETE", "TRACE"]) {
-    deepStrictEqual(refusalOf(() => chooseAction({ kind: "root" }, method)), {
+  for (const method of ["POST", "PUT", "PATCH", "DELETE", "TRACE", "QUERY"]) {
+    deepStrictEqual(refusalOf(() => chooseAction({ kind: "root" }, { method })), {
       code: "117",
       status: 405,
       message: `Unsupported HTTP method: ${method}`,
     });
   }
-  for (const method of ["PUT", "PATCH", "DELETE", "TRACE", "post"]) {
-    deepStrictEqual(refusalOf(() => chooseAction({ kind: "routine", routine: "f" }, method)), {
+  for (const method of ["PUT", "PATCH", "DELETE", "TRACE", "post", "QUERY"]) {
+    deepStrictEqual(refusalOf(() => chooseAction({ kind: "routine", routine: "f" }, { method })), {
       code: "101",
       status: 405,
       message: `Cannot use the ${method} method on RPC`,

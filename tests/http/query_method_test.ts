@@ -1,0 +1,509 @@
+/** QUERY, and POST to `/<relation>/$query`: reads whose parameters come in the body. */
+import { deepStrictEqual, strictEqual } from "node:assert/strict";
+import { apiSuite, type Row } from "../support/api.ts";
+
+const config = {
+  dbSchemas: ["api", "other"],
+  dbAnonRole: "anon",
+  serverQueryMethod: true,
+} as const;
+const suite = apiSuite("query_method", config, { title: "QUERY" });
+
+const form = "application/x-www-form-urlencoded";
+const formQuery = `"${form}"`;
+const anyQuery = `${formQuery}, "application/json"`;
+
+const send = (body: string | Uint8Array, headers: Readonly<Record<string, string>> = {}) => ({
+  body,
+  headers: { "Content-Type": form, ...headers },
+});
+
+suite.rows("QUERY reads a relation", [
+  ["QUERY /tools", send("select=id&id=in.(1,3)&order=id"), 200, [{ id: 1 }, { id: 3 }], {
+    Location: "/tools?id=in.%281%2C3%29&order=id&select=id",
+    "Content-Location": null,
+    "Accept-Query": formQuery,
+    "Content-Range": "0-1/*",
+    "Content-Type": "application/json; charset=utf-8",
+  }],
+  ["QUERY /tools?select=id", send("select=name&id=eq.2"), 200, [{ id: 2 }], {
+    Location: "/tools?id=eq.2&select=id&select=name",
+  }],
+  ["QUERY /tools?id=gt.1&limit=2", send("limit=1&order=id&select=id"), 200, [{ id: 2 }]],
+  ["QUERY /tools?select=id&order=id", send(""), 200, [{ id: 1 }, { id: 2 }, { id: 3 }], {
+    Location: "/tools?order=id&select=id",
+  }],
+  ["QUERY /tools", send("select=id&order=id;limit=1"), 200, [{ id: 1 }]],
+  ["QUERY /tools?id=gt.1", send("select=id&id=lt.3&order"), 200, [{ id: 2 }], {
+    Location: "/tools?id=gt.1&id=lt.3&order&select=id",
+  }],
+  ["QUERY /tools", send("name=eq.s%61w&select=name,makers(name)"), 200, [
+    { name: "saw", makers: { name: "Bosk" } },
+  ]],
+  [
+    "QUERY /tools",
+    send("select=id,name&order=id&makers.name=eq.Bosk", {
+      "Content-Type": `${form}; charset=UTF-8`,
+      Range: "1-1",
+      Prefer: "count=exact",
+      Accept: "text/csv",
+    }),
+    400,
+    {
+      code: "SVC108",
+      details: null,
+      hint: "Verify that 'makers' is included in the 'select' query parameter.",
+      message: "'makers' is not an embedded resource in this request",
+    },
+  ],
+  [
+    "QUERY /tools",
+    send("select=id,name&order=id", {
+      "Content-Type": "Application/X-WWW-Form-Urlencoded;charset=UTF-8",
+      Range: "1-1",
+      Prefer: "count=exact",
+      Accept: "text/csv",
+    }),
+    206,
+    "id,name\n2,drill",
+    { "Content-Range": "1-1/3", "Preference-Applied": "count=exact" },
+  ],
+  [
+    "QUERY /tools",
+    send("select=name", { "Accept-Profile": "other", "Content-Profile": "nope" }),
+    200,
+    [{ name: "other" }],
+    { "Content-Profile": "other" },
+  ],
+  ["QUERY /a%20b%2Fc", send("select=id"), 200, [{ id: 4 }], {
+    Location: "/a%20b%2Fc?select=id",
+  }],
+  ["QUERY /tools", send("id=eq.1&select=id", { Accept: "application/vnd.svc.object+json" }), 200, {
+    id: 1,
+  }],
+]);
+
+suite.rows("POST to $query reads a relation", [
+  ["POST /tools/$query", send("select=id&id=in.(1,3)&order=id"), 200, [{ id: 1 }, { id: 3 }], {
+    "Content-Location": "/tools?id=in.%281%2C3%29&order=id&select=id",
+    Location: null,
+    "Accept-Query": formQuery,
+  }],
+  [
+    "POST /tools/%24query?limit=1",
+    send("select=id&order=id.desc", { "Content-Type": "text/plain" }),
+    200,
+    [{ id: 3 }],
+    { "Content-Location": "/tools?limit=1&order=id.desc&select=id" },
+  ],
+  ["POST /%74ools/$query", send("select=id&id=eq.1"), 200, [{ id: 1 }]],
+  ["POST /tools/$query", send("select=name", { "Accept-Profile": "other" }), 200, [
+    { name: "other" },
+  ]],
+  ["POST /$query/$query", send("select=id"), 200, [{ id: 5 }]],
+  // A form with a method for a proxy changes nothing: the path decides.
+  [
+    "POST /tools/$query",
+    send("select=id&id=eq.1", { "X-HTTP-Method-Override": "POST", "X-HTTP-Method": "DELETE" }),
+    200,
+    [{ id: 1 }],
+  ],
+]);
+
+suite.rows("QUERY calls a function", [
+  ["QUERY /rpc/named", send("prefix=s&select=id"), 200, [{ id: 1 }], {
+    Location: "/rpc/named?prefix=s&select=id",
+    "Content-Location": null,
+    "Accept-Query": anyQuery,
+  }],
+  ["QUERY /rpc/named?select=id", { body: { prefix: "s", ids: [3] } }, 200, [{ id: 1 }, { id: 3 }], {
+    Location: null,
+    "Content-Location": null,
+    "Accept-Query": anyQuery,
+  }],
+  ["QUERY /rpc/named?select=id&id=gt.1&order=id.desc", { body: { prefix: "", ids: [] } }, 200, [
+    { id: 3 },
+    { id: 2 },
+  ]],
+  [
+    "QUERY /rpc/named?select=id",
+    { body: { prefix: "" }, headers: { Range: "1-1", Prefer: "count=exact" } },
+    206,
+    [{ id: 2 }],
+    { "Content-Range": "1-1/3" },
+  ],
+  ["POST /rpc/named/$query?select=id", { body: { prefix: "d" } }, 200, [{ id: 2 }], {
+    "Content-Location": null,
+    "Accept-Query": anyQuery,
+  }],
+  ["POST /rpc/named/$query", send("prefix=d&select=id"), 200, [{ id: 2 }], {
+    "Content-Location": "/rpc/named?prefix=d&select=id",
+    Location: null,
+  }],
+  ["QUERY /rpc/request_line", send(""), 200, "QUERY /rpc/request_line on"],
+  ["POST /rpc/request_line/$query", send(""), 200, "POST /rpc/request_line/$query on"],
+  ["POST /rpc/request_line/$query", { body: {} }, 200, "POST /rpc/request_line/$query on"],
+  ["QUERY /rpc/nothing", send(""), 204, undefined, { "Accept-Query": anyQuery }],
+  // `/rpc/$query` is a function of that name.
+  ["POST /rpc/$query", { body: {} }, 200, "called"],
+  ["QUERY /rpc/$query", send(""), 200, "called"],
+  ["POST /rpc/$query/$query", send(""), 200, "called"],
+]);
+
+const readOnly = {
+  code: "25006",
+  details: null,
+  hint: null,
+  message: "cannot execute INSERT in a read-only transaction",
+};
+
+suite.rows("QUERY never writes", [
+  ["QUERY /rpc/add_tool", { as: "writer", body: { name: "x" } }, 405, readOnly],
+  ["QUERY /rpc/add_tool", { as: "writer", ...send("name=x") }, 405, readOnly],
+  ["POST /rpc/add_tool/$query", { as: "writer", body: { name: "x" } }, 405, readOnly],
+  ["POST /rpc/add_tool/$query", { as: "writer", ...send("name=x") }, 405, readOnly],
+  [
+    "POST /tools/$query",
+    { as: "writer", ...send("select=id&id=eq.9", { Prefer: "return=representation" }) },
+    200,
+    [],
+  ],
+]);
+
+const unsupported = (type: string) => ({
+  code: "SVC107",
+  details: null,
+  hint: null,
+  message: `Content-Type not acceptable: ${type}`,
+});
+const acceptForm = { "Accept-Query": formQuery };
+const acceptAny = { "Accept-Query": anyQuery };
+
+suite.rows("QUERY refuses other content types", [
+  ["QUERY /tools", { body: "select=id" }, 415, unsupported("none"), acceptForm],
+  ["QUERY /tools", {}, 415, unsupported("none"), acceptForm],
+  ["QUERY /tools", { body: {} }, 415, unsupported("application/json"), acceptForm],
+  [
+    "QUERY /tools",
+    send("select=id", { "Content-Type": "text/plain" }),
+    415,
+    unsupported("text/plain"),
+    acceptForm,
+  ],
+  ["POST /tools/$query", { body: {} }, 415, unsupported("application/json"), acceptForm],
+  [
+    "QUERY /rpc/named",
+    send("prefix=s", { "Content-Type": "text/csv" }),
+    415,
+    unsupported("text/csv"),
+    acceptAny,
+  ],
+]);
+
+const unreadable = {
+  code: "SVC178",
+  details: null,
+  hint: null,
+  message: "The query cannot be read",
+};
+const parameters = (count: number) => `select=id&order=id&limit=1${"&id=lt.9".repeat(count - 3)}`;
+
+suite.rows("QUERY refuses hostile bodies", [
+  ["QUERY /tools", send(Uint8Array.from([0x69, 0x64, 0x3d, 0xff])), 400, unreadable],
+  ["QUERY /tools", send(Uint8Array.from([0xc3])), 400, unreadable],
+  ["QUERY /tools", send("name=eq.%00"), 400, unreadable],
+  ["QUERY /tools", send("name=eq.\0"), 400, unreadable],
+  ["QUERY /tools?name=eq.%00", send("select=id"), 400, {
+    code: "SVC100",
+    details: 'unexpected "%00": PostgreSQL has no text with the character U+0000',
+    hint: null,
+    message: '"failed to parse query parameter (eq.%00)" (line 1, column 4)',
+  }],
+  ["QUERY /tools", send("name=eq.%2500&select=id"), 200, []],
+  ["QUERY /tools", send("name=eq.%FF&select=id"), 200, []],
+  ["QUERY /tools", send("\uFEFFselect=id&id=eq.1"), 200, [{ id: 1 }]],
+  ["QUERY /tools", send(parameters(1_000)), 200, [{ id: 1 }]],
+  ["QUERY /tools", send(parameters(10_001)), 400, {
+    code: "SVC177",
+    details: "More than 10000 parameters",
+    hint: null,
+    message: "The query is too complex",
+  }],
+  ["QUERY /rpc/named", send('{"prefix":', { "Content-Type": "application/json" }), 400, {
+    code: "SVC102",
+    details: null,
+    hint: null,
+    message: "Empty or invalid json",
+  }],
+  ["QUERY /tools", send("select=id&id=eq.(1"), 400, {
+    code: "22P02",
+    details: null,
+    hint: null,
+    message: 'invalid input syntax for type integer: "(1"',
+  }],
+  ["QUERY /tools", send("having=(x.eq.1"), 400, {
+    code: "SVC100",
+    details: 'unexpected end of input expecting "," or ")"',
+    hint: null,
+    message: '"failed to parse logic tree ((x.eq.1)" (line 1, column 8)',
+  }],
+]);
+
+suite.rows("other methods and paths stay as they are", [
+  ["GET /tools/$query", {}, 405, {
+    code: "SVC117",
+    details: null,
+    hint: null,
+    message: "Unsupported HTTP method: GET",
+  }],
+  ...["PUT", "PATCH", "DELETE", "QUERY"].map((method) =>
+    [
+      `${method} /tools/$query`,
+      send("id=eq.1"),
+      405,
+      {
+        code: "SVC117",
+        details: null,
+        hint: null,
+        message: `Unsupported HTTP method: ${method}`,
+      },
+    ] as Row
+  ),
+  ["GET /rpc/named/$query", {}, 405, {
+    code: "SVC101",
+    details: null,
+    hint: null,
+    message: "Cannot use the GET method on RPC",
+  }],
+  ["query /tools", send("select=id"), 405, {
+    code: "SVC117",
+    details: null,
+    hint: null,
+    message: "Unsupported HTTP method: query",
+  }],
+  ["QUERY /", send("select=id"), 405, {
+    code: "SVC117",
+    details: null,
+    hint: null,
+    message: "Unsupported HTTP method: QUERY",
+  }],
+  ...["/tools//$query", "/a/tools/$query", "//$query", "/tools/$query/", "/tools/$query/$query"]
+    .map((
+      path,
+    ) =>
+      [`POST ${path}`, send(""), 404, {
+        code: "SVC125",
+        details: null,
+        hint: null,
+        message: "Invalid path specified in request URL",
+      }] as Row
+    ),
+  ["POST /nope/$query", send("select=id"), 404, {
+    code: "SVC205",
+    details: null,
+    hint: null,
+    message: "Could not find the table 'api.nope' in the schema cache",
+  }],
+  // No header changes the method of a request.
+  [
+    "POST /tools?select=id",
+    {
+      as: "writer",
+      ...send("id=9&name=x", {
+        "X-HTTP-Method-Override": "QUERY",
+        Prefer: "return=representation",
+      }),
+    },
+    201,
+    [{ id: 9 }],
+  ],
+  ["GET /$query", {}, 200, [{ id: 5 }]],
+]);
+
+suite.rows("OPTIONS lists QUERY", [
+  ["OPTIONS /tools", {}, 200, undefined, {
+    Allow: "OPTIONS,GET,HEAD,QUERY,POST,PUT,PATCH,DELETE",
+    ...acceptForm,
+  }],
+  ["OPTIONS /rpc/named", {}, 200, undefined, {
+    Allow: "OPTIONS,GET,HEAD,QUERY,POST",
+    ...acceptAny,
+  }],
+  ["OPTIONS /rpc/add_tool", {}, 200, undefined, { Allow: "OPTIONS,POST", "Accept-Query": null }],
+  ["OPTIONS /", {}, 200, undefined, { Allow: "OPTIONS,GET,HEAD", "Accept-Query": null }],
+  ["OPTIONS /tools/$query", {}, 200, undefined, { Allow: "OPTIONS,POST", ...acceptForm }],
+  ["OPTIONS /rpc/named/$query", {}, 200, undefined, { Allow: "OPTIONS,POST", ...acceptAny }],
+  ["OPTIONS /nope/$query", {}, 404, {
+    code: "SVC205",
+    details: null,
+    hint: null,
+    message: "Could not find the table 'api.nope' in the schema cache",
+  }],
+  [
+    "OPTIONS /tools",
+    { headers: { Origin: "http://a.example", "Access-Control-Request-Method": "QUERY" } },
+    200,
+    undefined,
+    { "Access-Control-Allow-Methods": "GET, POST, PATCH, PUT, DELETE, OPTIONS, HEAD, QUERY" },
+  ],
+  [
+    "OPTIONS /tools",
+    { headers: { Origin: "http://a.example", "Access-Control-Request-Method": "GET" } },
+    200,
+    undefined,
+    { "Access-Control-Allow-Methods": "GET, POST, PATCH, PUT, DELETE, OPTIONS, HEAD" },
+  ],
+]);
+
+suite.rows("a query has cursors in its URL, and its body is sent with each link", [
+  ["QUERY /tools?after=", send("select=id&limit=2&order=id.desc"), 200, [{ id: 3 }, { id: 2 }], {
+    Link: '<?after=>; rel="first", <?after=WzEsIjI0MTMzZDYxIixbIjIiXV0>; rel="next", ' +
+      '<?before=>; rel="last"',
+  }],
+  ["POST /tools/$query?before=", send("select=id&limit=1&order=id"), 200, [{ id: 3 }], {
+    Link: '<?after=>; rel="first", <?before=WzEsIjhhNThhZGQ1IixbIjMiXV0>; rel="prev", ' +
+      '<?before=>; rel="last"',
+  }],
+  ["QUERY /tools", send("select=id&limit=2&order=id.desc&after="), 200, [{ id: 3 }, { id: 2 }], {
+    Link: null,
+  }],
+]);
+
+suite.test("a page of another origin sees Accept-Query", async (api) => {
+  const response = await api("QUERY /tools", send("id=eq.1", { Origin: "http://a.example" }));
+  strictEqual(
+    response.headers.get("Access-Control-Expose-Headers")!.split(", ").at(-1),
+    "Accept-Query",
+  );
+  const read = await api("GET /tools?id=eq.1", { headers: { Origin: "http://a.example" } });
+  strictEqual(read.headers.get("Access-Control-Expose-Headers")!.includes("Accept-Query"), false);
+});
+
+suite.test("50,000 ids arrive as one parameter, and the answer names no URL", async (api) => {
+  const ids = Array.from({ length: 50_000 }, (_, index) => index + 1);
+  const body = send(`select=id&order=id&id=in.(${ids})`);
+  const query = await api("QUERY /tools", body);
+  deepStrictEqual(await query.json(), [{ id: 1 }, { id: 2 }, { id: 3 }]);
+  strictEqual(query.headers.get("Location"), null);
+  const post = await api("POST /tools/$query", body);
+  strictEqual(post.status, 200);
+  strictEqual(post.headers.get("Content-Location"), null);
+  deepStrictEqual(await post.json(), [{ id: 1 }, { id: 2 }, { id: 3 }]);
+});
+
+suite.test("a compressed body is a query, too", async (api) => {
+  const stream = new Blob(["select=id&id=eq.2"]).stream()
+    .pipeThrough(new CompressionStream("gzip"));
+  const body = new Uint8Array(await new Response(stream).arrayBuffer());
+  const response = await api("QUERY /tools", send(body, { "Content-Encoding": "gzip" }));
+  deepStrictEqual(await response.json(), [{ id: 2 }]);
+});
+
+suite.test("requests of one shape share a plan, and no values", async (api) => {
+  for (const id of [1, 2, 3, 1, 2]) {
+    const [get, query, post, call] = await Promise.all([
+      api(`GET /tools?select=id&id=eq.${id}`),
+      api("QUERY /tools", send(`select=id&id=eq.${id}`)),
+      api("POST /tools/$query", send(`select=id&id=eq.${id}`)),
+      api("QUERY /rpc/named?select=id", { body: { prefix: "none", ids: [id] } }),
+    ]);
+    for (const response of [get, query, post, call]) {
+      deepStrictEqual(await response.json(), [{ id }]);
+    }
+    const url = `/tools?id=eq.${id}&select=id`;
+    strictEqual(get.headers.get("Content-Location"), url);
+    strictEqual(query.headers.get("Location"), url);
+    strictEqual(post.headers.get("Content-Location"), url);
+    strictEqual(get.headers.get("Accept-Query"), null);
+  }
+});
+
+const limited = apiSuite("query_method", {
+  ...config,
+  serverMaxQueryBody: 100,
+  serverMaxBodySize: 120,
+}, { title: "QUERY of limited length" });
+
+const tooLong = (length: number | null, limit = 100) => ({
+  code: limit === 100 ? "SVC176" : "SVC130",
+  details: length === null ? null : `The body has ${length} bytes`,
+  hint: null,
+  message: `The query has more than ${limit} bytes`,
+});
+
+limited.rows("server-max-query-body bounds bodies", [
+  ["QUERY /tools", send(`select=id&id=in.(${"1".padStart(82, "0")})`), 200, [{ id: 1 }]],
+  [
+    "QUERY /tools",
+    send(`select=id&id=in.(${"1".padStart(83, "0")})`, { "Content-Length": "101" }),
+    413,
+    tooLong(101),
+  ],
+  ["POST /tools/$query", send(`select=id&id=in.(${"1".padStart(90, "0")})`), 413, tooLong(null)],
+  ["QUERY /rpc/named", { body: { prefix: "s".repeat(100) } }, 413, tooLong(null)],
+  ["POST /tools", { as: "writer", body: { id: 9, name: "x".repeat(90) } }, 201, undefined],
+]);
+
+const lower = apiSuite("query_method", { ...config, serverMaxBodySize: 10 }, {
+  title: "QUERY under server-max-body-size",
+});
+
+lower.rows("the lower limit counts", [
+  ["QUERY /tools", send("select=id&id=eq.1"), 413, {
+    code: "SVC130",
+    details: "At most 10 bytes are accepted",
+    hint: null,
+    message: "Request body too large",
+  }],
+]);
+
+const off = apiSuite("query_method", { ...config, serverQueryMethod: false }, {
+  title: "QUERY switched off",
+});
+
+off.rows("QUERY is no method", [
+  ["QUERY /tools", send("select=id"), 405, {
+    code: "SVC117",
+    details: null,
+    hint: null,
+    message: "Unsupported HTTP method: QUERY",
+  }],
+  ["QUERY /rpc/named", { body: { prefix: "s" } }, 405, {
+    code: "SVC101",
+    details: null,
+    hint: null,
+    message: "Cannot use the QUERY method on RPC",
+  }],
+  ["POST /tools/$query", send("select=id"), 404, {
+    code: "SVC125",
+    details: null,
+    hint: null,
+    message: "Invalid path specified in request URL",
+  }],
+  ["OPTIONS /tools", {}, 200, undefined, {
+    Allow: "OPTIONS,GET,HEAD,POST,PUT,PATCH,DELETE",
+    "Accept-Query": null,
+  }],
+  [
+    "OPTIONS /tools",
+    { headers: { Origin: "http://a.example", "Access-Control-Request-Method": "QUERY" } },
+    200,
+    undefined,
+    { "Access-Control-Allow-Methods": null },
+  ],
+]);
+
+const pgrst = apiSuite("query_method", { ...config, dialect: "pgrst" }, {
+  title: "QUERY in pgrst",
+});
+
+pgrst.rows("OPTIONS stays PostgREST's", [
+  ["QUERY /tools", send("select=id&id=eq.1"), 200, [{ id: 1 }], { ...acceptForm }],
+  ["QUERY /tools", { body: {} }, 415, { ...unsupported("application/json"), code: "PGRST107" }, {
+    ...acceptForm,
+  }],
+  ["OPTIONS /tools", {}, 200, undefined, {
+    Allow: "OPTIONS,GET,HEAD,POST,PUT,PATCH,DELETE",
+    "Accept-Query": null,
+  }],
+]);
