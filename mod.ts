@@ -31,6 +31,9 @@ import type { Connections } from "./src/database/adapters/postgres.ts";
 import { dialects } from "./src/dialect.ts";
 import type { RequestInfo } from "./src/handler/handler.ts";
 import { type Handler, type HandlerDependencies, lazyHandler } from "./src/handler/lazy_handler.ts";
+import { McpExtension } from "./src/handler/mcp_extension.ts";
+import { loadMcp } from "./src/handler/mcp_host.ts";
+import { mcpExtension } from "./src/handler/mcp_port.ts";
 import type {
   FinishedRequest,
   Observation,
@@ -152,13 +155,16 @@ export function createHandler(options: HandlerOptions): Handler {
   } = options;
   const configured = configOf(configOptions, schemaCache ? "provided" : "loaded");
   checkDependencies(options);
-  const source = configSource({
-    file: null,
-    environment: {},
-    readFile: rejectFile,
-    programmatic: configured,
-  });
-  return lazyHandler(() => source, {
+  const { dialect = "svc" } = options;
+  const mcp = new McpExtension((added) => checkHandlerOptions(added, dialects.get(dialect)!));
+  const source = () =>
+    configSource({
+      file: null,
+      environment: {},
+      readFile: rejectFile,
+      programmatic: { ...configured, ...mcp.options },
+    });
+  const handler = lazyHandler(() => mcp.start(source), {
     embeddedInit: embeddedInit ?? null,
     embeddedExtensions: embeddedExtensions ?? {},
     connections: connections ?? usualConnections(options.dbUri),
@@ -168,7 +174,9 @@ export function createHandler(options: HandlerOptions): Handler {
     observe: observe ?? (() => {}),
     fetch: fetchKeys ?? usualFetch,
     keyStore: keyStore ?? null,
+    loadMcp: () => mcp.load(),
   });
+  return Object.assign(handler, { [mcpExtension]: mcp.extend });
 }
 
 /** Called without a receiver, which some runtimes demand. */
@@ -221,6 +229,7 @@ function environmentDependencies(): HandlerDependencies {
     observe: () => {},
     fetch: usualFetch,
     keyStore: null,
+    loadMcp,
   };
 }
 

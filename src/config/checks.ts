@@ -113,3 +113,10 @@ const longPath = new RegExp(`^(?:${pathSegment}){2,}$`);
 export function isHealthPath(value: string): boolean {
   return longPath.test(value) && !value.startsWith("/rpc/");
 }
+
+const anyPath = new RegExp(`^(?:${pathSegment})+$`);
+
+/** Returns whether a text is a path that names no function and no query. */
+export function isMcpPath(value: string): boolean {
+  return anyPath.test(value) && !/^\/rpc(?:\/|$)/.test(value) && !value.includes("$query");
+}

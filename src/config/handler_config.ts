@@ -217,6 +217,48 @@ export interface HandlerConfig {
   /** Tolerated difference between clocks, for the claims `exp`, `nbf` and `iat`. Default: `30`. */
   readonly jwtSkew?: number;
   /**
+   * Origins whose pages may use the endpoint for agents; if it is not set, none may. Default: none.
+   */
+  readonly mcpAllowedOrigins?: readonly string[] | null;
+  /**
+   * Issuers that agents get tokens from (RFC 9728). Tokens must then name `mcp-resource` in `aud`.
+   * Default: none.
+   */
+  readonly mcpAuthorizationServers?: readonly string[] | null;
+  /** Functions that are tools of their own, named `rpc.<name>`. Default: none. */
+  readonly mcpFunctions?: readonly string[] | null;
+  /** Most bytes of the result of one call. Default: `65536`. */
+  readonly mcpMaxBytes?: number;
+  /**
+   * Most rows of one call: rows of a result, of each embed, and rows that one call writes. Default:
+   * `100`.
+   */
+  readonly mcpMaxRows?: number;
+  /**
+   * Path of the endpoint for agents; see [Connect an agent](../how-to/connect-an-agent.md).
+   * Default: none.
+   */
+  readonly mcpPath?: string | null;
+  /**
+   * URI of the endpoint for agents (RFC 8707). Default: `openapi-server-proxy-uri` and `mcp-path`.
+   * Default: none.
+   */
+  readonly mcpResource?: string | null;
+  /** Roles that may use the endpoint for agents; if it is not set, all may. Default: none. */
+  readonly mcpRoles?: readonly string[] | null;
+  /** `statement_timeout` of calls, unless that of the role is shorter. Default: `10`. */
+  readonly mcpTimeout?: number;
+  /**
+   * Tools that agents get for reading. Default:
+   * `"list_relations,describe_relation,query,call_function"`.
+   */
+  readonly mcpTools?: readonly string[];
+  /**
+   * Relations and functions that agents may write to, `*` for all. If it is not set, every
+   * transaction of a call is read only. Default: none.
+   */
+  readonly mcpWrite?: readonly string[] | null;
+  /**
    * OpenAPI document at `/`: by the privileges of the role, with everything, or disabled. Default:
    * `"follow-privileges"`.
    */

@@ -5,7 +5,7 @@
  * @module
  */
 import { type Dialect, dialects, type FileBase, svcDialect } from "../dialect.ts";
-import { type CodecContext, type RawValue, text } from "./codecs.ts";
+import { type CodecContext, quote, type RawValue, text } from "./codecs.ts";
 import {
   combineProblems,
   ConfigError,
@@ -101,6 +101,7 @@ export function loadConfig(sources: ConfigSources, database: DatabaseValues = no
     ]),
   );
   attempt(() => rejectSharedPort(loaded), undefined);
+  attempt(() => rejectSharedPath(loaded), undefined);
   const fields = Array.from(loaded, ([key, { value }]) => [camelCase(key), value]);
   const appSettings = sources.programmatic?.appSettings ??
     attempt(() => loadAppSettings(loader), []);
@@ -342,6 +343,20 @@ function rejectSharedPort(loaded: ReadonlyMap<string, Loaded>): void {
     key: "admin-server-port",
     problem: "admin-server-port cannot be the same as server-port " +
       `(expected another port than ${admin.value})`,
+  });
+}
+
+/** Throws if the endpoint for agents has the path of the health check. */
+function rejectSharedPath(loaded: ReadonlyMap<string, Loaded>): void {
+  const [mcp, health] = [loaded.get("mcp-path")!, loaded.get("server-health-path")!];
+  if (typeof mcp.value !== "string" || mcp.value !== health.value) return;
+  if (mcp.origin === null) throw new Error("mcp-path is the path of the health check");
+  throw new ConfigError({
+    origin: mcp.origin,
+    key: "mcp-path",
+    problem: `mcp-path cannot be the same as server-health-path (expected another path than ${
+      quote(mcp.value)
+    })`,
   });
 }
 

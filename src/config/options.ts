@@ -10,6 +10,7 @@ import { batchOptions } from "./options/batch_options.ts";
 import { databaseOptions } from "./options/database_options.ts";
 import { generalOptions } from "./options/general_options.ts";
 import { limitOptions } from "./options/limit_options.ts";
+import { mcpOptions } from "./options/mcp_options.ts";
 import { monitoringOptions } from "./options/monitoring_options.ts";
 import { openapiOptions } from "./options/openapi_options.ts";
 import { poolOptions } from "./options/pool_options.ts";
@@ -24,6 +25,7 @@ export const options = {
   ...databaseOptions,
   ...generalOptions,
   ...limitOptions,
+  ...mcpOptions,
   ...monitoringOptions,
   ...openapiOptions,
   ...poolOptions,

@@ -8,6 +8,7 @@ import { connectionErrors } from "./connection_errors.ts";
 import { cursorErrors } from "./cursor_errors.ts";
 import { guardErrors } from "./guard_errors.ts";
 import { internalErrors } from "./internal_errors.ts";
+import { mcpErrors } from "./mcp_errors.ts";
 import { queryErrors } from "./query_errors.ts";
 import { requestErrors } from "./request_errors.ts";
 import { schemaCacheErrors } from "./schema_cache_errors.ts";
@@ -22,6 +23,7 @@ export const errors = {
   ...requestErrors,
   ...guardErrors,
   ...batchErrors,
+  ...mcpErrors,
   ...writeErrors,
   ...queryErrors,
   ...cursorErrors,

@@ -27,10 +27,12 @@ import { type Answer, bodyLength, countedHandler } from "./counted_handler.ts";
 import { EarlyPrivilegeCheck } from "./early_privilege.ts";
 import { HealthCheck } from "./health_check.ts";
 import { RequestsInFlight } from "./in_flight.ts";
+import { loadMcp, McpHost } from "./mcp_host.ts";
+import type { LoadMcp } from "./mcp_port.ts";
 import { type PipelineContext, type PipelineResult, runPipeline } from "./pipeline.ts";
 import { reportRequest, reportStatements } from "./report.ts";
 import { receive, type ReceivedRequest } from "./received_request.ts";
-import { healthRoute, RouteNames } from "./route_names.ts";
+import { healthRoute, mcpRoute, RouteNames } from "./route_names.ts";
 import { addedHeaders, hasHeader, headersInit, noHeaders } from "./sent_headers.ts";
 import { Uploads } from "./uploads.ts";
 
@@ -56,8 +58,11 @@ export interface RequestInfo {
 export function serviceHandler(
   service: Service,
   loading: ServiceOptions["loading"] = "shared",
+  load: LoadMcp = loadMcp,
 ): (request: Request, info?: RequestInfo) => Promise<Response> {
-  const answer = answering(service, loading);
+  const { mcpPath } = service.snapshot.config;
+  const mcp = mcpPath === null ? null : new McpHost(service, mcpPath, load);
+  const answer = answering(service, loading, mcp);
   const { requestMetrics } = service;
   if (requestMetrics !== null) return countedHandler(answer, requestMetrics);
   return async (request, info) => (await answer(request, info)).response;
@@ -67,6 +72,7 @@ export function serviceHandler(
 function answering(
   service: Service,
   loading: ServiceOptions["loading"],
+  mcp: McpHost | null,
 ): (request: Request, info?: RequestInfo) => Promise<Answer> {
   const contextOf = cachedContext(service);
   const health = new HealthCheck(service, loading);
@@ -79,7 +85,9 @@ function answering(
     const context = contextOf(snapshot);
     const received = receive(request, context, service);
     const { pieces, credential, identifiers, refusal, sent } = received;
-    const early = answerEarly(request, received, { context, health });
+    const isMcp = mcp !== null && mcp.matches(pieces.path);
+    const origins = isMcp ? mcp.allowedOrigins(pieces.path) : config.serverCorsAllowedOrigins;
+    const early = answerEarly(request, received, { context, health, origins });
     if (early !== null) return { ...await early, durationMs: elapsedMs() };
     const statements: Statement[] | null = config.logQuery ? [] : null;
     const timing = config.logFormat === "json" ? new RequestTiming() : null;
@@ -97,21 +105,24 @@ function answering(
       identifiers,
       timing,
     };
-    const result = compressedResult(await runPipeline(request, pieces, input), pieces, {
+    const answered = isMcp
+      ? mcp.respond(request, pieces, input)
+      : runPipeline(request, pieces, input);
+    const result = compressedResult(await answered, pieces, {
       request,
       config,
       encoders: () => encoders ??= bodyEncoders(),
     });
     if (statements !== null) reportStatements(service, statements, result.reply.status);
-    const cors = pieces.headers["origin"] === undefined
+    const cors = pieces.headers["origin"] === undefined || origins === "none"
       ? noHeaders
-      : actualHeaders(request, config.serverCorsAllowedOrigins, {
+      : actualHeaders(request, origins, {
         areRequestsLimited: snapshot.rateLimits !== null,
         areWritesKeyed: snapshot.config.idempotencyTable !== null,
         hasLink: hasHeader("link", result.reply.headers),
         isQuery: hasHeader("accept-query", result.reply.headers),
       });
-    const route = context.routes.of(pieces.path);
+    const route = isMcp ? mcpRoute : context.routes.of(pieces.path);
     const durationMs = elapsedMs();
     const facts = { time, durationMs, config, client, identifiers, timing, route };
     reportRequest(service, request, { ...facts, result });
@@ -131,15 +142,16 @@ function answering(
 function answerEarly(
   request: Request,
   { pieces, refusal, sent }: ReceivedRequest,
-  { context: { snapshot, routes }, health }: {
+  { context: { snapshot, routes }, health, origins }: {
     readonly context: PipelineContext;
     readonly health: HealthCheck;
+    /** Origins that CORS allows. */
+    readonly origins: readonly string[] | null | "none";
   },
 ): Omit<Answer, "durationMs"> | Promise<Omit<Answer, "durationMs">> | null {
-  const { serverCorsAllowedOrigins, serverQueryMethod: takesQuery } = snapshot.config;
-  const preflight = refusal === null
-    ? preflightHeaders(request, serverCorsAllowedOrigins, { takesQuery })
-    : null;
+  const { serverQueryMethod: takesQuery } = snapshot.config;
+  const isAllowed = refusal === null && origins !== "none";
+  const preflight = isAllowed ? preflightHeaders(request, origins, { takesQuery }) : null;
   if (preflight !== null) {
     const init = { status: 200, headers: headersInit(sent(preflight)) };
     return { response: new Response(null, init), route: routes.of(pieces.path) };

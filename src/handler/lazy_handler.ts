@@ -12,6 +12,7 @@ import { openDatabase } from "../database/open.ts";
 import type { Connections } from "../database/adapters/postgres.ts";
 import { type Dialect, svcDialect } from "../dialect.ts";
 import { errors } from "../errors/catalogue.ts";
+import type { LoadMcp } from "./mcp_port.ts";
 import { errorResponseTo, type RequestInfo, serviceHandler } from "./handler.ts";
 import type { Observation } from "../observe/observation.ts";
 import type { SchemaCache } from "../schema_cache/schema_cache.ts";
@@ -60,6 +61,7 @@ export interface HandlerDependencies {
   readonly observe: (event: Observation) => void;
   readonly fetch: Fetch;
   readonly keyStore: KeyStore | null;
+  readonly loadMcp: LoadMcp;
 }
 
 interface StartedService {
@@ -142,6 +144,7 @@ async function createService(
     connections,
     schemaCache,
     schemaCacheMaxAge,
+    loadMcp,
     ...others
   } = dependencies;
   const config = source().configure(noValues);
@@ -166,5 +169,5 @@ async function createService(
     ...others,
   });
   if (connections === "pooled") service.listen();
-  return { service, handle: serviceHandler(service, loading) };
+  return { service, handle: serviceHandler(service, loading, loadMcp) };
 }

@@ -119,6 +119,8 @@ export interface Exchange {
   readonly identifiers: RequestIdentifiers;
   /** Measures the database; null if nothing needs it. */
   readonly timing: RequestTiming | null;
+  /** `metadata` answers the root with the JSON of `SchemaMetadata`. Default: `document`. */
+  readonly rootReply?: "document" | "metadata" | undefined;
   readonly caller: Caller;
   /** Returns the client's address; null if it is unknown. */
   readonly client: () => string | null;
@@ -133,6 +135,10 @@ export interface PipelineInput extends
     "client" | "context" | "identifiers" | "isContended" | "scope" | "statements" | "timing"
   > {
   readonly credential: Credential;
+  /** The identity of a request that is part of an authenticated one. Default: the token's. */
+  readonly identity?: Identity;
+  /** The answer to the root: the description of the API, or the metadata that it is made of. */
+  readonly rootReply?: Exchange["rootReply"];
   /** An error that an earlier check found; null for none. */
   readonly refusal: ServiceError | null;
 }
@@ -162,6 +168,7 @@ export async function runPipeline(
     caller,
     client,
     isContended: input.isContended,
+    rootReply: input.rootReply,
     pieces,
     context,
     stopwatch,
@@ -179,7 +186,7 @@ export async function runPipeline(
   try {
     if (refusal !== null) throw refusal;
     checkBeforeToken(checked);
-    const authenticated = authenticateRequest(exchange);
+    const authenticated = input.identity ?? authenticateRequest(exchange, config.jwtAud);
     identity = authenticated instanceof Promise
       ? await beforeDeadline(authenticated, caller)
       : authenticated;
@@ -210,7 +217,7 @@ function leaveAfter({ ended }: Reply, inFlight: RequestsInFlight): void {
 }
 
 /** Begins to count a request; returns null without policies. */
-function startAdmission(
+export function startAdmission(
   pieces: RawRequest,
   { snapshot: { rateLimits: limits, config }, onRateLimited: onRefused }: PipelineContext,
   client: () => string | null,
@@ -222,10 +229,14 @@ function startAdmission(
   return new Admission({ limits, onRefused, client: client(), resource });
 }
 
-function failedResult(
+/** Makes the reply to a request that failed. */
+export function failedResult(
   caught: unknown,
   identity: Identity | null,
-  { pieces, caller, context: { dialect, snapshot, retryAfter } }: Exchange,
+  { pieces, caller, context: { dialect, snapshot, retryAfter } }: Pick<
+    Exchange,
+    "caller" | "context" | "pieces"
+  >,
 ): Omit<PipelineResult, "targetNameUses"> {
   const cause = caught instanceof OperationError ? caught.cause : caught;
   const thrown = failureOf(cause, caller);
@@ -260,8 +271,14 @@ function failedResult(
   return { reply, role, thrown, error, advice };
 }
 
-function authenticateRequest(exchange: Exchange): Identity | Promise<Identity> {
-  const { context: { snapshot, revocations, now }, scope, checked: { credential } } = exchange;
+/** Verifies the token of a request, which must be for `audience` unless that is null. */
+export function authenticateRequest(
+  { context: { snapshot, revocations, now }, scope, checked: { credential } }: Pick<
+    Exchange,
+    "checked" | "context" | "scope"
+  >,
+  audience: string | null,
+): Identity | Promise<Identity> {
   const { config, auth } = snapshot;
   const authenticateBy = (index: RevocationIndex | null) =>
     authenticate(credential.token, {
@@ -271,7 +288,7 @@ function authenticateRequest(exchange: Exchange): Identity | Promise<Identity> {
       revocations: index,
       scope,
       dbAnonRole: config.dbAnonRole,
-      jwtAud: config.jwtAud,
+      jwtAud: audience,
     });
   const index = credential.token === null ? null : revocations.current();
   return index instanceof Promise ? index.then(authenticateBy) : authenticateBy(index);
@@ -394,17 +411,23 @@ const noRows: Payload = {
 
 /** Responds to the root with a description of the API as the role may use it. */
 async function describe(
-  { caller, context: { snapshot, database }, stopwatch, statements, identifiers, timing }: Exchange,
+  exchange: Exchange,
   identity: Identity,
   { request, plan: planned, cache }: Extract<RequestPlan, { kind: "root" }>,
 ): Promise<Reply> {
+  const { caller, context: { snapshot, database }, statements, identifiers, timing } = exchange;
   const { config } = snapshot;
   const owner = ownerOf(identity, snapshot, identifiers);
   const batch = buildRootTransaction(request, planned, owner, config);
   statements?.push(...batch.statements);
   const reply = await timedTransaction(database, batch, { caller, timing });
-  stopwatch.lap("transaction");
-  return respondToRoot(request, planned, { metadata: schemaMetadataOf(reply), cache, config });
+  exchange.stopwatch.lap("transaction");
+  const metadata = schemaMetadataOf(reply);
+  if (exchange.rootReply !== "metadata") {
+    return respondToRoot(request, planned, { metadata, cache, config });
+  }
+  const content = new TextEncoder().encode(metadata ?? "null");
+  return { status: 200, headers: [], content, length: content.length };
 }
 
 function timed(reply: Reply, stopwatch: Stopwatch): Reply {

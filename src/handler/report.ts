@@ -36,12 +36,24 @@ export function reportRequest(
   request: Request,
   { result, ...facts }: RequestFacts & { readonly result: PipelineResult },
 ): void {
-  const { reply, thrown, error, advice, targetNameUses } = result;
+  reportOutcome(service, request, { result, config: facts.config });
+  service.observe(new LazyFinishedRequest(request, result, { facts, service }));
+  const { failure } = result.reply;
+  failure?.then((cause) => reportAborted(service, request, { cause, config: facts.config }));
+}
+
+/** Reports the failure and the warnings of a request, without its line in the access log. */
+export function reportOutcome(
+  service: Service,
+  request: Request,
+  { result, config }: { readonly result: PipelineResult; readonly config: LogConfig },
+): void {
+  const { thrown, error, advice, targetNameUses } = result;
   if (error !== null) service.handleFailure(thrown);
   const reason = error?.fields.shedReason;
   if (reason !== undefined) service.observe({ kind: "request-shed", reason });
   if (targetNameUses.length > 0) {
-    const target = loggedTarget(request.url, facts.config);
+    const target = loggedTarget(request.url, config);
     const { method } = request;
     service.observe({ kind: "target-names-used", uses: targetNameUses, method, target });
   }
@@ -58,8 +70,6 @@ export function reportRequest(
     const { code, message } = errorFacts(error, service.dialect);
     service.observe({ kind: "error-advised", code, message, advice });
   }
-  service.observe(new LazyFinishedRequest(request, result, { facts, service }));
-  reply.failure?.then((cause) => reportAborted(service, request, { cause, config: facts.config }));
 }
 
 /** Reports a body that ended early, unless that follows from the client's disconnect. */

@@ -120,6 +120,9 @@ const texts: {
   "embedded-init-changed": ({ path, folder }, call) =>
     `WARNING: ${redact(path)} has changed since ${redact(folder)} was made; it is applied once: ` +
     `delete the folder, or run ${redact(callText(call, `sql --file=${path}`))}`,
+  "agent-write": ({ role, tool, method, target, status, rows }) =>
+    `Agent as ${redact(role)}: ${redact(`${tool} ${method} ${target}`)} ${status}` +
+    (rows === null ? "" : ` ${rows} rows`),
   "target-names-used": ({ uses, method, target }) => [
     `WARNING: ${targetNameWarning}`,
     `Update filters, orders or limits that use ${redact(replacementsText(uses))} in ` +

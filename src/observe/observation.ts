@@ -79,6 +79,20 @@ export interface QueriedRequest {
   readonly texts: readonly string[];
 }
 
+/** A write that an agent has requested by a tool. */
+export interface AgentWrite {
+  readonly kind: "agent-write";
+  readonly role: string;
+  readonly tool: string;
+  readonly method: string;
+  /** Path and query string of the API. */
+  readonly target: string;
+  /** Status of the API. */
+  readonly status: number;
+  /** Null if the write failed or returns no rows. */
+  readonly rows: number | null;
+}
+
 /** An event that only metrics count. */
 export type CountedEvent =
   /** A limit refused a request under overload. */
@@ -230,6 +244,7 @@ export type Observation =
     readonly path: string;
     readonly folder: string;
   }
+  | AgentWrite
   | FinishedRequest
   | QueriedRequest
   | CountedEvent
@@ -329,6 +344,7 @@ export const severities: Readonly<Record<Diagnostic["kind"], LogLevel>> = {
   "embedded-remake-failed": "crit",
   "embedded-ready": "crit",
   "embedded-init-changed": "crit",
+  "agent-write": "info",
   "target-names-used": "crit",
   "request-failed": "error",
   "error-advised": "warn",

@@ -9,9 +9,9 @@ export const stages = ["jwt", "parse", "plan", "transaction", "response"] as con
 
 export type Stage = typeof stages[number];
 
-/** Receives a finished stage. Times are epoch milliseconds. */
+/** Receives a finished stage, or a finished call of an agent. Times are epoch milliseconds. */
 export type TraceStage = (
-  stage: Stage,
+  stage: Stage | `tools/call ${string}`,
   times: { readonly start: number; readonly end: number },
 ) => void;
 

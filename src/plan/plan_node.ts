@@ -44,6 +44,13 @@ import { isToOne } from "./find_relationship.ts";
 import { embedRange, rootRange, unlimited } from "./limit_offset.ts";
 import { planValue, type ValueRules } from "./values.ts";
 
+/** The requested rows of the root, and the most rows of the root and of each embed. */
+interface RangeLimits {
+  readonly root: RowBounds;
+  readonly maxRows: number | null;
+  readonly embedMaxRows: number | null;
+}
+
 /** The context of planning one node. */
 export interface NodeContext {
   /** Alias of the node. */
@@ -60,7 +67,7 @@ export interface NodeContext {
   /** True to plan `*` as a list of columns, in this node and below. */
   readonly expandAll: boolean;
   /** Null when row ranges do not apply. */
-  readonly ranges: { readonly root: RowBounds; readonly maxRows: number | null } | null;
+  readonly ranges: RangeLimits | null;
   readonly values: ValueRules;
   /** Columns of the root's rows when they have no relation; null when unknown. */
   readonly columns: ReadonlySet<string> | null;
@@ -344,7 +351,7 @@ function rowOf(node: ResolvedNode, { rows }: NodeContext): RowType {
 function rangeOf(node: ResolvedNode, { ranges }: NodeContext): RowRange {
   if (ranges === null) return unlimited;
   if (node.item === null) return rootRange(ranges.root, ranges.maxRows);
-  return embedRange(node, isToOne(node.relationship) ? null : ranges.maxRows);
+  return embedRange(node, isToOne(node.relationship) ? null : ranges.embedMaxRows);
 }
 
 /**

@@ -30,6 +30,8 @@ export interface ReadConfig extends AggregateConfig, TargetNameConfig {
   readonly dbMaxRows: number | null;
   /** Schemas that embeds may name. */
   readonly dbSchemas: readonly string[];
+  /** Most rows of each embed. Default: `dbMaxRows`. */
+  readonly embedMaxRows?: number;
   /** Functions that values may call; `*` stands for all. */
   readonly dbUrlFunctions: readonly string[];
 }
@@ -112,7 +114,11 @@ export function planRead(input: ReadInput, cache: SchemaCache, config: ReadConfi
     cache,
     aliases: makeAliases(alias),
     rows: source.kind === "rows" ? purpose : null,
-    ranges: purpose === "representation" ? null : { root: bounds, maxRows: config.dbMaxRows },
+    ranges: purpose === "representation" ? null : {
+      root: bounds,
+      maxRows: config.dbMaxRows,
+      embedMaxRows: config.embedMaxRows ?? config.dbMaxRows,
+    },
     values: valueRules(input.query, config),
     columns: source.kind === "rows" && source.columns !== undefined
       ? new Set(source.columns)

@@ -13,7 +13,7 @@ import { decodedPath } from "./resource.ts";
 
 /** Inputs of {@linkcode prepareRateLimits}. */
 export interface RateLimitInputs {
-  readonly config: Pick<Config, "rateLimits">;
+  readonly config: Pick<Config, "mcpPath" | "rateLimits">;
   /** Those before a reload, whose table is kept. */
   readonly previous: RateLimits | null;
   /** Milliseconds since any start; never goes back. */
@@ -25,18 +25,42 @@ export interface RateLimitInputs {
  * is invalid.
  */
 export async function prepareRateLimits(
-  { config: { rateLimits: text }, previous, now }: RateLimitInputs,
+  { config: { mcpPath, rateLimits: text }, previous, now }: RateLimitInputs,
 ): Promise<RateLimits | null> {
   const reading = text === null ? null : readRateLimits(text);
-  if (reading?.kind !== "policies") return null;
+  const configured = reading?.kind === "policies" ? reading.policies : [];
+  const all = mcpPath === null ? configured : withMcpPolicy(configured, mcpPath);
+  if (all.length === 0) return null;
   const table = previous?.table ?? new ArrivalTable({ now });
   const prepare = (policy: RateLimitPolicy) => preparePolicy(policy, table);
-  const policies = await Promise.all(reading.policies.map(prepare));
+  const policies = await Promise.all(all.map(prepare));
   return {
     table,
     beforeToken: policies.filter(needsNoToken),
     afterToken: policies.filter((policy) => !needsNoToken(policy)),
   };
+}
+
+/** Requests a minute that a token may send to the endpoint for agents, if no policy limits its path. */
+const mcpRequestsPerMinute = 120;
+
+/** Adds the policy for the endpoint for agents, unless one of the configuration is for its path. */
+function withMcpPolicy(
+  policies: readonly RateLimitPolicy[],
+  mcpPath: string,
+): readonly RateLimitPolicy[] {
+  if (policies.some(({ path }) => decodedPath(path) === decodedPath(mcpPath))) return policies;
+  const isTaken = policies.some(({ name }) => name === "mcp");
+  return [...policies, {
+    name: isTaken ? "mcp-path" : "mcp",
+    count: mcpRequestsPerMinute,
+    windowSeconds: 60,
+    burst: mcpRequestsPerMinute,
+    by: { kind: "token" },
+    roles: null,
+    method: null,
+    path: mcpPath,
+  }];
 }
 
 function needsNoToken({ definition: { by, roles } }: PreparedPolicy): boolean {

@@ -49,6 +49,11 @@ const readers: ReadonlyMap<string, ClauseReader> = new Map<string, ClauseReader>
   ]),
 ]);
 
+/** Returns whether a name is that of a clause, unless its value is a filter. */
+export function isClauseName(name: string): boolean {
+  return readers.has(name);
+}
+
 /** `distinct = "*" / field *( "," field )` */
 function distinct(scanner: Scanner): Clause | undefined {
   if (scanner.text.trim() === "*") return { kind: "distinct", fields: "all" };

@@ -5,7 +5,7 @@
  */
 import { errors } from "../errors/catalogue.ts";
 import { ServiceError } from "../errors/service_error.ts";
-import { readClause, readTexts, textName } from "./clause_params.ts";
+import { isClauseName, readClause, readTexts, textName } from "./clause_params.ts";
 import { levelSegments, readColumns, readLevelConflicts, readNames } from "./columns_param.ts";
 import { isCommitted, operatorExpression, restOfText } from "./filter_grammar.ts";
 import { levelKey, levelOf } from "./level_path.ts";
@@ -144,6 +144,16 @@ const emptyQuery: QueryParams = {
   canonical: "",
 };
 
+/**
+ * Returns whether a parameter of this name may be something else than a filter, or an argument of a
+ * function: in some requests, or with some values.
+ */
+export function isParameterName(name: string): boolean {
+  return isWholeName(name) || name === "on" || lastSegments.has(name) ||
+    name === "not.and" || name === "not.or" || name.startsWith("@") ||
+    conflictParameters.has(name) || isClauseName(name);
+}
+
 function refuseNul(params: readonly QueryParam[]): void {
   for (const { name, value } of params) {
     if (value === null) continue;
@@ -213,7 +223,8 @@ function isLevelConflict(name: string): boolean {
   return name.includes(".") && levelSegments.has(lastSegment(name));
 }
 
-function isFilter(value: string): boolean {
+/** Returns whether a value reads as a filter: `eq.5`. */
+export function isFilter(value: string): boolean {
   return operatorExpression(new Scanner(value), restOfText) !== undefined;
 }
 

@@ -99,6 +99,7 @@ async function serveUntilStopped(
     const period = config.serverShutdownWaitPeriod;
     await waitBeforeShutdown({ period, service, api, cut: signals.second, observe });
   }
+  service.endStreams();
   reloads.close();
   diagnosis.stop();
   await untilIdle(Promise.all([api?.shutdown(), admin?.shutdown()]), {

@@ -136,6 +136,8 @@ export class Service {
   readonly #missingCacheDetail: "reason" | "none";
   readonly #hidesExtensionFunctions: boolean;
   #isListening = false;
+  readonly #ending = new AbortController();
+  #onReload = () => {};
   /**
    * Sources that the service was created with, for the first load. Null after that load, or after
    * the configuration was reloaded.
@@ -228,6 +230,16 @@ export class Service {
   /** The current state. */
   get snapshot(): Snapshot {
     return this.#snapshot;
+  }
+
+  /** Aborted when the service stops: ends streams that have no end of their own. */
+  get ending(): AbortSignal {
+    return this.#ending.signal;
+  }
+
+  /** Sets what to call after each reload of the schema cache or of the configuration. */
+  set onReload(call: () => void) {
+    this.#onReload = call;
   }
 
   /** True after a fatal failure: the process is about to end. */
@@ -355,8 +367,14 @@ export class Service {
     };
   }
 
+  /** Ends the streams that have no end of their own. */
+  endStreams(): void {
+    this.#ending.abort();
+  }
+
   /** Stops loads and closes the database. */
   async close(): Promise<void> {
+    this.endStreams();
     this.#schema.stop();
     this.#remoteKeySets.stop();
     this.revocations.stop();
@@ -393,6 +411,7 @@ export class Service {
       if (!first || this.dialect.poolFlush === "every load") this.database.flush();
       this.#attempts = 0;
       this.#loadCounts.success++;
+      this.#onReload();
       void this.revocations.reload();
     } catch (thrown) {
       this.#unusedSource = null;
@@ -489,6 +508,7 @@ export class Service {
     this.#updateTracing();
     this.#configureListener();
     this.#watch?.configure(config);
+    this.#onReload();
   }
 
   #warnOfOldRolePath(): void {

@@ -51,7 +51,7 @@ export type ClientLimits = Pick<Snapshot, "rateLimits" | "trustedProxies">;
 
 /** Prepares the limits of requests. Keeps the counts. Rejects with an `Error` if a JSONPath is invalid. */
 export async function prepareClientLimits(
-  config: Pick<Config, "rateLimits" | "serverTrustedProxies">,
+  config: Pick<Config, "mcpPath" | "rateLimits" | "serverTrustedProxies">,
   previous: Pick<Snapshot, "rateLimits"> | null,
 ): Promise<ClientLimits> {
   const { serverTrustedProxies: proxies } = config;

@@ -15,21 +15,26 @@ import type { DataPlan } from "./data_plan.ts";
 import { claimSettings, searchPathOf, type TransactionSettings } from "./settings.ts";
 
 /** Options that a transaction depends on. */
-export type TransactionConfig = Pick<
-  Config,
-  | "appSettings"
-  | "dbAnonRole"
-  | "dbAnonStatementTimeout"
-  | "dbExtraSearchPath"
-  | "dbMaxCost"
-  | "dbPipelining"
-  | "dbPreparedStatements"
-  | "dbPreRequest"
-  | "dbReadOnly"
-  | "dbStatementTimeout"
-  | "dbTxEnd"
-  | "jwtClaimSettings"
->;
+export type TransactionConfig =
+  & Pick<
+    Config,
+    | "appSettings"
+    | "dbAnonRole"
+    | "dbAnonStatementTimeout"
+    | "dbExtraSearchPath"
+    | "dbMaxCost"
+    | "dbPipelining"
+    | "dbPreparedStatements"
+    | "dbPreRequest"
+    | "dbReadOnly"
+    | "dbStatementTimeout"
+    | "dbTxEnd"
+    | "jwtClaimSettings"
+  >
+  & {
+    /** `statement_timeout` that no role and no option exceeds, in ms. Default: none. */
+    readonly maxStatementTimeoutMs?: number;
+  };
 
 /** The role of a transaction, and its settings in the database. */
 export interface TransactionOwner {
@@ -55,15 +60,14 @@ export function settingsOf(
   owner: TransactionOwner,
   config: TransactionConfig,
 ): TransactionSettings {
-  const { identity: { role, claims }, defaults, identifiers = noIdentifiers } = owner;
+  const { identity: { role, claims }, identifiers = noIdentifiers } = owner;
   const ofFunction = plan?.kind === "call" ? plan.call.routine.settings : [];
   const { method, path, headers, cookies } = request;
   return {
     searchPath: searchPathOf(request.schema, config.dbExtraSearchPath),
     role,
     restored: [],
-    roleSettings: defaults?.settings ?? [],
-    timeoutMs: timeoutMsOf(owner, config),
+    ...timeoutSettings(owner, config),
     claims,
     method,
     path,
@@ -77,6 +81,41 @@ export function settingsOf(
 }
 
 const timeoutSetting = "statement_timeout";
+
+/** Returns the settings of the role, and the timeout of the request. */
+function timeoutSettings(
+  owner: TransactionOwner,
+  config: TransactionConfig,
+): Pick<TransactionSettings, "roleSettings" | "timeoutMs"> {
+  const roleSettings = owner.defaults?.settings ?? [];
+  const timeoutMs = timeoutMsOf(owner, config);
+  const { maxStatementTimeoutMs: maxMs } = config;
+  if (maxMs === undefined) return { roleSettings, timeoutMs };
+  const ofRole = roleSettings.findLast(([name]) => name.toLowerCase() === timeoutSetting);
+  const ofRoleMs = ofRole === undefined ? 0 : timeoutOf(ofRole[1]);
+  if (ofRoleMs > 0 && ofRoleMs <= maxMs) return { roleSettings, timeoutMs };
+  return {
+    roleSettings: roleSettings.filter(([name]) => name.toLowerCase() !== timeoutSetting),
+    timeoutMs: timeoutMs === null || timeoutMs === 0 ? maxMs : Math.min(timeoutMs, maxMs),
+  };
+}
+
+/** Milliseconds of PostgreSQL's units of time. */
+const timeUnits: ReadonlyMap<string, number> = new Map([
+  ["us", 0.001],
+  ["ms", 1],
+  ["", 1],
+  ["s", 1000],
+  ["min", 60_000],
+  ["h", 3_600_000],
+  ["d", 86_400_000],
+]);
+
+/** Returns the milliseconds of a setting; 0 for no timeout, and for a text that PostgreSQL refuses. */
+function timeoutOf(text: string): number {
+  const [, number = "", unit = ""] = /^\s*([0-9.]+)\s*([a-z]*)\s*$/.exec(text) ?? [];
+  return Number(number) * (timeUnits.get(unit) ?? 0) || 0;
+}
 
 /** Returns the timeout of a request: `TransactionSettings.timeoutMs`. */
 function timeoutMsOf(

@@ -190,6 +190,36 @@ const wrong: Readonly<Record<OptionKey, readonly [value: string, problem: string
   ],
   "db-anon-statement-timeout": time,
   "db-max-cost": ['"much"', 'expected a whole number of at least 0, got "much"'],
+  "mcp-allowed-origins": list(
+    'origins in quotes, separated by commas, such as "https://example.com"',
+  ),
+  "mcp-authorization-servers": list(
+    'URIs in quotes, separated by commas, such as "https://id.example.com"',
+  ),
+  "mcp-functions": list("functions in quotes"),
+  "mcp-max-bytes": [
+    '"big"',
+    'expected bytes from 1 to 1073741824, or a text such as "64k", "10m", "1g", got "big"',
+  ],
+  "mcp-max-rows": whole("from 1 to 1000000"),
+  "mcp-path": [
+    '"/"',
+    'expected a path in quotes that is not below /rpc, such as "/mcp", got "/"',
+  ],
+  "mcp-resource": [
+    '"mcp"',
+    'expected an http or https URI in quotes, got "mcp"',
+  ],
+  "mcp-roles": list("roles in quotes"),
+  "mcp-timeout": [
+    '"soon"',
+    'expected seconds of at least 0.001, or a text such as "500ms", "10s", "2m", got "soon"',
+  ],
+  "mcp-tools": list(
+    "names in quotes, separated by commas, of list_relations, describe_relation, query, " +
+      "call_function",
+  ),
+  "mcp-write": list("relations and functions in quotes"),
   "rate-limits": [
     '"a: 5/1w by ip"',
     'character 6: expected a time such as "10s", "1m", "1h" or "1d" (expected policies in quotes, ' +

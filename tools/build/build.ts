@@ -1,6 +1,7 @@
 /**
  * Bundles `mod.ts` into one ES module for runtimes that know neither TypeScript nor npm:
- * `deno task build` writes `dist/svc.js`. All packages are in it but PGlite, which
+ * `deno task build` writes `dist/svc.js`, and `dist/mcp.js` with
+ * the endpoint for agents. All packages are in it but PGlite, which
  * brings files of its own: it is loaded when an embedded database is opened.
  *
  * @module
@@ -17,6 +18,7 @@ const bundleFile: string = fileURLToPath(new URL("dist/svc.js", root));
 const external = [
   "@electric-sql/pglite",
   "@electric-sql/pglite-prepopulatedfs",
+  "@modelcontextprotocol/server",
   "cloudflare:sockets",
 ];
 
@@ -52,7 +54,9 @@ export async function bundle(entry: string, file: string): Promise<BundleSize> {
   if (!success) throw new Error(`bundling failed: ${new TextDecoder().decode(stderr)}`);
   const bundled = await Deno.readTextFile(file);
   const text = prelude +
-    bundled.replaceAll('import("@electric-sql/pglite")', "import(embeddedPostgres)");
+    bundled.replaceAll('import("@electric-sql/pglite")', "import(embeddedPostgres)")
+      // The bundler leaves the path of the endpoint for agents as it is in the source.
+      .replaceAll("../mcp/endpoint.ts", "./mcp.js");
   await Deno.writeTextFile(file, text);
   const stream = new Blob([text]).stream().pipeThrough(new CompressionStream("gzip"));
   const gzipped = (await new Response(stream).arrayBuffer()).byteLength;
@@ -62,6 +66,7 @@ export async function bundle(entry: string, file: string): Promise<BundleSize> {
 /** Bundles `mod.ts`, and says beside it that it is an ES module, which Node would try out. */
 export async function build(): Promise<BundleSize> {
   const size = await bundle("mod.ts", bundleFile);
+  await bundle("mcp.ts", join(dirname(bundleFile), "mcp.js"));
   const manifest = { type: "module", exports: "./svc.js" };
   await Deno.writeTextFile(join(dirname(bundleFile), "package.json"), JSON.stringify(manifest));
   return size;

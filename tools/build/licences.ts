@@ -27,6 +27,9 @@ interface ModuleGraph {
 const unbundled: ReadonlySet<string> = new Set([
   "@electric-sql/pglite",
   "@electric-sql/pglite-prepopulatedfs",
+  "@modelcontextprotocol/server",
+  "@modelcontextprotocol/core",
+  "zod",
 ]);
 
 /** Returns a Markdown text with the licence of each package. */

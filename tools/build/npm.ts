@@ -19,6 +19,7 @@ const defaultFolder = join(root, "dist", "npm");
 /** Modules and the bundles that they become. */
 const bundles: ReadonlyMap<string, string> = new Map([
   ["mod.ts", "svc.js"],
+  ["mcp.ts", "mcp.js"],
   ["src/server/program.ts", "program.js"],
   ["src/server/main_thread.ts", "main_thread.js"],
   ["src/server/worker_thread.ts", "worker_thread.js"],
@@ -47,18 +48,23 @@ export function manifest(pgliteVersion: string): Readonly<Record<string, unknown
     bin: { "svc-api": "bin/svc.mjs", svc: "bin/svc.mjs" },
     exports: {
       ".": { types, deno: "./dist/svc.js", default: "./dist/svc.js" },
+      "./mcp": { types: "./dist/types/mcp.d.ts", default: "./dist/mcp.js" },
       "./run_in_worker": { deno: "./dist/main_thread.js" },
       "./package.json": "./package.json",
     },
     types,
-    peerDependencies: { [pglite]: pgliteVersion, [prebuiltPglite]: "*" },
-    peerDependenciesMeta: { [pglite]: { optional: true }, [prebuiltPglite]: { optional: true } },
+    peerDependencies: { [pglite]: pgliteVersion, [prebuiltPglite]: "*", [mcpServer]: "^2.4.0" },
+    peerDependenciesMeta: Object.fromEntries(
+      [pglite, prebuiltPglite, mcpServer].map((name) => [name, { optional: true }]),
+    ),
   };
 }
 
 const pglite = "@electric-sql/pglite";
 /** A data directory of PGlite, which spares it `initdb`. */
 const prebuiltPglite = "@electric-sql/pglite-prepopulatedfs";
+/** The library of the endpoint for agents. */
+const mcpServer = "@modelcontextprotocol/server";
 
 /** Makes the folder anew. */
 export async function buildNpmPackage(folder: string): Promise<void> {
@@ -70,7 +76,9 @@ export async function buildNpmPackage(folder: string): Promise<void> {
   await nameBundledWorker(join(folder, "dist", "main_thread.js"));
   for (const [from, to] of copies) await Deno.copyFile(from, join(folder, to));
   await copyPageAssets(join(folder, "dist", "swagger-ui"));
-  await writeDeclarations(join(root, "mod.ts"), { root, folder: join(folder, "dist", "types") });
+  for (const name of ["mod.ts", "mcp.ts"]) {
+    await writeDeclarations(join(root, name), { root, folder: join(folder, "dist", "types") });
+  }
   await Deno.writeTextFile(
     join(folder, "THIRD_PARTY.md"),
     await thirdPartyLicences(bundles.keys()),

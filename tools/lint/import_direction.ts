@@ -33,10 +33,11 @@ const ranks: readonly (readonly string[])[] = [
   ["src/batch", "src/diagnosis"],
   ["src/service"],
   ["src/handler"],
+  ["src/mcp"],
   ["src/admin"],
   ["src/cli"],
   ["src/server"],
-  ["mod.ts", "main.ts"],
+  ["mod.ts", "mcp.ts", "main.ts"],
 ];
 
 const rankOf: ReadonlyMap<string, number> = new Map(

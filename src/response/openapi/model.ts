@@ -51,7 +51,7 @@ export function buildModel(schema: string, metadata: SchemaMetadata, cache: Sche
   const permitted = privileges ?? (metadata.relations && new Set(metadata.relations));
   const names = cache.relationNames(schema).filter((name) => permitted?.has(name) ?? true);
   const parameterType = typeShortener(metadata.visibleTypes ?? []);
-  const isPermitted = permission(metadata, parameterType);
+  const isPermitted = permittedRoutines(metadata, parameterType);
   return {
     schema,
     comment: metadata.comment,
@@ -73,7 +73,7 @@ export function privilegesByName(
 }
 
 /** Returns a function that omits the schema of types in the role's search path. */
-function typeShortener(visibleTypes: readonly string[]): (type: string) => string {
+export function typeShortener(visibleTypes: readonly string[]): (type: string) => string {
   const visible = new Set(visibleTypes);
   return (type) => {
     const element = type.endsWith("[]") ? type.slice(0, -2) : type;
@@ -84,7 +84,7 @@ function typeShortener(visibleTypes: readonly string[]): (type: string) => strin
 /** Matches the schema of a type's name: `"a.b".` or `ab.`. */
 const schemaPrefix = /^(?:"(?:[^"]|"")*"|[^".]*)\./;
 
-function permission(
+export function permittedRoutines(
   { functions, overloads }: SchemaMetadata,
   parameterType: (type: string) => string,
 ): (routine: Routine) => boolean {

@@ -194,7 +194,7 @@ function filterForm({ baseType, enumLabels }: Column): string {
 }
 
 /** Returns a filter that fits the type of a column. */
-function filterExample({ baseType, enumLabels: [label] }: Column): string {
+export function filterExample({ baseType, enumLabels: [label] }: Column): string {
   if (label !== undefined) return `eq.${label}`;
   const { type, format } = typeSchema(baseType);
   if (type === "string" && typeof format === "string") {

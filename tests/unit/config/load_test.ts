@@ -92,6 +92,17 @@ Deno.test("loadConfig takes the defaults", () => {
       logLevel: "error",
       logQuery: false,
       logQueryString: true,
+      mcpAllowedOrigins: null,
+      mcpAuthorizationServers: null,
+      mcpFunctions: null,
+      mcpMaxBytes: 65_536,
+      mcpMaxRows: 100,
+      mcpPath: null,
+      mcpResource: null,
+      mcpRoles: null,
+      mcpTimeout: 10,
+      mcpTools: ["list_relations", "describe_relation", "query", "call_function"],
+      mcpWrite: null,
       metricsMaxRoutes: 200,
       openapiMode: "follow-privileges",
       openapiSecurityActive: false,
@@ -357,6 +368,12 @@ const failures: readonly (readonly [title: string, sources: Sources, message: st
     { file: needed + "\nadmin-server-port = 3000" },
     "svc.conf:4: admin-server-port: admin-server-port cannot be the same as server-port " +
     "(expected another port than 3000)",
+  ],
+  [
+    "a path for agents that is the health check's",
+    { file: needed + '\nserver-health-path = "/a/b"\nmcp-path = "/a/b"' },
+    "svc.conf:5: mcp-path: mcp-path cannot be the same as server-health-path " +
+    '(expected another path than "/a/b")',
   ],
   [
     "an application setting with a dash",

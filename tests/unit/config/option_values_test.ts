@@ -260,6 +260,11 @@ const sizes: Cases = {
     ["true", `expected ${sizeText}, got true`],
   ],
 };
+const mcpBytes = 'bytes from 1 to 1073741824, or a text such as "64k", "10m", "1g"';
+const mcpTime = 'seconds of at least 0.001, or a text such as "500ms", "10s", "2m"';
+const mcpPath = 'a path in quotes that is not below /rpc, such as "/mcp"';
+const mcpToolNames = "names in quotes, separated by commas, of list_relations, " +
+  "describe_relation, query, call_function";
 const policies = 'policies in quotes, such as "anon: 60/1m by ip for web_anon"';
 const ranges = 'addresses or ranges in quotes, separated by commas, such as "10.0.0.0/8"';
 const codings = 'codings in quotes, separated by commas: "zstd", "br", "gzip"';
@@ -614,6 +619,47 @@ const cases: Readonly<Record<OptionKey, Cases>> = {
       ['"x"', `${skewText}, got "x"`],
     ],
   },
+  "mcp-allowed-origins": {
+    accepted: [["https://a.b, null", ["https://a.b", "null"]]],
+    rejected: [['"*"', `expected ${origins}, got "*"`]],
+  },
+  "mcp-authorization-servers": {
+    accepted: [["https://a.b/c, urn:x", ["https://a.b/c", "urn:x"]]],
+    rejected: [[
+      '"a"',
+      'expected URIs in quotes, separated by commas, such as "https://id.example.com", got "a"',
+    ]],
+  },
+  "mcp-functions": lists("functions in quotes"),
+  "mcp-max-bytes": {
+    accepted: [["64k", 65_536], ["1", 1]],
+    rejected: [["0", `expected ${mcpBytes}, got 0`], ['"2g"', `expected ${mcpBytes}, got "2g"`]],
+  },
+  "mcp-max-rows": bounded(1, 1_000_000),
+  "mcp-path": {
+    accepted: [["/mcp", "/mcp"], ["/-/agents", "/-/agents"], ["/rpcs", "/rpcs"], ["/%20", "/%20"]],
+    rejected: [
+      ...["/", "mcp", "/rpc", "/rpc/mcp", "/a/", "/a?b", "/a b", "/$query", "/a/$query/b", "//"]
+        .map((path): Rejected => [`"${path}"`, `expected ${mcpPath}, got "${path}"`]),
+    ],
+  },
+  "mcp-resource": {
+    accepted: [["https://a.b/mcp", "https://a.b/mcp"]],
+    rejected: [['"urn:x"', 'expected an http or https URI in quotes, got "urn:x"']],
+  },
+  "mcp-roles": lists("roles in quotes"),
+  "mcp-timeout": {
+    accepted: [["10s", 10], ["50ms", 0.05]],
+    rejected: [["0", `expected ${mcpTime}, got 0`]],
+  },
+  "mcp-tools": {
+    accepted: [["query, list_relations", ["query", "list_relations"]], ["", []]],
+    rejected: [[
+      '"query, drop"',
+      `drop is not a tool for reading (expected ${mcpToolNames}, got "query, drop")`,
+    ]],
+  },
+  "mcp-write": lists("relations and functions in quotes"),
   "log-format": words("Invalid log-format. Check your configuration.", "text", "json"),
   "log-level": words(
     "Invalid logging level. Check your configuration.",

@@ -250,6 +250,19 @@ const events: {
     "crit",
     'Declared key ignored: comment of api.v: relation api.v has no column "x"',
   ],
+  "agent-write": [
+    {
+      kind: "agent-write",
+      role: "agent",
+      tool: "delete_rows",
+      method: "DELETE",
+      target: "/todos?id=eq.5",
+      status: 200,
+      rows: 1,
+    },
+    "info",
+    "Agent as agent: delete_rows DELETE /todos?id=eq.5 200 1 rows",
+  ],
   "restart-needed": [
     { kind: "restart-needed", key: "server-port" },
     "crit",

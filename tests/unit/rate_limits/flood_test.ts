@@ -9,7 +9,7 @@ import { prepareRateLimits } from "${new URL(
 )}";
 
 const limits = await prepareRateLimits({
-  config: { rateLimits: "a: 5/1m by ip; b: 5/1m by token" },
+  config: { rateLimits: "a: 5/1m by ip; b: 5/1m by token", mcpPath: null },
   previous: null,
   now: () => performance.now(),
 });

@@ -30,8 +30,8 @@ class Limited {
   readonly refused: string[] = [];
   #limits: RateLimits | null = null;
 
-  async configure(rateLimits: string | null): Promise<this> {
-    const config = { rateLimits };
+  async configure(rateLimits: string | null, mcpPath: string | null = null): Promise<this> {
+    const config = { rateLimits, mcpPath };
     this.#limits = await prepareRateLimits({ config, previous: this.#limits, now: this.clock.now });
     return this;
   }
@@ -246,6 +246,21 @@ Deno.test("prepareRateLimits() keeps the counts of the policies that stay", asyn
   await limits.clock.pass(60_000);
   strictEqual(limits.admitted(100), 60);
 });
+
+/** Label, `rate-limits`, and how many of 200 requests to `/mcp` are admitted. */
+const mcpRows: readonly (readonly [string, string | null, number])[] = [
+  ["no policy", null, 120],
+  ["policies for other paths", "mcp: 500/1m by ip on /todos", 120],
+  ["a policy for its path", "agents: 150/1m by ip on /mcp", 150],
+  ["a stricter policy for all paths", "all: 50/1m by all", 50],
+];
+
+for (const [label, policies, admitted] of mcpRows) {
+  Deno.test(`prepareRateLimits() limits mcp-path with ${label}`, async () => {
+    const limits = await new Limited().configure(policies, "/mcp");
+    strictEqual(limits.admitted(200, { line: "POST /mcp" }), admitted);
+  });
+}
 
 Deno.test("prepareRateLimits() rejects an invalid JSONPath", async () => {
   let message = "";

@@ -1,0 +1,140 @@
+/**
+ * Options of the endpoint for agents, which speaks the Model Context Protocol
+ * (https://modelcontextprotocol.io).
+ *
+ * @module
+ */
+import { isMcpPath, isOrigin, isProxyUri, isUri } from "../checks.ts";
+import { integer, list, text } from "../codecs.ts";
+import { size, time } from "../units.ts";
+import { option } from "./option.ts";
+
+/** Tools that read, in the order in which clients see them. */
+export const readTools = ["list_relations", "describe_relation", "query", "call_function"] as const;
+
+function isReadTool(name: string): boolean {
+  return (readTools as readonly string[]).includes(name);
+}
+
+const names = (what: string) => list({ expected: `${what} in quotes`, empty: "unset" });
+
+export const mcpOptions = {
+  "mcp-allowed-origins": option({
+    codec: list({
+      expected: 'origins in quotes, separated by commas, such as "https://example.com"',
+      empty: "unset",
+      check: isOrigin,
+    }),
+    default: null,
+    reloadable: true,
+    inDatabase: false,
+    doc: "Origins whose pages may use the endpoint for agents; if it is not set, none may.",
+    example: '"https://agents.example.com"',
+    extension: true,
+  }),
+  "mcp-authorization-servers": option({
+    codec: list({
+      expected: 'URIs in quotes, separated by commas, such as "https://id.example.com"',
+      empty: "unset",
+      check: isUri,
+    }),
+    default: null,
+    reloadable: true,
+    inDatabase: false,
+    doc: "Issuers that agents get tokens from (RFC 9728). Tokens must then name `mcp-resource` " +
+      "in `aud`.",
+    example: '"https://id.example.com"',
+    extension: true,
+  }),
+  "mcp-functions": option({
+    codec: names("functions"),
+    default: null,
+    reloadable: true,
+    inDatabase: true,
+    doc: "Functions that are tools of their own, named `rpc.<name>`.",
+    example: '"remaining, api.report"',
+    extension: true,
+  }),
+  "mcp-max-bytes": option({
+    codec: size({ min: 1, max: 2 ** 30 }),
+    default: 65_536,
+    reloadable: true,
+    inDatabase: true,
+    doc: "Most bytes of the result of one call.",
+    example: '"64k"',
+    extension: true,
+  }),
+  "mcp-max-rows": option({
+    codec: integer({ min: 1, max: 1_000_000 }),
+    default: 100,
+    reloadable: true,
+    inDatabase: true,
+    doc: "Most rows of one call: rows of a result, of each embed, and rows that one call writes.",
+    example: "100",
+    extension: true,
+  }),
+  "mcp-path": option({
+    codec: text({
+      type: "path",
+      expected: 'a path in quotes that is not below /rpc, such as "/mcp"',
+      check: isMcpPath,
+    }),
+    default: null,
+    reloadable: false,
+    inDatabase: false,
+    doc: "Path of the endpoint for agents; see [Connect an agent](../how-to/connect-an-agent.md).",
+    example: '"/mcp"',
+    extension: true,
+  }),
+  "mcp-resource": option({
+    codec: text({ type: "URI", expected: "an http or https URI in quotes", check: isProxyUri }),
+    default: null,
+    reloadable: true,
+    inDatabase: false,
+    doc:
+      "URI of the endpoint for agents (RFC 8707). Default: `openapi-server-proxy-uri` and `mcp-path`.",
+    example: '"https://shop.example.com/mcp"',
+    extension: true,
+  }),
+  "mcp-roles": option({
+    codec: names("roles"),
+    default: null,
+    reloadable: true,
+    inDatabase: true,
+    doc: "Roles that may use the endpoint for agents; if it is not set, all may.",
+    example: '"agent"',
+    extension: true,
+  }),
+  "mcp-timeout": option({
+    codec: time({ min: 0.001 }),
+    default: 10,
+    reloadable: true,
+    inDatabase: true,
+    doc: "`statement_timeout` of calls, unless that of the role is shorter.",
+    example: '"10s"',
+    extension: true,
+  }),
+  "mcp-tools": option({
+    codec: list({
+      expected: `names in quotes, separated by commas, of ${readTools.join(", ")}`,
+      empty: "value",
+      check: isReadTool,
+    }),
+    default: readTools,
+    reloadable: true,
+    inDatabase: true,
+    doc: "Tools that agents get for reading.",
+    example: '"list_relations, describe_relation, query"',
+    extension: true,
+  }),
+  "mcp-write": option({
+    codec: names("relations and functions"),
+    default: null,
+    reloadable: true,
+    inDatabase: false,
+    doc: "Relations and functions that agents may write to, `*` for all. If it is not set, every " +
+      "transaction of a call is read only.",
+    example: '"todos, api.complete"',
+    extension: true,
+  }),
+} as const;

@@ -1,0 +1,117 @@
+/**
+ * The interface between the handler and the endpoint for agents (`src/mcp/`). The endpoint is loaded with
+ * the first message, and may be another bundle: it uses the handler through these types alone.
+ *
+ * @module
+ */
+import type { Identity } from "../auth/jwt_cache.ts";
+import type { errors } from "../errors/catalogue.ts";
+import type { HeaderList } from "../lib/header_list.ts";
+import type { AgentWrite } from "../observe/observation.ts";
+import type { Reply } from "../response/reply.ts";
+import type { Snapshot } from "../service/snapshot.ts";
+
+/** The module of the endpoint. */
+export interface McpModule {
+  readonly openEndpoint: (host: McpHostFacts) => McpEndpoint;
+  /** Loads the library of the protocol. Rejects if its package is missing. */
+  readonly loadLibrary: () => Promise<unknown>;
+}
+
+/** Loads the module of the endpoint. */
+export type LoadMcp = () => Promise<McpModule>;
+
+/** Name of the method that `withMcp` calls, which may come from another bundle. */
+export const mcpExtension: unique symbol = Symbol.for("svc.mcp") as never;
+
+/** A handler that takes the endpoint from another module. */
+export interface ExtensibleHandler {
+  /** Sets the endpoint, and options by their names in camel case. Throws after the first request. */
+  readonly [mcpExtension]?: (load: LoadMcp, options: Readonly<Record<string, unknown>>) => void;
+}
+
+/** The endpoint of one handler. */
+export interface McpEndpoint {
+  /** Answers a request to one of the endpoint's paths. Rejects with errors of the message's methods. */
+  respond(message: McpMessage): Promise<Reply>;
+  /** Tells clients that listen that their tools may have changed. */
+  notifyToolsChanged(): void;
+}
+
+/** Facts about the service that do not change. */
+export interface McpHostFacts {
+  /** Name of the service in its dialect. */
+  readonly serviceName: string;
+  readonly version: string;
+  readonly errors: typeof errors;
+  /** Aborted when the service stops. */
+  readonly ending: AbortSignal;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+  /** Returns whether a query string may use the name for something else than a filter. */
+  readonly isParameterName: (name: string) => boolean;
+  /** Returns whether the value of a parameter reads as a filter. */
+  readonly isFilter: (value: string) => boolean;
+  /** Reports a failure within the protocol's library. */
+  readonly reportFailure: (error: unknown) => void;
+  readonly countCall: (call: McpCallFacts) => void;
+  readonly reportWrite: (write: Omit<AgentWrite, "kind">) => void;
+}
+
+/** The end of a call of a tool. */
+export interface McpCallFacts {
+  /** Name of a tool that exists; `_unknown` for others. */
+  readonly tool: string;
+  /** `invalid`: wrong arguments; `error`: the API refused the request, or it failed. */
+  readonly outcome: "success" | "error" | "invalid";
+}
+
+/** A request to one of the endpoint's paths. */
+export interface McpMessage {
+  readonly request: Request;
+  /** As received. */
+  readonly path: string;
+  readonly snapshot: Snapshot;
+  /**
+   * Verifies the token, and counts the request for `rate-limits`. `audience` is the URI that the token
+   * must name; null leaves that to `jwt-aud`. Rejects with the API's errors.
+   */
+  admit(audience: string | null): Promise<Identity>;
+  /** Makes the API's reply to an error, and reports the error as that of the request. */
+  fail(thrown: unknown): Reply;
+  /** Makes a request of the API in this process, with the identity of the message. Never rejects. */
+  call(request: McpCall): Promise<McpReply>;
+}
+
+/** A request of the API that a message causes. */
+export interface McpCall {
+  /** Name of the tool; null for a resource or a list of tools. */
+  readonly tool: string | null;
+  readonly method: "GET" | "POST" | "PATCH" | "DELETE";
+  /** Percent-encoded. */
+  readonly path: string;
+  /** Percent-encoded, without the question mark. */
+  readonly query: string;
+  readonly schema: string;
+  /** Media types of the answer. Default: `application/json`. */
+  readonly accept?: string;
+  /** `metadata` reads the metadata of a schema, as JSON, instead of `path`. Default: `path`. */
+  readonly subject?: "path" | "metadata";
+  /** The transaction is read only, whatever the method. Default: the method decides. */
+  readonly isReadOnly?: true;
+  readonly prefer?: string;
+  /** JSON text. */
+  readonly body?: string;
+  /** Replaces headers of the message that database code sees. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly signal: AbortSignal;
+}
+
+/** The reply of the API. */
+export interface McpReply {
+  readonly status: number;
+  readonly headers: HeaderList;
+  readonly content: Uint8Array | ReadableStream<Uint8Array> | null;
+  /** Bytes of the content; null if it is unknown. */
+  readonly length: number | null;
+}

@@ -1,0 +1,227 @@
+/**
+ * The tools that read rows and call functions.
+ *
+ * @module
+ */
+import type { McpCall } from "../handler/mcp_port.ts";
+import type { Routine } from "../schema_cache/schema_cache.ts";
+import { InvalidParams } from "./invalid_params.ts";
+import type { MessageFacts, Session } from "./session.ts";
+import {
+  argumentParams,
+  filterParams,
+  fitQueryString,
+  functionPath,
+  type Param,
+  queryOf,
+  relationPath,
+  type Where,
+} from "./target.ts";
+import {
+  dataText,
+  errorResult,
+  readResult,
+  type ResultContent,
+  tooLongText,
+  type ToolResult,
+} from "./tool_result.ts";
+import { mayWrite } from "./write_list.ts";
+
+/** Arguments that choose rows of a result. */
+interface RowArguments {
+  readonly select?: string;
+  readonly where?: Where;
+  readonly and?: string;
+  readonly or?: string;
+  readonly order?: string;
+  readonly limit?: number;
+  readonly offset?: number;
+  readonly count?: "exact" | "planned" | "estimated";
+}
+
+/** Arguments of `query`. */
+export interface QueryArguments extends RowArguments {
+  readonly relation: string;
+  readonly schema?: string;
+}
+
+/** Arguments of `call_function`. */
+export interface CallArguments extends RowArguments {
+  readonly function: string;
+  readonly schema?: string;
+  readonly arguments?: Readonly<Record<string, unknown>>;
+}
+
+/** Rows of a result if its call gives no limit. */
+const defaultLimit = 20;
+
+/** Reads rows of a relation. */
+export async function query(
+  { relation, schema, ...rows }: QueryArguments,
+  session: Session,
+  facts: MessageFacts,
+): Promise<ToolResult> {
+  const page = pageOf(rows, session);
+  const call = {
+    method: "GET",
+    path: relationPath(relation),
+    query: queryOf([...rowParams(rows, session), ...limitParam(page)]),
+    schema: session.schemaOf(schema),
+    ...preferCount(rows),
+  } as const;
+  return await rowsResult(call, page, session, facts);
+}
+
+/** Calls a function. Only functions of `mcp-write` are called in a transaction that writes. */
+export async function callFunction(
+  { function: name, schema: schemaName, arguments: values = {}, ...rows }: CallArguments,
+  session: Session,
+  facts: MessageFacts,
+): Promise<ToolResult> {
+  const schema = session.schemaOf(schemaName);
+  const routines = session.cache?.routines({ schema, name }) ?? [];
+  rejectArgumentFilters(rows.where ?? {}, routines);
+  const writes = routines.some(({ volatility }) => volatility === "volatile") &&
+    mayWrite({ schema, name }, session.config);
+  const returnsSet = routines.some(({ returns }) => returns.set);
+  const page = returnsSet ? pageOf(rows, session) : null;
+  const params = [...rowParams(rows, session), ...limitParam(page)];
+  const call: Call = {
+    path: functionPath(name),
+    schema,
+    ...preferCount(rows),
+    ...(!writes && fitQueryString(values, session.host.isFilter)
+      ? { method: "GET", query: queryOf([...argumentParams(values, routines), ...params]) } as const
+      : {
+        method: "POST",
+        query: queryOf(params),
+        body: JSON.stringify(values),
+        ...(writes ? {} : { isReadOnly: true as const }),
+      } as const),
+  };
+  const result = await rowsResult(call, page, session, facts);
+  if (writes) reportCall(call, result, session, facts);
+  return result;
+}
+
+type Call = Omit<McpCall, "headers" | "signal" | "tool">;
+
+/** A filter of this name would be read as an argument. */
+function rejectArgumentFilters(where: Where, routines: readonly Routine[]): void {
+  const parameters = new Set(
+    routines.flatMap(({ parameters }) => parameters.map(({ name }) => name)),
+  );
+  const found = Object.keys(where).find((name) => parameters.has(name));
+  if (found !== undefined) {
+    throw new InvalidParams(`where: ${found} is an argument of the function`);
+  }
+}
+
+/** Rows that a call shows. */
+interface Page {
+  readonly limit: number;
+  readonly offset: number;
+}
+
+function pageOf(
+  { limit = defaultLimit, offset = 0 }: RowArguments,
+  { config: { mcpMaxRows } }: Session,
+): Page {
+  return { limit: Math.min(limit, mcpMaxRows), offset };
+}
+
+/** One row more than the page shows tells whether more follow. */
+function limitParam(page: Page | null): readonly Param[] {
+  return page === null ? [] : [["limit", String(page.limit + 1)]];
+}
+
+function rowParams(
+  { select, where = {}, and, or, order, offset }: RowArguments,
+  { host }: Session,
+): readonly Param[] {
+  const params = { select, and, or, order, offset: offset?.toString() };
+  return [
+    ...filterParams(where, host.isParameterName),
+    ...Object.entries(params).flatMap(([name, value]): readonly Param[] =>
+      value === undefined ? [] : [[name, value]]
+    ),
+  ];
+}
+
+function preferCount({ count }: RowArguments): Pick<McpCall, "prefer"> {
+  return count === undefined ? {} : { prefer: `count=${count}` };
+}
+
+async function rowsResult(
+  call: Call,
+  page: Page | null,
+  session: Session,
+  facts: MessageFacts,
+): Promise<ToolResult> {
+  const { mcpMaxBytes, dbMaxRows } = session.config;
+  const reply = await session.call(call, facts);
+  if (reply.status >= 400) return await session.errorOf(reply);
+  const result = await readResult(reply, mcpMaxBytes);
+  const line = requestLine(call, session);
+  switch (result.kind) {
+    case "too long":
+      return errorResult(tooLongText(result.bytes, mcpMaxBytes));
+    case "value":
+      return {
+        isError: false,
+        structuredContent: { result: result.value },
+        content: [{ type: "text", text: dataText(`${line}.`, result.value) }],
+      };
+    case "rows":
+      return pageResult(line, result, page, dbMaxRows);
+    default:
+      return result satisfies never;
+  }
+}
+
+/** Returns `GET /film?limit=3 as web_user`. */
+export function requestLine(
+  { method, path, query }: Pick<McpCall, "method" | "path" | "query">,
+  { identity }: Session,
+): string {
+  return `${method} ${path}${query === "" ? "" : `?${query}`} as ${identity.role}`;
+}
+
+function pageResult(
+  line: string,
+  { rows: all, total }: Extract<ResultContent, { kind: "rows" }>,
+  page: Page | null,
+  dbMaxRows: number | null,
+): ToolResult {
+  const { limit, offset } = page ?? { limit: all.length, offset: 0 };
+  const rows = all.slice(0, limit);
+  // With `db-max-rows` below the limit, the row that shows that more follow does not arrive.
+  const more = all.length > limit || page !== null && all.length === dbMaxRows;
+  const range = rows.length === 0 ? "*" : `${offset}-${offset + rows.length - 1}`;
+  const count = `${rows.length} ${rows.length === 1 ? "row" : "rows"}`;
+  return {
+    isError: false,
+    structuredContent: {
+      rows,
+      range: `${range}/${total}`,
+      more,
+      ...(more ? { nextOffset: offset + rows.length } : {}),
+    },
+    content: [{
+      type: "text",
+      text: dataText(`${line}: ${count}${more ? ", more follow" : ""}.`, rows),
+    }],
+  };
+}
+
+function reportCall(call: Call, result: ToolResult, session: Session, { name }: MessageFacts) {
+  const target = call.query === "" ? call.path : `${call.path}?${call.query}`;
+  session.host.reportWrite({
+    role: session.identity.role,
+    tool: name ?? "",
+    method: call.method,
+    target,
+    status: result.isError ? 400 : 200,
+    rows: null,
+  });
+}

@@ -1,0 +1,118 @@
+/**
+ * Turns arguments of tools into paths and query strings of the API. Each name and value is
+ * percent-encoded, so that none of them can add a parameter or name another resource.
+ *
+ * @module
+ */
+import { arrayLiteral } from "../query/array_literal.ts";
+import type { Relation, Routine } from "../schema_cache/schema_cache.ts";
+import { queryName } from "../response/openapi/names.ts";
+import { InvalidParams } from "./invalid_params.ts";
+
+/** Filters: one condition of a column, or several. */
+export type Where = Readonly<Record<string, string | readonly string[]>>;
+
+/** A parameter of a query string. */
+export type Param = readonly [name: string, value: string];
+
+/** Returns the path of a relation. */
+export function relationPath(relation: string): string {
+  return `/${encode(relation)}`;
+}
+
+/** Returns the path of a function. */
+export function functionPath(name: string): string {
+  return `/rpc/${encode(name)}`;
+}
+
+/** Returns a query string. */
+export function queryOf(params: readonly Param[]): string {
+  return params.map(([name, value]) => `${encode(name)}=${encode(value)}`).join("&");
+}
+
+function encode(text: string): string {
+  if (!text.isWellFormed()) throw new InvalidParams("a text has half a surrogate pair");
+  return encodeURIComponent(text);
+}
+
+/**
+ * Returns the parameters of filters. Throws `InvalidParams` for a name that the query string reserves for
+ * another parameter.
+ */
+export function filterParams(
+  where: Where,
+  isParameterName: (name: string) => boolean,
+): readonly Param[] {
+  return Object.entries(where).flatMap(([name, value]): readonly Param[] => {
+    if (isParameterName(name)) {
+      throw new InvalidParams(
+        `where: ${JSON.stringify(name)} is not a filter; put a column's name ` +
+          "in double quotes",
+      );
+    }
+    return typeof value === "string" ? [[name, value]] : value.map((each) => [name, each]);
+  });
+}
+
+/**
+ * Throws `InvalidParams` unless each filter is about a column of the relation, so that it restricts the
+ * rows that are written.
+ */
+export function checkColumnFilters(where: Where, { columns, name }: Relation): void {
+  const known = columns.map((column) => queryName(column.name)).filter((key) => key !== null);
+  if (Object.keys(where).length === 0) throw new InvalidParams("where: a filter is needed");
+  for (const key of Object.keys(where)) {
+    const isColumn = known.some((column) => key === column || key.startsWith(`${column}->`));
+    if (isColumn || key.startsWith('"') && isQuotedColumn(key, columns)) continue;
+    throw new InvalidParams(`where: ${JSON.stringify(key)} is not a column of ${name}`);
+  }
+}
+
+function isQuotedColumn(key: string, columns: Relation["columns"]): boolean {
+  const quoted = /^"(?:[^"\\]|\\.)*"/s.exec(key)?.[0];
+  if (quoted === undefined) return false;
+  const column = quoted.slice(1, -1).replace(/\\(.)/gs, "$1");
+  const rest = key.slice(quoted.length);
+  return columns.some(({ name }) => name === column) && (rest === "" || rest.startsWith("->"));
+}
+
+/** Returns whether a query string can carry arguments: no null, no reserved name, no text like `eq.5`. */
+export function fitQueryString(
+  values: Readonly<Record<string, unknown>>,
+  isFilter: (value: string) => boolean,
+): boolean {
+  return Object.entries(values).every(([name, value]) =>
+    queryName(name) !== null && value !== null && !(typeof value === "string" && isFilter(value))
+  );
+}
+
+/** Returns the parameters of a function's arguments. */
+export function argumentParams(
+  values: Readonly<Record<string, unknown>>,
+  routines: readonly Routine[],
+): readonly Param[] {
+  const parameters = routines.flatMap((routine) => routine.parameters);
+  return Object.entries(values).flatMap(([name, value]): readonly Param[] => {
+    const parameter = parameters.find((each) => each.name === name);
+    if (parameter?.variadic && Array.isArray(value)) {
+      return value.map((each) => [name, argumentText(each, "")]);
+    }
+    return [[name, argumentText(value, parameter?.type ?? "")]];
+  });
+}
+
+function argumentText(value: unknown, type: string): string {
+  if (Array.isArray(value) && type.endsWith("[]")) return arrayText(value);
+  return typeof value === "object" ? JSON.stringify(value) : String(value);
+}
+
+/** Returns the literal of an array. Elements that are arrays make dimensions. */
+function arrayText(values: readonly unknown[]): string {
+  if (values.length > 0 && values.every(Array.isArray)) {
+    return `{${values.map((each) => arrayText(each)).join(",")}}`;
+  }
+  const parts = values.map((value) =>
+    value === null ? "null" : arrayLiteral([argumentText(value, "")]).slice(1, -1)
+  );
+  return `{${parts.join(",")}}`;
+}

@@ -1,0 +1,169 @@
+/**
+ * Which tools a role gets, and what their calls run.
+ *
+ * @module
+ */
+import type { Config } from "../config/options.ts";
+import { typeSchema } from "../response/openapi/v3_types.ts";
+import type { Routine } from "../schema_cache/schema_cache.ts";
+import { describeRelation, listRelations, shortComment } from "./catalog_tools.ts";
+import { InvalidParams } from "./invalid_params.ts";
+import { type RoleView, roleView } from "./privileges.ts";
+import { callFunction, query } from "./query_tools.ts";
+import { ApiFailure, type MessageFacts, type Session } from "./session.ts";
+import { readTools, type ToolDefinition, writeTools } from "./tool_schemas.ts";
+import type { ToolResult } from "./tool_result.ts";
+import { mayWrite, toolFunctions } from "./write_list.ts";
+import { deleteRows, insertRows, updateRows } from "./write_tools.ts";
+
+/** Checks arguments by the schema of a tool. Returns the problem, or null. */
+export type CheckArguments = (tool: ToolDefinition, values: unknown) => Promise<string | null>;
+
+type RunTool = (args: never, session: Session, facts: MessageFacts) => Promise<ToolResult>;
+
+const runs: ReadonlyMap<string, RunTool> = new Map<string, RunTool>([
+  ["list_relations", listRelations],
+  ["describe_relation", describeRelation],
+  ["query", query],
+  ["call_function", callFunction],
+  ["insert_rows", insertRows],
+  ["update_rows", updateRows],
+  ["delete_rows", deleteRows],
+]);
+
+/** Returns the tools of a configuration, without those for one function. */
+function configuredTools({ mcpTools, mcpWrite }: Config): readonly ToolDefinition[] {
+  const reading = readTools.filter(({ name }) => mcpTools.includes(name));
+  return mcpWrite === null ? reading : [...reading, ...writeTools];
+}
+
+/** Name of the tool for a function, before the function's name. */
+const functionPrefix = "rpc.";
+
+/** Names that clients accept for tools. */
+const toolName = /^[A-Za-z0-9_.-]{1,128}$/;
+
+/** Lists the tools that the role can use with anything, in a fixed order. Throws `ApiFailure`. */
+export async function listTools(
+  session: Session,
+  facts: MessageFacts,
+): Promise<readonly ToolDefinition[]> {
+  const { config } = session;
+  const views: RoleView[] = [];
+  for (const schema of config.dbSchemas) views.push(await roleView(schema, session, facts));
+  const uses = usesOf(views, config);
+  return [
+    ...configuredTools(config).filter(({ name }) => uses.get(name)!()),
+    ...toolFunctions(config).flatMap(({ schema, name }) => {
+      const routine = views.find((view) => view.schema === schema)?.overloads(name).at(-1);
+      const tool = routine === undefined ? null : functionTool(name, routine);
+      return tool === null || !toolName.test(tool.name) ? [] : [tool];
+    }),
+  ];
+}
+
+/** Returns whether each tool has something that the role can use it with. */
+function usesOf(
+  views: readonly RoleView[],
+  config: Config,
+): ReadonlyMap<string, () => boolean> {
+  const hasRoutine = () => views.some(({ routines }) => routines.length > 0);
+  const has = (method: "get" | "post" | "patch" | "delete") =>
+    views.some((view) =>
+      view.relations.some((relation) =>
+        view.methods(relation).includes(method) && (method === "get" || mayWrite(relation, config))
+      )
+    );
+  const hasAny = () => views.some(({ relations }) => relations.length > 0) || hasRoutine();
+  return new Map([
+    ["list_relations", hasAny],
+    ["describe_relation", hasAny],
+    ["query", () => has("get")],
+    ["call_function", hasRoutine],
+    ["insert_rows", () => has("post")],
+    ["update_rows", () => has("patch")],
+    ["delete_rows", () => has("delete")],
+  ]);
+}
+
+function functionTool(name: string, routine: Routine): ToolDefinition {
+  const { parameters, volatility, comment } = routine;
+  const named = parameters.filter((parameter) => parameter.name !== "");
+  return {
+    name: functionPrefix + name,
+    description: shortComment(comment) ?? `Calls the function ${name}`,
+    inputSchema: {
+      type: "object",
+      properties: Object.fromEntries(
+        named.map((parameter) => [parameter.name, typeSchema(parameter.type)]),
+      ),
+      required: named.filter(({ required }) => required).map((parameter) => parameter.name),
+      additionalProperties: false,
+    },
+    annotations: { readOnlyHint: volatility !== "volatile", openWorldHint: false },
+  };
+}
+
+/** A call of a tool as the client sent it. */
+export interface ToolCall {
+  readonly name: string;
+  readonly arguments?: Readonly<Record<string, unknown>> | undefined;
+}
+
+/**
+ * Calls a tool. The API's errors are results, so that the model can mend its call. Throws
+ * `InvalidParams` for an unknown tool and for wrong arguments.
+ */
+export async function callTool(
+  { name, arguments: values = {} }: ToolCall,
+  session: Session,
+  facts: MessageFacts,
+  check: CheckArguments,
+): Promise<ToolResult> {
+  const { host, config } = session;
+  const ofFunction = toolFunctions(config).find((each) => functionPrefix + each.name === name);
+  const tool = configuredTools(config).find((each) => each.name === name);
+  const label = tool !== undefined || ofFunction !== undefined ? name : "_unknown";
+  try {
+    const result = ofFunction !== undefined
+      ? await callFunctionTool(ofFunction, values, session, facts)
+      : await runTool(tool, { name, arguments: values }, session, facts, check);
+    host.countCall({ tool: label, outcome: result.isError ? "error" : "success" });
+    return result;
+  } catch (thrown) {
+    if (thrown instanceof ApiFailure) {
+      host.countCall({ tool: label, outcome: "error" });
+      return await session.errorOf(thrown.reply);
+    }
+    host.countCall({ tool: label, outcome: thrown instanceof InvalidParams ? "invalid" : "error" });
+    throw thrown;
+  }
+}
+
+async function runTool(
+  tool: ToolDefinition | undefined,
+  { name, arguments: values }: ToolCall,
+  session: Session,
+  facts: MessageFacts,
+  check: CheckArguments,
+): Promise<ToolResult> {
+  if (tool === undefined) throw new InvalidParams(`Unknown tool: ${name}`);
+  const problem = await check(tool, values);
+  if (problem !== null) throw new InvalidParams(`${name}: ${problem}`);
+  return await runs.get(name)!(values as never, session, facts);
+}
+
+async function callFunctionTool(
+  { schema, name }: { readonly schema: string; readonly name: string },
+  values: Readonly<Record<string, unknown>>,
+  session: Session,
+  facts: MessageFacts,
+): Promise<ToolResult> {
+  const routines = session.cache?.routines({ schema, name }) ?? [];
+  const known = new Set(routines.flatMap(({ parameters }) => parameters.map((each) => each.name)));
+  const unknown = Object.keys(values).find((key) => !known.has(key));
+  if (routines.length > 0 && unknown !== undefined) {
+    throw new InvalidParams(`${functionPrefix}${name}: no parameter ${JSON.stringify(unknown)}`);
+  }
+  return await callFunction({ function: name, schema, arguments: values }, session, facts);
+}
