@@ -221,7 +221,7 @@ export interface HandlerConfig {
    */
   readonly mcpAllowedOrigins?: readonly string[] | null;
   /**
-   * Issuers that agents get tokens from (RFC 9728). Tokens must then name `mcp-resource` in `aud`.
+   * Issuers that agents get tokens from (RFC 9728), which must then name `mcp-resource` in `aud`.
    * Default: none.
    */
   readonly mcpAuthorizationServers?: readonly string[] | null;
@@ -240,8 +240,8 @@ export interface HandlerConfig {
    */
   readonly mcpPath?: string | null;
   /**
-   * URI of the endpoint for agents (RFC 8707). Default: `openapi-server-proxy-uri` and `mcp-path`.
-   * Default: none.
+   * URI of the endpoint for agents (RFC 8707); if it is not set, `openapi-server-proxy-uri` and
+   * `mcp-path`. Default: none.
    */
   readonly mcpResource?: string | null;
   /** Roles that may use the endpoint for agents; if it is not set, all may. Default: none. */
@@ -254,8 +254,8 @@ export interface HandlerConfig {
    */
   readonly mcpTools?: readonly string[];
   /**
-   * Relations and functions that agents may write to, `*` for all. If it is not set, every
-   * transaction of a call is read only. Default: none.
+   * Relations and functions that agents may write to, `*` for all; if it is not set, calls only
+   * read. Default: none.
    */
   readonly mcpWrite?: readonly string[] | null;
   /**

@@ -12,8 +12,8 @@ import {
   filterParams,
   fitQueryString,
   functionPath,
-  type Param,
   queryOf,
+  type QueryParamPair,
   relationPath,
   type Where,
 } from "./target.ts";
@@ -46,7 +46,7 @@ export interface QueryArguments extends RowArguments {
 }
 
 /** Arguments of `call_function`. */
-export interface CallArguments extends RowArguments {
+export interface FunctionArguments extends RowArguments {
   readonly function: string;
   readonly schema?: string;
   readonly arguments?: Readonly<Record<string, unknown>>;
@@ -74,7 +74,7 @@ export async function query(
 
 /** Calls a function. Only functions of `mcp-write` are called in a transaction that writes. */
 export async function callFunction(
-  { function: name, schema: schemaName, arguments: values = {}, ...rows }: CallArguments,
+  { function: name, schema: schemaName, arguments: values = {}, ...rows }: FunctionArguments,
   session: Session,
   facts: MessageFacts,
 ): Promise<ToolResult> {
@@ -131,18 +131,18 @@ function pageOf(
 }
 
 /** One row more than the page shows tells whether more follow. */
-function limitParam(page: Page | null): readonly Param[] {
+function limitParam(page: Page | null): readonly QueryParamPair[] {
   return page === null ? [] : [["limit", String(page.limit + 1)]];
 }
 
 function rowParams(
   { select, where = {}, and, or, order, offset }: RowArguments,
   { host }: Session,
-): readonly Param[] {
+): readonly QueryParamPair[] {
   const params = { select, and, or, order, offset: offset?.toString() };
   return [
     ...filterParams(where, host.isParameterName),
-    ...Object.entries(params).flatMap(([name, value]): readonly Param[] =>
+    ...Object.entries(params).flatMap(([name, value]): readonly QueryParamPair[] =>
       value === undefined ? [] : [[name, value]]
     ),
   ];

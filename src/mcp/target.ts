@@ -13,7 +13,7 @@ import { InvalidParams } from "./invalid_params.ts";
 export type Where = Readonly<Record<string, string | readonly string[]>>;
 
 /** A parameter of a query string. */
-export type Param = readonly [name: string, value: string];
+export type QueryParamPair = readonly [name: string, value: string];
 
 /** Returns the path of a relation. */
 export function relationPath(relation: string): string {
@@ -26,7 +26,7 @@ export function functionPath(name: string): string {
 }
 
 /** Returns a query string. */
-export function queryOf(params: readonly Param[]): string {
+export function queryOf(params: readonly QueryParamPair[]): string {
   return params.map(([name, value]) => `${encode(name)}=${encode(value)}`).join("&");
 }
 
@@ -42,8 +42,8 @@ function encode(text: string): string {
 export function filterParams(
   where: Where,
   isParameterName: (name: string) => boolean,
-): readonly Param[] {
-  return Object.entries(where).flatMap(([name, value]): readonly Param[] => {
+): readonly QueryParamPair[] {
+  return Object.entries(where).flatMap(([name, value]): readonly QueryParamPair[] => {
     if (isParameterName(name)) {
       throw new InvalidParams(
         `where: ${JSON.stringify(name)} is not a filter; put a column's name ` +
@@ -90,9 +90,9 @@ export function fitQueryString(
 export function argumentParams(
   values: Readonly<Record<string, unknown>>,
   routines: readonly Routine[],
-): readonly Param[] {
+): readonly QueryParamPair[] {
   const parameters = routines.flatMap((routine) => routine.parameters);
-  return Object.entries(values).flatMap(([name, value]): readonly Param[] => {
+  return Object.entries(values).flatMap(([name, value]): readonly QueryParamPair[] => {
     const parameter = parameters.find((each) => each.name === name);
     if (parameter?.variadic && Array.isArray(value)) {
       return value.map((each) => [name, argumentText(each, "")]);

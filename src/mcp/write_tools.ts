@@ -11,8 +11,8 @@ import type { MessageFacts, Session } from "./session.ts";
 import {
   checkColumnFilters,
   filterParams,
-  type Param,
   queryOf,
+  type QueryParamPair,
   relationPath,
   type Where,
 } from "./target.ts";
@@ -66,7 +66,7 @@ export async function insertRows(
 }
 
 /** Returns the columns of all rows, unless each row has them all. */
-function columnsParam(rows: InsertArguments["rows"]): readonly Param[] {
+function columnsParam(rows: InsertArguments["rows"]): readonly QueryParamPair[] {
   const names = new Set(rows.flatMap((row) => Object.keys(row)));
   if (rows.every((row) => Object.keys(row).length === names.size)) return [];
   const quoted = [...names].map((name) => `"${name.replaceAll(/["\\]/g, "\\$&")}"`);
@@ -102,7 +102,7 @@ export async function deleteRows(
 }
 
 /** Returns the filters, which must be about columns. The API rejects an unknown relation. */
-function writeFilters(args: DeleteArguments, session: Session): readonly Param[] {
+function writeFilters(args: DeleteArguments, session: Session): readonly QueryParamPair[] {
   const { where } = args;
   const relation = relationOf(args, session);
   const params = filterParams(where, session.host.isParameterName);
@@ -118,7 +118,7 @@ function relationOf(
   return session.cache?.relation({ schema: session.schemaOf(schema), name });
 }
 
-/** Throws `InvalidParams` for a key that is no column: it could write to another relation. */
+/** Throws `InvalidParams` for a key that names no column, since it could write to another relation. */
 function checkColumns(
   row: Readonly<Record<string, unknown>>,
   relation: Relation | undefined,
@@ -133,7 +133,7 @@ function checkColumns(
 /** The differences between the writes. */
 interface WriteForm extends Pick<McpCall, "body"> {
   readonly method: "POST" | "PATCH" | "DELETE";
-  readonly filters: readonly Param[];
+  readonly filters: readonly QueryParamPair[];
   readonly preferences: readonly string[];
 }
 

@@ -12,8 +12,8 @@ import { option } from "./option.ts";
 /** Tools that read, in the order in which clients see them. */
 export const readTools = ["list_relations", "describe_relation", "query", "call_function"] as const;
 
-function isReadTool(name: string): boolean {
-  return (readTools as readonly string[]).includes(name);
+function isReadTool(name: string): true | string {
+  return (readTools as readonly string[]).includes(name) || `${name} is not a tool for reading`;
 }
 
 const names = (what: string) => list({ expected: `${what} in quotes`, empty: "unset" });
@@ -41,8 +41,8 @@ export const mcpOptions = {
     default: null,
     reloadable: true,
     inDatabase: false,
-    doc: "Issuers that agents get tokens from (RFC 9728). Tokens must then name `mcp-resource` " +
-      "in `aud`.",
+    doc:
+      "Issuers that agents get tokens from (RFC 9728), which must then name `mcp-resource` in `aud`.",
     example: '"https://id.example.com"',
     extension: true,
   }),
@@ -92,7 +92,8 @@ export const mcpOptions = {
     reloadable: true,
     inDatabase: false,
     doc:
-      "URI of the endpoint for agents (RFC 8707). Default: `openapi-server-proxy-uri` and `mcp-path`.",
+      "URI of the endpoint for agents (RFC 8707); if it is not set, `openapi-server-proxy-uri` and " +
+      "`mcp-path`.",
     example: '"https://shop.example.com/mcp"',
     extension: true,
   }),
@@ -132,8 +133,8 @@ export const mcpOptions = {
     default: null,
     reloadable: true,
     inDatabase: false,
-    doc: "Relations and functions that agents may write to, `*` for all. If it is not set, every " +
-      "transaction of a call is read only.",
+    doc: "Relations and functions that agents may write to, `*` for all; if it is not set, calls " +
+      "only read.",
     example: '"todos, api.complete"',
     extension: true,
   }),

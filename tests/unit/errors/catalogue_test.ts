@@ -221,6 +221,10 @@ const rows: readonly Row[] = [
   [errors.bodyTooLarge(1000, 2000), "130", 413, "Request body too large", {
     details: "The body has 2000 bytes; at most 1000 are accepted",
   }],
+  [errors.foreignOrigin(), "192", 403, "Origin not allowed", {
+    hint: "mcp-allowed-origins lists the origins of pages that may use this endpoint",
+  }],
+  [errors.roleNotListed(), "193", 403, "The role may not use this endpoint"],
   [errors.foreignSite("Host"), "191", 403, "The Host header names another server", {
     hint: "Call http://127.0.0.1:3000, or set server-host",
   }],
@@ -614,6 +618,8 @@ Deno.test("errors have every code of the interface, and the rows above every err
       "178:400",
     ],
     "191:403",
+    "192:403",
+    "193:403",
     ...["200:400", "201:300", "202:404", "203:300", "204:400", "205:404"],
     ...["300:500", "301:401", "302:401", "310:503", "313:403", "315:403"],
     "X00:500",
