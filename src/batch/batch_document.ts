@@ -23,6 +23,8 @@ export interface BatchOperation {
   readonly headers: Readonly<Record<string, string>>;
   /** Null without a body. */
   readonly body: Uint8Array | null;
+  /** Sources by target. */
+  readonly refs: readonly (readonly [target: string, source: string])[];
 }
 
 export interface BatchDocument {
@@ -110,7 +112,7 @@ interface OperationPlace {
   readonly range: TextRange;
 }
 
-const operationMembers = ["id", "method", "url", "headers", "body", "dependsOn"];
+const operationMembers = ["id", "method", "url", "headers", "body", "dependsOn", "refs"];
 const methods = ["GET", "HEAD", "POST", "PATCH", "PUT", "DELETE"];
 
 function readOperation(request: unknown, place: OperationPlace): BatchOperation {
@@ -131,7 +133,8 @@ function readOperation(request: unknown, place: OperationPlace): BatchOperation 
   }
   const headers = readHeaders(request["headers"], [...path, "headers"]);
   checkDependencies(request["dependsOn"], ids, [...path, "dependsOn"]);
-  return { index, id, method, url, headers, body: readBody(request, headers, place) };
+  const refs = readRefs(request["refs"], [...path, "refs"]);
+  return { index, id, method, url, headers, refs, body: readBody(request, headers, place) };
 }
 
 function isOperationUrl(url: string): boolean {
@@ -178,6 +181,15 @@ function checkDependencies(value: unknown, ids: ReadonlySet<string>, path: Path)
   if (!Array.isArray(value)) throw malformed(path, "expected an array");
   const other = value.findIndex((id) => !ids.has(id));
   if (other >= 0) throw malformed([...path, other], "expected the id of an earlier operation");
+}
+
+function readRefs(value: unknown, path: Path): BatchOperation["refs"] {
+  if (value === undefined) return [];
+  if (!isJsonObject(value)) throw malformed(path, "expected an object");
+  return Object.entries(value).map(([target, source]) => {
+    if (typeof source !== "string") throw malformed([...path, target], "expected a string");
+    return [target, source];
+  });
 }
 
 /** Returns JSON as it is in the document, and other bodies as the bytes of their string. */

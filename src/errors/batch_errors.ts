@@ -34,6 +34,24 @@ export const batchErrors = {
         };
     },
   ),
+  invalidReference: defineError(
+    "142",
+    400,
+    "a reference of a batch cannot be used",
+    (target: string, reason: string) => ({
+      message: `Invalid reference '${quotable(target)}'`,
+      details: quotable(reason),
+    }),
+  ),
+  referenceWithoutValue: defineError(
+    "143",
+    409,
+    "a reference of a batch finds no single value",
+    (source: string, rows: number) => ({
+      message: `Reference '${quotable(source)}' finds no single value`,
+      details: `The result has ${rows} rows`,
+    }),
+  ),
   batchTimeout: defineError(
     "144",
     504,

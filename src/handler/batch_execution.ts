@@ -11,6 +11,7 @@ import type { Batch, BatchResult, HeldResult } from "../database/database.ts";
 import { errors } from "../errors/catalogue.ts";
 import { DatabaseError, type FailedOperation } from "../errors/service_error.ts";
 import { systemClock } from "../lib/clock.ts";
+import { rowsOfFailedCheck } from "../query/result_reference.ts";
 import { keptAnswer, type KeptReply, replyOfKept } from "../response/kept_reply.ts";
 import type { Reply } from "../response/reply.ts";
 import {
@@ -220,8 +221,13 @@ class BatchRun {
     if (refused !== null) return refused;
     if (isCanceled(error) && this.#deadline.isBatchOver) return this.#timeout();
     if (index === null) return new OperationError(error, null);
-    const { facts } = this.#batch.operations[index]!;
-    return new OperationError(statementError(error, operations[index]!), facts);
+    const { facts, referenceChecks } = this.#batch.operations[index]!;
+    const check = referenceChecks[error.statement - operations[index]!.referenceChecks];
+    const rows = check === undefined ? null : rowsOfFailedCheck(error.failure);
+    const cause = check === undefined || rows === null
+      ? statementError(error, operations[index]!)
+      : errors.referenceWithoutValue(check.source, rows);
+    return new OperationError(cause, facts);
   }
 
   /** Returns the error of the first operation before a position whose result is refused; null for none. */

@@ -15,6 +15,8 @@ import {
   operationRequest,
   otherPreferences,
 } from "../batch/operation_request.ts";
+import type { OperationReferences } from "../batch/operation_references.ts";
+import { BatchReferences } from "../batch/batch_references.ts";
 import { batchReply } from "../batch/batch_reply.ts";
 import type { Config } from "../config/options.ts";
 import { errors } from "../errors/catalogue.ts";
@@ -39,6 +41,7 @@ import { parsePreferences } from "../request/preferences.ts";
 import { chooseSchema } from "../request/profile.ts";
 import type { RawRequest } from "../request/raw_request.ts";
 import type { Reply } from "../response/reply.ts";
+import type { DataPlan } from "../transaction/data_plan.ts";
 import type { RequestKey } from "../transaction/idempotency.ts";
 import type { DescribedRequest } from "../transaction/preamble.ts";
 import { isEndOverridable, mayWrite } from "../transaction/transaction.ts";
@@ -197,15 +200,21 @@ async function planOperations(
 ): Promise<PlannedOperations> {
   const admissions: Admission[] = [];
   const operations: PlannedOperation[] = [];
+  const plans: DataPlan[] = [];
+  const references = new BatchReferences(document.operations);
   let readsColumns = false;
   for (const operation of document.operations) {
     try {
       const pieces = operationRequest(operation, exchange.pieces);
       admit(exchange, identity, { pieces, admissions });
-      const plan = await planOperation(exchange, operation, { pieces, columns });
+      const { cache } = exchange.context.snapshot;
+      const own = references.of(operation.index, { pieces, earlier: plans, cache: cache! });
+      const plan = await planOperation(exchange, operation, { pieces, columns, references: own });
       const { request, planned } = plan;
+      plans.push(planned.plan);
       readsColumns ||= plan.columns !== null;
-      operations.push({ facts: factsOf(operation), request, planned, referenceChecks: [] });
+      const referenceChecks = own?.checks ?? [];
+      operations.push({ facts: factsOf(operation), request, planned, referenceChecks });
     } catch (error) {
       for (const admission of admissions) admission.refund();
       throw new OperationError(error, factsOf(operation));
@@ -250,17 +259,27 @@ function admit(
 async function planOperation(
   { context }: Exchange,
   { body }: BatchOperation,
-  { pieces, columns }: { readonly pieces: RawRequest; readonly columns: RoleColumns },
+  { pieces, columns, references }: {
+    readonly pieces: RawRequest;
+    readonly columns: RoleColumns;
+    /** Null without references from or to the operation. */
+    readonly references: OperationReferences | null;
+  },
 ): Promise<Extract<RequestPlan, { kind: "data" }>> {
-  const plan = await planRequest({
-    pieces,
-    context,
-    stopwatch: new Stopwatch(false),
-    columns: () => columns,
-    receive: (reader) => decodeBody(reader, body ?? noBytes),
-  });
-  if (plan.kind !== "data") throw new Error("an operation is not a request for data");
-  return plan;
+  try {
+    const plan = await planRequest({
+      pieces: references?.marked ?? pieces,
+      context,
+      stopwatch: new Stopwatch(false),
+      columns: () => columns,
+      receive: (reader) => decodeBody(reader, body ?? noBytes),
+      ...(references === null ? {} : { references }),
+    });
+    if (plan.kind !== "data") throw new Error("an operation is not a request for data");
+    return plan;
+  } catch (error) {
+    throw references?.unmarked(error) ?? error;
+  }
 }
 
 /** Returns the key of a batch that writes; null without one. */

@@ -25,7 +25,8 @@ import {
 } from "../request/query_request.ts";
 import type { RawRequest } from "../request/raw_request.ts";
 import type { SchemaCache } from "../schema_cache/schema_cache.ts";
-import { queryOf } from "../transaction/data_plan.ts";
+import type { Query } from "../query/query.ts";
+import { type DataPlan, queryOf } from "../transaction/data_plan.ts";
 import type { Stopwatch } from "../observe/stopwatch.ts";
 import type { RoleColumns } from "./column_privileges.ts";
 import type { PayloadRequest } from "./execute.ts";
@@ -49,6 +50,16 @@ export interface PlanningInput {
   readonly receive: ReceiveBody;
   /** Returns the columns that the role of the request may select. */
   readonly columns: () => RoleColumns;
+  /** References from and to other operations of a batch. Default: none. */
+  readonly references?: RequestReferences;
+}
+
+/** References of a request. Its plan is not cached. */
+export interface RequestReferences {
+  /** Adds the names of its values to a request. */
+  bind(request: ApiRequest): ApiRequest;
+  /** Returns the SQL of the plan. */
+  query(plan: DataPlan): Query;
 }
 
 /** The plan of a request: of one that needs rows, of the description of the API, or of OPTIONS. */
@@ -106,7 +117,7 @@ function planByShape(
   cache: SchemaCache,
 ): RequestPlan | Promise<RequestPlan> {
   const { pieces, stopwatch } = input;
-  const shape = readQueryShape(pieces);
+  const shape = input.references === undefined ? readQueryShape(pieces) : null;
   const found = shape === null ? notCached : lookupPlan(input, shape);
   const proceed = ({ planned, payload }: CacheLookup) => {
     if (planned === undefined) return planUncached(input, { shape, cache, received: payload });
@@ -153,7 +164,8 @@ async function planUncached(
   const { pieces, context: { snapshot: { config }, planCache }, stopwatch } = input;
   const head = parseHead(pieces, config);
   const payload = received ?? await receiveBody(input, head, cache);
-  const parsed = payload === null ? head.request : { ...head.request, payload };
+  const sent = payload === null ? head.request : { ...head.request, payload };
+  const parsed = input.references?.bind(sent) ?? sent;
   stopwatch.lap("parse");
   const columns = namesSelectable(parsed.query.select) ? input.columns() : null;
   const request = columns === null ? parsed : { ...parsed, selectable: columns };
@@ -169,7 +181,7 @@ async function planUncached(
     case "read":
     case "mutate":
     case "call": {
-      const query = queryOf(planned);
+      const query = input.references?.query(planned) ?? queryOf(planned);
       // Requests of one shape have the same plan only if it does not depend on the role.
       if (shape !== null && columns === null) {
         planCache.insert(shape, { pieces, payload, reader: head.reader, query });

@@ -53,6 +53,8 @@ interface WriteReturning extends Pick<WriteSelect, "mergeAction"> {
   readonly relation: Relation;
   /** Columns of RETURNING; `none` returns the number of rows only. */
   readonly returning: readonly string[] | "all" | "none";
+  /** Columns of RETURNING, beside these, that later operations of a batch refer to. Default: none. */
+  readonly kept?: readonly string[];
   /** The plan of reading the returned rows; null when the response has no body. */
   readonly read: ReadPlan | null;
   /** Target names in `select` and its parameters, also when the response has no body. */

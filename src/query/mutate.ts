@@ -20,9 +20,9 @@ import { bodyAlias, expandedRows, selectRows, writtenValue } from "./written_row
 export function renderMutationTables(plan: MutatePlan, source: Sql): Sql {
   if (isNested(plan)) return sql`${source} as (${renderRootRows(plan, returnedColumns(plan))})`;
   if (!isKeyed(plan)) return sql`${source} as (${renderMutation(plan)})`;
-  const { returning, relation } = plan;
-  const names = returning === "all" ? relation.columns.map(({ name }) => name) : returning;
-  const returned = names === "none" ? [] : names;
+  const { relation } = plan;
+  const names = returnedNames(plan);
+  const returned = names === "all" ? relation.columns.map(({ name }) => name) : names;
   return renderKeyedUpdate(plan, { table: nameOf(relation), source, returned });
 }
 
@@ -78,7 +78,7 @@ function renderUpdate(plan: Extract<MutatePlan, { kind: "update" }>): Sql {
  * RETURNING.
  */
 function nothingUpdated(plan: MutatePlan): Sql {
-  if (plan.returning === "none") return sql`select 1 where false`;
+  if (returnedNames(plan).length === 0) return sql`select 1 where false`;
   return sql`select ${returnedColumns(plan)} from ${nameOf(plan.relation)} where false`;
 }
 
@@ -118,10 +118,17 @@ function whereOf(plan: Extract<MutatePlan, { kind: "update" | "patch" | "delete"
   }${window})`;
 }
 
+/** Returns the names of the columns of RETURNING. */
+function returnedNames({ returning, kept = [] }: MutatePlan): readonly string[] | "all" {
+  if (returning === "all") return "all";
+  const names = returning === "none" ? [] : returning;
+  return kept.length === 0 ? names : [...new Set([...names, ...kept])];
+}
+
 function returnedColumns(plan: MutatePlan): Sql {
-  const { returning: columns, relation } = plan;
+  const { relation } = plan;
+  const columns = returnedNames(plan);
   const table = nameOf(relation);
-  if (columns === "none") return sql`1`;
   if (columns === "all") return sql`${table}.*`;
   if (columns.length === 0) return sql`1`;
   return join(

@@ -10,7 +10,17 @@ import type { MutatePlan } from "../plan/mutate_plan.ts";
 import type { BodyFormat, Explain } from "../plan/negotiate.ts";
 import type { CountPlan } from "../plan/count_plan.ts";
 import type { ReadPlan } from "../plan/read_plan.ts";
-import { compile, emptySql, ident, join, literal, param, type Sql, sql } from "../sql/fragment.ts";
+import {
+  compile,
+  type CompiledSql,
+  emptySql,
+  ident,
+  join,
+  literal,
+  param,
+  type Sql,
+  sql,
+} from "../sql/fragment.ts";
 import { bodyExpression, type BodyRows, bodySource, rowsAlias, valueExpression } from "./body.ts";
 import { renderCall } from "./call.ts";
 import { renderCount } from "./count.ts";
@@ -21,6 +31,7 @@ import { renderMutationTables } from "./mutate.ts";
 import { isNested, type LevelWrite, renderLevelWrites } from "./nested_insert.ts";
 import { updatedRowsSetting } from "./on_conflict.ts";
 import { renderRows } from "./read.ts";
+import { keepResult, renderSubstitute, type Substitutes } from "./result_reference.ts";
 import { framingOf, renderRowsResult, rowFormatOf, type RowsResult } from "./rows_form.ts";
 
 /** Positions of the metadata columns in the result row. Those from 4 on belong to kinds of statements. */
@@ -72,6 +83,10 @@ export interface ResultOptions {
   readonly format: BodyFormat | null;
   /** Options of EXPLAIN, to return the execution plan; null to return the result. */
   readonly explain: Explain | null;
+  /** SQL in the place of parameters. Default: none. */
+  readonly substitutes?: Substitutes;
+  /** Position of the operation whose rows later ones refer to; a setting keeps them. Default: none. */
+  readonly keptFor?: number;
 }
 
 const tableRows: BodyRows = { scalarColumn: null, single: false };
@@ -80,15 +95,16 @@ const source = ident("svc_source");
 /** Renders the query that reads a relation. */
 export function readQuery(plan: ReadPlan, count: CountPlan, options: ResultOptions): Query {
   const { format } = options;
-  const estimate = options.explain === null ? estimateOf(plan, count) : null;
+  const estimate = options.explain === null ? estimateOf(plan, count, options) : null;
   const total = totalOf(plan, count);
-  const rowFormat = rowFormatOf(format, plan);
+  const rowFormat = options.keptFor === undefined ? rowFormatOf(format, plan) : null;
   const root = renderRoot(plan);
   if (rowFormat !== null) {
     const result = { root, common: [], total, format: rowFormat, element: tableRows };
     return { main: rowsStatement(result, options), estimate };
   }
-  const main = sql`${withTables(root)}select ${renderMetadataColumns(total, root)}, ${
+  const kept = keptRows(options, tableRows);
+  const main = sql`${withTables(root)}select ${renderMetadataColumns(total, { root, kept })}, ${
     bodyOf(format, tableRows)
   } from ${sourceOf(format, root.rows)}`;
   return { main: toStatement(main, options), estimate };
@@ -101,7 +117,7 @@ export function mutateQuery(plan: MutatePlan, options: ResultOptions): Query {
   const shown = plan.read === null ? null : options.format;
   const checks = isKeyed(plan) ? keyChecks(plan).map((check) => sql`, ${check}`) : [];
   const main = sql`with ${renderMutationTables(plan, source)} select ${
-    renderMetadataColumns(nullText)
+    renderMetadataColumns(nullText, { kept: keptWrites(plan, options) })
   }, ${updatedRows(plan)}, ${keyOf(plan)}, ${affectedRows(plan)}${join(checks, emptySql)}, ${
     bodyOf(shown, tableRows)
   } from ${sourceOf(shown, rows)}`;
@@ -116,7 +132,8 @@ export function callQuery(plan: CallPlan, count: CountPlan, options: ResultOptio
   const alias = read.root.alias;
   const call = renderCall(plan, alias);
   const isJson = format?.kind === "array" || format?.kind === "object";
-  if (isJson && scalarColumn !== null && isOneValue(plan, count)) {
+  const isKept = options.keptFor !== undefined;
+  if (isJson && scalarColumn !== null && isOneValue(plan, count) && !isKept) {
     // OFFSET 0 makes PostgreSQL run the function before it reads the response settings.
     const main = sql`select '1'::text, ${nullText}, ${responseHeaders}, ${responseStatus}, ${
       valueExpression(format, scalarColumn)
@@ -135,7 +152,7 @@ export function callQuery(plan: CallPlan, count: CountPlan, options: ResultOptio
     : [];
   const root = renderRoot(read, from);
   const total = materialized ? totalOf(read, count, from) : nullText;
-  const rowFormat = plan.access === "read only" && routine.returns.set
+  const rowFormat = plan.access === "read only" && routine.returns.set && !isKept
     ? rowFormatOf(format, read)
     : null;
   if (rowFormat !== null) {
@@ -150,7 +167,7 @@ export function callQuery(plan: CallPlan, count: CountPlan, options: ResultOptio
   }
   const body = format === null ? calledOnly(rows) : bodyExpression(format, rows);
   const main = sql`${withTables(root, common)}select ${
-    renderMetadataColumns(total, root)
+    renderMetadataColumns(total, { root, kept: keptRows(options, rows) })
   }, ${body} from ${sourceOf(format, root.rows)}`;
   return { main: toStatement(main, options), estimate: null };
 }
@@ -175,9 +192,36 @@ const nullText = sql`null::text`;
 const responseHeaders = sql`current_setting('response.headers', true)`;
 const responseStatus = sql`current_setting('response.status', true)`;
 
-function renderMetadataColumns(total: Sql, root?: RootRows): Sql {
-  const columns = [sql`count(*)::text`, total, responseHeaders, responseStatus];
+/** `kept` is the expression that keeps the rows; null for none. */
+function renderMetadataColumns(
+  total: Sql,
+  { root, kept }: { readonly root?: RootRows; readonly kept: Sql | null },
+): Sql {
+  const headers = kept === null
+    ? responseHeaders
+    : sql`case when ${kept} is not null then ${responseHeaders} end`;
+  const columns = [sql`count(*)::text`, total, headers, responseStatus];
   return join([...columns, ...root?.metadata ?? []]);
+}
+
+/** Returns the expression that keeps the rows that become the body; null if they are not kept. */
+function keptRows({ keptFor }: ResultOptions, { scalarColumn }: BodyRows): Sql | null {
+  if (keptFor === undefined) return null;
+  const element = scalarColumn === null
+    ? sql`${rowsAlias}.*`
+    : sql`${rowsAlias}.${ident(scalarColumn)}`;
+  return keepResult(keptFor, sql`coalesce(pg_catalog.json_agg(${element}), '[]')`);
+}
+
+/** Returns the expression that keeps columns of the written rows; null if they are not kept. */
+function keptWrites({ kept = [] }: MutatePlan, { keptFor }: ResultOptions): Sql | null {
+  if (keptFor === undefined) return null;
+  const columns = kept.length === 0 ? sql`1` : join(kept.map((name) => ident(name)));
+  const rows = sql`select ${columns} from ${source}`;
+  return keepResult(
+    keptFor,
+    sql`select coalesce(pg_catalog.json_agg(svc_kept), '[]') from (${rows}) as svc_kept`,
+  );
 }
 
 /** Renders `with … ` with the tables that rows read; empty for none. */
@@ -203,9 +247,13 @@ function totalOf(plan: ReadPlan, count: CountPlan, from?: Sql): Sql {
   }
 }
 
-function estimateOf(plan: ReadPlan, count: CountPlan): Statement | null {
+function estimateOf(
+  plan: ReadPlan,
+  count: CountPlan,
+  options: ResultOptions,
+): Statement | null {
   if (count.kind !== "planned" && count.kind !== "estimated") return null;
-  const text = compile(sql`explain (format json) ${renderCount(plan)}`);
+  const text = compileWith(sql`explain (format json) ${renderCount(plan)}`, options);
   return { ...text, use: "rows", runsUserCode: true };
 }
 
@@ -274,8 +322,21 @@ function rowsStatement(
   return { ...statement, framing: framingOf(result.format, result.element) };
 }
 
-function toStatement(fragment: Sql, { explain }: ResultOptions): Statement {
+function toStatement(fragment: Sql, options: ResultOptions): Statement {
+  const { explain } = options;
   return explain === null
-    ? { ...compile(fragment), use: "result", runsUserCode: true }
-    : { ...compile(renderExplain(fragment, explain)), use: "rows", runsUserCode: true };
+    ? { ...compileWith(fragment, options), use: "result", runsUserCode: true }
+    : {
+      ...compileWith(renderExplain(fragment, explain), options),
+      use: "rows",
+      runsUserCode: true,
+    };
+}
+
+function compileWith(fragment: Sql, { substitutes }: ResultOptions): CompiledSql {
+  if (substitutes === undefined) return compile(fragment);
+  return compile(fragment, (value) => {
+    const substitute = substitutes.get(value);
+    return substitute === undefined ? null : renderSubstitute(substitute);
+  });
 }

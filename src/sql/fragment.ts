@@ -149,8 +149,11 @@ export interface CompiledSql {
   readonly params: readonly ParamValue[];
 }
 
+/** Returns the fragment that stands in the place of a parameter; null to send the value. */
+export type ParamReplacement = (value: ParamValue) => Sql | null;
+
 /** Returns statement text and parameters. A parameter that is used twice is sent once. */
-export function compile(fragment: Sql): CompiledSql {
+export function compile(fragment: Sql, replacementOf: ParamReplacement = () => null): CompiledSql {
   const numbers = new Map<Param, number>();
   const params: ParamValue[] = [];
   const numberOf = (param: Param) => {
@@ -164,7 +167,11 @@ export function compile(fragment: Sql): CompiledSql {
     const part = pending.pop()!;
     if (typeof part === "string") text += part;
     else if (part instanceof Sql) pushReversed(pending, partsOf(part));
-    else text += "$" + numberOf(part);
+    else {
+      const replacement = replacementOf(part.value);
+      if (replacement === null) text += "$" + numberOf(part);
+      else pending.push(replacement);
+    }
   }
   return { text, params };
 }

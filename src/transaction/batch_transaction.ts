@@ -41,8 +41,14 @@ import {
 export interface OperationQuery {
   readonly request: ApiRequest;
   readonly planned: PlannedQuery;
-  /** Statements that check the results which the query refers to. */
-  readonly referenceChecks: readonly Statement[];
+  readonly referenceChecks: readonly ReferenceCheck[];
+}
+
+/** A statement that fails unless a result has the rows that a reference needs. */
+export interface ReferenceCheck {
+  readonly statement: Statement;
+  /** The reference's source, as sent. */
+  readonly source: string;
 }
 
 /** The operations of a batch, and what holds for all of them. */
@@ -198,7 +204,7 @@ class StatementList {
     const preRequest = config.batchPreRequest === "each" ? preRequestStatements(config) : [];
     this.statements.push(...preRequest.map((statement) => ({ ...statement, planContext })));
     const firstCheck = this.statements.length;
-    this.statements.push(...referenceChecks);
+    this.statements.push(...referenceChecks.map(({ statement }) => statement));
     const estimate = query.estimate === null
       ? null
       : this.place({ ...query.estimate, planContext });

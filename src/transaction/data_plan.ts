@@ -7,16 +7,25 @@ import type { AccessMode, IsolationLevel } from "../database/database.ts";
 import type { RoleDefaults } from "../config/in_database.ts";
 import type { Plan } from "../plan/plan.ts";
 import type { RootPlan } from "../plan/root_plan.ts";
-import { callQuery, mutateQuery, type Query, readQuery } from "../query/query.ts";
+import {
+  callQuery,
+  mutateQuery,
+  type Query,
+  readQuery,
+  type ResultOptions,
+} from "../query/query.ts";
 
 /** A plan that needs a transaction. */
 export type DataPlan = Extract<Plan, { kind: "read" | "mutate" | "call" }>;
 
+/** References from and to the operations of a batch. */
+export type QueryReferences = Pick<ResultOptions, "keptFor" | "substitutes">;
+
 /** Returns the SQL of a plan. */
-export function queryOf(plan: DataPlan): Query {
+export function queryOf(plan: DataPlan, references: QueryReferences = {}): Query {
   const { explain, format } = plan.representation;
-  const withBody = { explain, format };
-  const withoutBody = { explain, format: null };
+  const withBody = { explain, format, ...references };
+  const withoutBody = { explain, format: null, ...references };
   switch (plan.kind) {
     case "read":
       return readQuery(plan.read, plan.count, plan.headersOnly ? withoutBody : withBody);

@@ -217,7 +217,7 @@ const malformed: readonly (readonly [label: string, document: unknown, details: 
   [
     "an unknown member of an operation",
     { requests: [{ method: "GET", url: "/a", "x/y": 1 }] },
-    "/requests/0/x~1y: expected one of id, method, url, headers, body, dependsOn",
+    "/requests/0/x~1y: expected one of id, method, url, headers, body, dependsOn, refs",
   ],
   [
     "an id twice",

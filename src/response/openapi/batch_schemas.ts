@@ -25,6 +25,7 @@ export const batchSchema = {
           headers: texts,
           body: {},
           dependsOn: { type: "array", items: text },
+          refs: texts,
         },
         additionalProperties: false,
       },

@@ -287,6 +287,14 @@ const rows: readonly Row[] = [
     details: "The results have more than 2 bytes",
     hint: "Use Prefer: return=minimal, or limit the rows",
   }],
+  [errors.invalidReference("/a", "r"), "142", 400, "Invalid reference '/a'", { details: "r" }],
+  [
+    errors.referenceWithoutValue("a#/b", 0),
+    "143",
+    409,
+    "Reference 'a#/b' finds no single value",
+    { details: "The result has 0 rows" },
+  ],
   [errors.batchTimeout(10), "144", 504, "Batch took longer than 10 s"],
   [errors.unmatchedRows(2, "k"), "146", 404, "2 rows were not found", { details: "k" }],
   [
@@ -582,6 +590,8 @@ Deno.test("errors have every code of the interface, and the rows above every err
     "139:400",
     "140:400",
     "141:413",
+    "142:400",
+    "143:409",
     "144:504",
     ...[
       "145:400",

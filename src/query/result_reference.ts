@@ -1,0 +1,187 @@
+/**
+ * Renders values of results that earlier statements of a transaction keep in settings. Later statements are
+ * sent before these results exist, so PostgreSQL reads them itself.
+ *
+ * @module
+ */
+import type { Statement } from "../database/database.ts";
+import {
+  catalogueSql,
+  compile,
+  emptySql,
+  join,
+  literal,
+  ordinal,
+  param,
+  type ParamValue,
+  type Sql,
+  sql,
+} from "../sql/fragment.ts";
+
+/** The part of a result that a reference names. A result is an array of rows, or of scalar values. */
+export type ResultPart =
+  /** A column of the only row. */
+  | { readonly kind: "only"; readonly column: string }
+  /** A column of the row at this position, from 0. */
+  | { readonly kind: "row"; readonly index: number; readonly column: string }
+  /** A column of all rows. */
+  | { readonly kind: "all"; readonly column: string }
+  /** The only value of a scalar result. */
+  | { readonly kind: "scalar" };
+
+/** A value of the result of an operation. */
+export interface ResultValue {
+  /** Position of the operation in its batch. */
+  readonly operation: number;
+  readonly part: ResultPart;
+}
+
+/** A member that the objects of a body have beside their own. */
+export interface AddedMember {
+  readonly name: string;
+  readonly value: ResultValue;
+}
+
+/** The SQL that stands in the place of a parameter. */
+export type Substitute =
+  /** One value; `type` null leaves it text. */
+  | { readonly kind: "value"; readonly value: ResultValue; readonly type: string | null }
+  /** An array of the values; of one value if the part is not `all`. */
+  | { readonly kind: "array"; readonly value: ResultValue; readonly type: string | null }
+  /** A body of JSON, whose objects have further members. */
+  | {
+    readonly kind: "body";
+    readonly text: Uint8Array;
+    readonly shape: "object" | "array";
+    readonly members: readonly AddedMember[];
+  };
+
+/** Substitutes by the values of the parameters. */
+export type Substitutes = ReadonlyMap<ParamValue, Substitute>;
+
+/** Renders a substitute. */
+export function renderSubstitute(substitute: Substitute): Sql {
+  switch (substitute.kind) {
+    case "value":
+      return typed(textOf(substitute.value), substitute.type);
+    case "array":
+      return renderArray(substitute.value, substitute.type);
+    case "body":
+      return substitute.shape === "object" ? renderObject(substitute) : renderObjects(substitute);
+    default:
+      return substitute satisfies never;
+  }
+}
+
+/** Renders the expression that keeps the rows of a result, a JSON array; not NULL. */
+export function keepResult(operation: number, rows: Sql): Sql {
+  return sql`pg_catalog.set_config(${settingOf(operation)}, (${rows})::text, true)`;
+}
+
+function settingOf(operation: number): Sql {
+  return literal(`svc.result_${operation}`);
+}
+
+function resultOf({ operation }: ResultValue): Sql {
+  return sql`pg_catalog.current_setting(${settingOf(operation)}, true)::json`;
+}
+
+function typed(text: Sql, type: string | null): Sql {
+  return type === null ? text : sql`cast(${text} as ${catalogueSql(type)})`;
+}
+
+/** Returns a value as text; NULL for JSON null. */
+function textOf(value: ResultValue): Sql {
+  const { part } = value;
+  if (part.kind === "scalar") return sql`(${resultOf(value)} ->> 0)`;
+  return sql`(${rowOf(value)} ->> ${literal(columnOf(part))})`;
+}
+
+/** Returns a value as JSON; NULL where the row lacks the column. */
+function jsonOf(value: ResultValue, number: Sql | null): Sql {
+  const { part } = value;
+  if (part.kind === "scalar") return sql`(${resultOf(value)} -> 0)`;
+  const row = part.kind === "all" && number !== null
+    ? sql`(${resultOf(value)} -> (${number} - 1)::integer)`
+    : rowOf(value);
+  return sql`(${row} -> ${literal(columnOf(part))})`;
+}
+
+function rowOf(value: ResultValue): Sql {
+  const index = value.part.kind === "row" ? value.part.index : 0;
+  return sql`(${resultOf(value)} -> ${ordinal(index)})`;
+}
+
+function columnOf(part: ResultPart): string {
+  return part.kind === "scalar" ? "" : part.column;
+}
+
+function renderArray(value: ResultValue, type: string | null): Sql {
+  if (value.part.kind !== "all") return sql`array[${typed(textOf(value), type)}]`;
+  const text = sql`svc_result.value ->> ${literal(value.part.column)}`;
+  return sql`array(select ${typed(text, type)} from pg_catalog.json_array_elements(${
+    resultOf(value)
+  }) as svc_result(value))`;
+}
+
+type BodySubstitute = Extract<Substitute, { kind: "body" }>;
+
+/** Renders an object. Its text stays as it is; the members are written before its end. */
+function renderObject({ text, members }: BodySubstitute): Sql {
+  return withMembers(sql`${param(text.subarray())}::text`, members, null);
+}
+
+/** Renders an array of objects, in their order. */
+function renderObjects({ text, members }: BodySubstitute): Sql {
+  const object = withMembers(sql`svc_object.value::text`, members, sql`svc_object.number`);
+  return sql`(select coalesce(pg_catalog.json_agg(${object} order by svc_object.number), '[]')
+    from pg_catalog.json_array_elements(${param(text.subarray())}::json) with ordinality as
+    svc_object(value, number))`;
+}
+
+const space = literal(" \t\r\n");
+
+function withMembers(object: Sql, members: readonly AddedMember[], number: Sql | null): Sql {
+  const open = sql`left(rtrim(${object}, ${space}), -1)`;
+  // The object has members of its own if more than its brace is left.
+  const comma = sql`case when btrim(${open}, ${space}) <> '{' then ',' end`;
+  const added = members.map(({ name, value }, index) =>
+    sql`${index === 0 ? comma : sql`','`}, ${literal(`${JSON.stringify(name)}:`)}, coalesce(${
+      jsonOf(value, number)
+    }::text, 'null')`
+  );
+  return sql`pg_catalog.concat(${open}, ${join(added)}, '}')::json`;
+}
+
+/** Message of the error of a check, which has the number of rows. */
+const rowsInMessage = /"svc ([0-9]+) rows"/;
+
+/** SQLSTATE `invalid_text_representation`. */
+const invalidText = "22P02";
+
+/** Returns how many rows a result has, if an error is that of a check; null for other errors. */
+export function rowsOfFailedCheck(
+  { sqlstate, message }: { readonly sqlstate: string; readonly message: string },
+): number | null {
+  const found = sqlstate === invalidText ? rowsInMessage.exec(message) : null;
+  return found === null ? null : Number(found[1]);
+}
+
+/**
+ * Returns the statement that fails unless a result has the rows that a reference needs. The values of a
+ * column of all rows go to as many objects of `body`, if there is one.
+ */
+export function resultCheck(value: ResultValue, body: Uint8Array | null): Statement | null {
+  const { part } = value;
+  const holds = part.kind === "row"
+    ? sql`n > ${ordinal(part.index)}`
+    : part.kind !== "all"
+    ? sql`n = 1`
+    : body === null
+    ? emptySql
+    : sql`n = pg_catalog.json_array_length(${param(body)}::json)`;
+  if (holds === emptySql) return null;
+  const check = sql`select case when ${holds} then 0 else ('svc ' || n || ' rows')::integer end
+    from (select pg_catalog.json_array_length(${resultOf(value)}) as n offset 0) as svc_result`;
+  return { ...compile(check), use: "none", isShared: true };
+}
