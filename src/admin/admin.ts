@@ -1,14 +1,19 @@
 /**
- * The admin server: liveness, readiness, metrics, and a page that documents the API.
+ * The admin server: liveness, readiness, metrics, and the console.
  *
  * @module
  */
 import { accessRefusal, type Peer } from "./admin_access.ts";
-import { apiPage } from "./api_page.ts";
+import {
+  type ConsoleParts,
+  consoleRoutes,
+  type ConsoleService,
+  type GuardedRoute,
+} from "./console_routes.ts";
+import { TokenGuard } from "./token_guard.ts";
 import { redactedConfig } from "../config/print.ts";
 import { badHostResponse, isHostHeader } from "../http/host.ts";
 import { prometheusText } from "../observe/metrics.ts";
-import type { ReadAsset } from "./page_assets.ts";
 import { dumpSchemaCache } from "../schema_cache/dump.ts";
 import type { Service } from "../service/service.ts";
 import { version } from "../version.ts";
@@ -17,7 +22,8 @@ import { version } from "../version.ts";
 export interface AdminOptions {
   /** Whether the API server is listening. */
   readonly isLive: () => boolean;
-  readonly readAsset: ReadAsset;
+  /** Null if `admin-console-enabled` is off. */
+  readonly consoleParts: Omit<ConsoleParts, "isLive"> | null;
   /** Returns the metrics of the process. Default: none. */
   readonly processMetrics?: () => string;
 }
@@ -26,37 +32,49 @@ export interface AdminOptions {
 export type AdminHandler = (request: Request, peer: Peer) => Promise<Response>;
 
 /**
- * Makes the admin server's handler. Any client may request probes and metrics. Only clients on this
- * machine may request inner paths, which show the configuration and the schema cache.
+ * Makes the admin server's handler. Any client may request probes and metrics. Inner paths show the
+ * configuration, the schema cache and the console; see {@linkcode accessRefusal}.
  */
 export function adminHandler(
   service: AdminService,
-  { isLive, readAsset, processMetrics = () => "" }: AdminOptions,
+  { isLive, consoleParts, processMetrics = () => "" }: AdminOptions,
 ): AdminHandler {
   const headers = { "Server": `${service.dialect.productToken}/${version}` };
   const openRoutes = openRoutesOf(service, { isLive, processMetrics });
-  const innerRoutes = innerRoutesOf(service, readAsset);
-  const guard = (route: Route, request: Request, peer: Peer) => {
-    const refusal = accessRefusal(request, peer, service.snapshot.config.adminAllowedHosts ?? []);
-    return refusal === null ? route() : Promise.resolve(textResponse(refusal, { status: 403 }));
+  const innerRoutes = innerRoutesOf(service);
+  const consoleRoute = consoleParts === null
+    ? () => null
+    : consoleRoutes(service, { ...consoleParts, isLive });
+  const guard = new TokenGuard(service.now);
+  const respondGuarded = async (
+    { protection, respond }: GuardedRoute,
+    request: Request,
+    peer: Peer,
+  ) => {
+    const { adminAllowedHosts, adminToken: token } = service.snapshot.config;
+    const allowedHosts = adminAllowedHosts ?? [];
+    const refusal = await accessRefusal(request, peer, { protection, allowedHosts, token, guard });
+    if (refusal === null) return respond(request, peer);
+    await request.body?.cancel();
+    return textResponse(refusal.text, { status: refusal.status });
   };
   return async function handleAdmin(request, peer) {
     if (!isHostHeader(request.headers.get("host"))) return badHostResponse(headers);
     const { pathname } = new URL(request.url);
-    const [open, inner] = [openRoutes.get(pathname), innerRoutes.get(pathname)];
-    if (open === undefined && inner === undefined) {
+    const open = openRoutes.get(pathname);
+    const inner = innerRoutes.get(pathname) ?? consoleRoute(pathname);
+    if (open === undefined && inner === null) {
       return new Response(null, { status: 404, headers });
     }
-    const response = await (inner === undefined ? open!() : guard(inner, request, peer));
+    const response = await (inner === null ? open!() : respondGuarded(inner, request, peer));
     for (const [name, value] of Object.entries(headers)) response.headers.set(name, value);
     return response;
   };
 }
 
-type AdminService = Pick<
-  Service,
-  "isReady" | "dialect" | "metricRegistry" | "metrics" | "requestMetrics" | "snapshot"
->;
+type AdminService =
+  & ConsoleService
+  & Pick<Service, "metricRegistry" | "metrics" | "requestMetrics">;
 
 type Route = () => Promise<Response>;
 
@@ -85,16 +103,18 @@ function metricsText(service: AdminService): string {
 }
 
 /** Returns the routes of inner paths. */
-function innerRoutesOf(service: AdminService, readAsset: ReadAsset): Routes {
+function innerRoutesOf(service: AdminService): ReadonlyMap<string, GuardedRoute> {
   const { dialect: { configPage, schemaCachePage } } = service;
-  const config = () => service.snapshot.config;
+  const config = () => Promise.resolve(textResponse(redactedConfig(service.snapshot.config)));
+  const [path, schemaCache] = schemaCacheRoute(service);
   return new Map([
-    ...apiPage({ config, readAsset }),
-    ...(configPage === "shown"
-      ? [["/config", () => Promise.resolve(textResponse(redactedConfig(config())))] as const]
-      : []),
-    ...(schemaCachePage === "guarded" ? [schemaCacheRoute(service)] : []),
+    ...(configPage === "shown" ? [["/config", guarded(config)] as const] : []),
+    ...(schemaCachePage === "guarded" ? [[path, guarded(schemaCache)] as const] : []),
   ]);
+}
+
+function guarded(respond: Route): GuardedRoute {
+  return { protection: "inner", respond };
 }
 
 function schemaCacheRoute(service: AdminService): readonly [path: string, route: Route] {

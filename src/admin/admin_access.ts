@@ -1,10 +1,11 @@
 /**
- * Controls access to the admin server's inner paths: the configuration, the schema cache and the page
- * that documents the API.
+ * Controls access to the admin server's inner paths: the console, its data, the configuration and the
+ * schema cache.
  *
  * @module
  */
-import { hostName, isAddress } from "../http/host.ts";
+import { hostName, isAddress, isLoopbackAddress } from "../http/host.ts";
+import type { TokenGuard } from "./token_guard.ts";
 
 /** The client side of a connection. */
 export interface Peer {
@@ -13,43 +14,102 @@ export interface Peer {
 }
 
 /**
- * Returns the reason in one line why a request may not access an inner path; null if it may.
+ * Protection of a path. `page`: a file of the console, which has no data. `inner`: data that a person
+ * reads with any client. `data`: data that only the console's page may request.
+ */
+export type Protection = "page" | "inner" | "data";
+
+/** Options of the configuration that access depends on. */
+export interface AccessOptions {
+  /** Values of `admin-allowed-hosts`. */
+  readonly allowedHosts: readonly string[];
+  /** Value of `admin-token`; null if it is not set. */
+  readonly token: string | null;
+  readonly guard: TokenGuard;
+}
+
+/** A refused request: its status and its reason in one line. */
+export interface AccessRefusal {
+  readonly status: 401 | 403 | 429;
+  readonly text: string;
+}
+
+/**
+ * Resolves with the reason why a request may not access an inner path; with null if it may.
  *
  * The `Host` header must be `localhost`, an address or an allowed name. A web page that binds its own
- * name to a loopback address (DNS rebinding) sends its name. The peer must be on this machine, and
- * the request must not have passed a proxy, which stands for peers elsewhere.
+ * name to a loopback address (DNS rebinding) sends its name. Without `admin-token`, the peer must be
+ * on this machine, and the request must not have passed a proxy, which stands for peers elsewhere.
  */
-export function accessRefusal(
+export async function accessRefusal(
   request: Request,
   { client }: Peer,
-  allowedHosts: readonly string[],
-): string | null {
-  if (client !== null && !isAllowedHost(request, allowedHosts)) return wrongHost;
-  const isLocal = client === null || isLoopback(client);
-  return isLocal && !isForwarded(request.headers) ? null : wrongPeer;
+  { protection, allowedHosts, token, guard }: AccessOptions & { readonly protection: Protection },
+): Promise<AccessRefusal | null> {
+  if (client !== null && !isAllowedHost(request, allowedHosts)) return forbid(wrongHost);
+  if (token === null && !isDirectLocal(request, client)) return forbid(wrongPeer);
+  if (protection === "data" && isForeign(request)) return forbid(wrongPage);
+  if (token === null || protection === "page") return null;
+  const verdict = await guard.check(request.headers.get("admin-token"), { client, token });
+  return tokenRefusals[verdict];
 }
 
 const wrongHost = "Open this page by localhost or by an address, or name its host in " +
   "admin-allowed-hosts\n";
 
-const wrongPeer = "Open this page on the machine itself\n";
+const wrongPeer = "Open this page on the machine itself, or set admin-token\n";
+
+const wrongPage = "Only the console's own page may request this path\n";
+
+function forbid(text: string): AccessRefusal {
+  return { status: 403, text };
+}
+
+const tokenRefusals: Readonly<
+  Record<Awaited<ReturnType<TokenGuard["check"]>>, AccessRefusal | null>
+> = {
+  valid: null,
+  invalid: { status: 401, text: "Send admin-token in the header Admin-Token\n" },
+  blocked: { status: 429, text: "Too many wrong tokens, try again in a minute\n" },
+};
 
 /** Returns whether the host is allowed. HTTP/2 requests have the host only in the URL. */
 function isAllowedHost(request: Request, allowedHosts: readonly string[]): boolean {
-  const name = hostName(request.headers.get("host") ?? new URL(request.url).host);
+  const name = hostName(hostOf(request));
   if (name === null) return false;
   return name === "localhost" || isAddress(name) ||
     allowedHosts.some((allowed) => hostName(allowed) === name);
 }
 
-/** Recognizes IPv4 addresses also in the form of an IPv6 socket (RFC 4291, section 2.5.5.2). */
-function isLoopback(address: string): boolean {
-  return address === "::1" || /^(?:::ffff:)?127\.\d+\.\d+\.\d+$/i.test(address);
+function hostOf(request: Request): string {
+  return request.headers.get("host") ?? new URL(request.url).host;
+}
+
+function isDirectLocal({ headers }: Request, client: string | null): boolean {
+  return (client === null || isLoopbackAddress(client)) && !isForwarded(headers);
 }
 
 function isForwarded(headers: Headers): boolean {
   return Array.from(headers.keys()).some((name) =>
-    /^(?:forwarded|x-forwarded-.*|x-real-ip|via)$/
-      .test(name)
+    /^(?:forwarded|x-forwarded-.*|x-real-ip|via)$/.test(name)
   );
+}
+
+/**
+ * Returns whether a page other than the console may have sent the request. No form and no simple
+ * request has the header `Console`, and the responses lack the CORS headers that allow others.
+ */
+function isForeign(request: Request): boolean {
+  const { headers, method } = request;
+  if (method === "OPTIONS" || headers.get("console") !== "1") return true;
+  const site = headers.get("sec-fetch-site");
+  if (site !== null && site !== "same-origin") return true;
+  const origin = headers.get("origin");
+  return origin !== null && !isOriginOf(origin, hostOf(request));
+}
+
+/** Returns whether an origin has the host and port that the request was sent to. */
+function isOriginOf(origin: string, host: string): boolean {
+  const scheme = /^https?:\/\//.exec(origin)?.[0];
+  return scheme !== undefined && origin.slice(scheme.length).toLowerCase() === host.toLowerCase();
 }

@@ -15,6 +15,8 @@ export interface Log {
   readonly observe: (event: Observation) => void;
   /** Sets the function that returns the current settings. */
   readonly setSettings: (settings: () => LogSettings) => void;
+  /** Passes each line of the diagnostic log to a function, too; null ends that. */
+  readonly tapDiagnostics: (take: ((line: string) => void) | null) => void;
   /**
    * Resolves when all lines are written, or after one second. The process calls it before it
    * exits.
@@ -29,6 +31,11 @@ const flushTimeoutMs = 1000;
 export function openLog(initial: LogSettings, call: CallWords): Log {
   let settings = () => initial;
   const diagnostics = new LineSink({ write: (bytes) => writeAll(stderr, bytes) });
+  let tap: ((line: string) => void) | null = null;
+  const add = (line: string) => {
+    diagnostics.add(line);
+    tap?.(line);
+  };
   const access = new LineSink({
     // Diagnostics of a request precede its line, even if both logs go to the same file.
     write: (bytes) => diagnostics.flush().then(() => writeAll(stdout, bytes)),
@@ -40,8 +47,9 @@ export function openLog(initial: LogSettings, call: CallWords): Log {
       offsetMinutes: (epochMs) => -new Date(epochMs).getTimezoneOffset(),
       call,
       access,
-      diagnostics,
+      diagnostics: { add },
     }),
+    tapDiagnostics: (take) => void (tap = take),
     setSettings: (current) => void (settings = current),
     flush: () => withTimeout(flushTimeoutMs, Promise.all([access.flush(), diagnostics.flush()])),
   };

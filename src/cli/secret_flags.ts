@@ -18,6 +18,7 @@ type SecretPart = (value: string) => string | null;
 /** Options whose value, or a part of it, is secret. */
 const secretParts: ReadonlyMap<OptionKey, SecretPart> = new Map<OptionKey, SecretPart>([
   ["db-uri", (value) => hasPassword(value) ? "a password" : null],
+  ["admin-token", (value) => value === "" ? null : "a secret"],
   ["jwt-secret", (value) => value === "" ? null : "a secret"],
 ]);
 

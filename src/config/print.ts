@@ -34,7 +34,39 @@ export function redactedConfig(config: Config): string {
     dbChannelUri: config.dbChannelUri === null ? null : redact(config.dbChannelUri),
     jwtIssuers: config.jwtIssuers === null ? null : redactedIssuers(config.jwtIssuers),
   });
-  return shown.replace(/^(jwt-secret|app\.settings\.[^=]*?) = (?!""$).*$/gm, '$1 = "***"');
+  return shown.replace(
+    /^(jwt-secret|admin-token|app\.settings\.[^=]*?) = (?!""$).*$/gm,
+    '$1 = "***"',
+  );
+}
+
+/** An option and its value, as an operator may see them. */
+export interface ShownOption {
+  readonly key: string;
+  /** TOML literal; `"***"` for secrets. */
+  readonly value: string;
+  /** Whether the value differs from the default. */
+  readonly isChanged: boolean;
+}
+
+/** Returns the options of {@linkcode redactedConfig}, those with a changed value first. */
+export function shownOptions(config: Config): readonly ShownOption[] {
+  const shown = redactedConfig(config).trimEnd().split("\n").map((line) => {
+    const [, key = "", value = ""] = /^(.*?) = (.*)$/.exec(line) ?? [];
+    return { key, value, isChanged: value !== defaultLiteral(key, config) };
+  });
+  return shown.toSorted((a, b) => Number(b.isChanged) - Number(a.isChanged));
+}
+
+/** Returns the literal of an option's default; null if it has none that holds for all configurations. */
+function defaultLiteral(key: string, config: Config): string | null {
+  const row = rows.find(([name]) => name === key)?.[1];
+  if (row === undefined || isRequired(row.default)) return null;
+  const { default: fallback, codec } = row;
+  if (fallback === null) return '""';
+  if (isOfDialect(fallback)) return quote(config.dialect.defaults[key] ?? "");
+  const value = isSameAs(fallback) ? config[camelCase(fallback.sameAs)] : fallback;
+  return codec.print(value, { secretIsBase64: false });
 }
 
 function byCodePoint(a: string, b: string): number {

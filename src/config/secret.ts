@@ -107,6 +107,33 @@ function checkSecret(bytes: Uint8Array): CodecResult<Uint8Array> {
   return reject("", secretFacts, complaint);
 }
 
+const adminSecretFacts = {
+  type: "text or `@file`",
+  expected: `printable ASCII in quotes of at least ${minSecretBytes} characters, or "@" and the ` +
+    "path of a file with it",
+  confidential: true,
+};
+
+/** The codec of a secret that a header carries. Trims the text of a file. */
+export const adminSecret: Codec<string> = {
+  type: adminSecretFacts.type,
+  empty: "unset",
+  readsFiles: true,
+  read(raw, { readFile }) {
+    if (typeof raw !== "string") return reject(raw, adminSecretFacts);
+    if (!raw.startsWith("@")) return checkAdminSecret(raw);
+    const content = readNamedFile(raw.slice(1), readFile);
+    if (content.kind !== "value") return content;
+    return checkAdminSecret(new TextDecoder().decode(content.value).trim());
+  },
+  print: quote,
+};
+
+function checkAdminSecret(secret: string): CodecResult<string> {
+  const fits = secret.length >= minSecretBytes && /^[\x21-\x7e]+$/.test(secret);
+  return fits ? accept(secret) : reject("", adminSecretFacts);
+}
+
 /** Returns whether the secret is a JSON Web Key (set), which has no minimum length. */
 function isKey(bytes: Uint8Array): boolean {
   const json = parseJson(new TextDecoder().decode(bytes));

@@ -90,7 +90,7 @@ function answering(
     const early = answerEarly(request, received, { context, health, origins });
     if (early !== null) return { ...await early, durationMs: elapsedMs() };
     const statements: Statement[] | null = config.logQuery ? [] : null;
-    const timing = config.logFormat === "json" ? new RequestTiming() : null;
+    const timing = service.isTimed || config.logFormat === "json" ? new RequestTiming() : null;
     const client = lazyClient(info, pieces, snapshot);
     const scope = info.waitUntil === undefined ? noScope : { waitUntil: info.waitUntil };
     const { isContended = null } = info;

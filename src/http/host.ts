@@ -34,6 +34,11 @@ export function isLoopbackHost(host: string): boolean {
     /^127(?:\.\d+){3}$/.test(host);
 }
 
+/** Recognizes loopback addresses, IPv4 also in the form of an IPv6 socket (RFC 4291, section 2.5.5.2). */
+export function isLoopbackAddress(address: string): boolean {
+  return address === "::1" || /^(?:::ffff:)?127\.\d+\.\d+\.\d+$/i.test(address);
+}
+
 /** Returns whether a host of {@linkcode hostName} is an IPv4 or IPv6 address. */
 export function isAddress(host: string): boolean {
   return host.startsWith("[") || /^\d+\.\d+\.\d+\.\d+$/.test(host);

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { adminHandler } from "../admin/admin.ts";
+import type { HandleApi } from "../admin/console_api.ts";
 import type { Config } from "../config/options.ts";
 import type { Database, PoolCounts } from "../database/database.ts";
 import { isEmbedded } from "../database/open.ts";
@@ -14,9 +14,9 @@ import { DiagnosisLog } from "../diagnosis/diagnosis_log.ts";
 import { serviceHandler } from "../handler/handler.ts";
 import type { CallWords } from "../observe/call_words.ts";
 import type { Observation } from "../observe/observation.ts";
-import { assetReader } from "../admin/page_assets.ts";
 import { Service } from "../service/service.ts";
 import { version } from "../version.ts";
+import { consoleRecorder, hasConsole, serveAdmin } from "./admin_server.ts";
 import { connectionLimits } from "./connection_limits.ts";
 import { adminListenAddress, apiListenAddress } from "./listen_address.ts";
 import {
@@ -34,7 +34,6 @@ import { guardSite } from "./site_guard.ts";
 import { waitBeforeShutdown } from "./shutdown_wait.ts";
 import { type ReloadSignals, stopSignals } from "./signals.ts";
 import { openTracing } from "./tracing.ts";
-import { processMetricsText } from "./process_metrics.ts";
 
 /** Dependencies of {@linkcode serve}. */
 export interface ServeDependencies {
@@ -66,17 +65,31 @@ async function serveUntilStopped(
   const { config } = reader;
   const loaded = watchFor(log.observe, "schema-cache-loaded");
   const diagnosis = new DiagnosisLog(log.observe);
+  let created: Service | null = null;
+  const recorder = consoleRecorder(config, () => created);
+  log.tapDiagnostics(recorder === null ? null : (line) => recorder.addLine(line));
   const observe = (event: Observation) => {
     loaded.observe(event);
     diagnosis.take(event);
+    recorder?.observe(event);
   };
   observe({ kind: "starting", name: config.dialect.displayName, version });
   const began = Date.now();
   const embedded = isEmbedded(config.dbUri);
   if (embedded) observe({ kind: "embedded-starting", folder: embeddedFolder(config) });
-  const service = await startService(reader, { ...log, observe, onFatal, database, quick });
+  const service = created = await startService(reader, {
+    ...log,
+    observe,
+    onFatal,
+    database,
+    quick,
+  });
+  const handleApi = serviceHandler(service);
+  const diagnose = () => findingsOfService(service, { quick, program: call.program });
   let api: Listening | null = null;
-  const admin = await serveAdmin(service, config, () => api?.isOpen() ?? false);
+  const isLive = () => api?.isOpen() ?? false;
+  const admin = await serveAdmin(service, { config, isLive, recorder, handleApi, diagnose });
+  recorder?.start();
   const signals = stopSignals(observe);
   reloads.connect(service);
   const startsApi = await Promise.race([
@@ -88,11 +101,8 @@ async function serveUntilStopped(
   ]);
   if (embedded && startsApi) observe({ kind: "embedded-ready", ms: Date.now() - began });
   if (startsApi) {
-    api = await serveApi(service, config, quick);
-    diagnosis.start({
-      diagnose: () => findingsOfService(service, { quick, program: call.program }),
-      config: () => service.snapshot.config,
-    });
+    api = await serveApi(service, { config, quick, handleApi });
+    diagnosis.start({ diagnose, config: () => service.snapshot.config });
   }
   const signal = await signals.first;
   if (signal === "SIGTERM" && api !== null) {
@@ -102,6 +112,7 @@ async function serveUntilStopped(
   service.endStreams();
   reloads.close();
   diagnosis.stop();
+  recorder?.stop();
   await untilIdle(Promise.all([api?.shutdown(), admin?.shutdown()]), {
     isBusy: () => hasWork(service.database.counts()),
     periodMs: 1000,
@@ -175,6 +186,7 @@ async function startService(
     onFatal,
     ...(await openTracing()),
     isCounted: adminListenAddress(config) !== null,
+    isTimed: hasConsole(config),
     missingCacheDetail: "none",
     hidesExtensionFunctions: quick?.choice.hidesExtensionFunctions ?? false,
   });
@@ -184,10 +196,12 @@ async function startService(
 
 function serveApi(
   service: Service,
-  config: Config,
-  quick: QuickStart | null,
+  { config, quick, handleApi }: {
+    readonly config: Config;
+    readonly quick: QuickStart | null;
+    readonly handleApi: HandleApi;
+  },
 ): Promise<Listening> {
-  const handle = serviceHandler(service);
   const { dialect } = service;
   return listen(apiListenAddress(config), {
     what: "api",
@@ -195,27 +209,8 @@ function serveApi(
     observe: service.observe,
     limits: connectionLimits(config),
     serve: quick === null
-      ? handle
-      : guardSite(handle, { config: () => service.snapshot.config, dialect }),
-  });
-}
-
-async function serveAdmin(
-  service: Service,
-  config: Config,
-  isLive: () => boolean,
-): Promise<Listening | null> {
-  const listenAddress = adminListenAddress(config);
-  if (listenAddress === null) return null;
-  return await listen(listenAddress, {
-    what: "admin",
-    server: `${service.dialect.productToken}/${version}`,
-    observe: service.observe,
-    serve: adminHandler(service, {
-      isLive,
-      readAsset: assetReader(),
-      processMetrics: processMetricsText,
-    }),
+      ? handleApi
+      : guardSite(handleApi, { config: () => service.snapshot.config, dialect }),
   });
 }
 

@@ -90,6 +90,8 @@ export interface ServiceOptions {
   readonly activeSpan?: (() => SpanContext | null) | null;
   /** Whether requests and events are counted for `/metrics`. Default: false. */
   readonly isCounted?: boolean;
+  /** Whether each request is measured in the queue and in the database. Default: false. */
+  readonly isTimed?: boolean;
   /** Exposes no functions that belong to extensions. Default: false. */
   readonly hidesExtensionFunctions?: boolean;
   /** Whether error responses give the reason while no schema cache is loaded. Default: `reason`. */
@@ -111,6 +113,7 @@ export class Service {
   /** Null if requests are not counted. */
   readonly requestMetrics: RequestMetrics | null;
   readonly activeSpan: (() => SpanContext | null) | null;
+  readonly isTimed: boolean;
   readonly #source: () => ConfigSource;
   readonly #schema: LoadScheduler;
   readonly #staleness: StalenessCheck;
@@ -171,6 +174,7 @@ export class Service {
     this.traceStage = options.traceStage ?? null;
     this.setSpanAttribute = options.setSpanAttribute ?? null;
     this.activeSpan = options.activeSpan ?? null;
+    this.isTimed = options.isTimed ?? false;
     this.#snapshot = snapshot;
     this.#missingCacheDetail = options.missingCacheDetail ?? "reason";
     this.#hidesExtensionFunctions = options.hidesExtensionFunctions ?? false;

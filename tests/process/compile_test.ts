@@ -11,16 +11,12 @@ async function compileArguments(): Promise<readonly string[]> {
   return JSON.parse(text).tasks.compile.command.split(" ");
 }
 
-async function pinned(): Promise<string | undefined> {
-  const file = new URL("../../src/admin/page_assets.ts", import.meta.url);
-  return /"(npm:[^"]+)"/.exec(await Deno.readTextFile(file))?.[1];
-}
-
-Deno.test("the executable has what no import names: the worker's modules, the API page", async () => {
+Deno.test("the executable has what no import names: the worker's modules, the console", async () => {
   const compiled = await compileArguments();
   const included = compiled.filter((_, index) => compiled[index - 1] === "--include");
   const worker = ["src/server/worker_thread.ts", "src/server/program.ts"];
-  deepStrictEqual(included, [...worker, await pinned()]);
+  const mcp = "src/mcp/endpoint.ts";
+  deepStrictEqual(included, [...worker, mcp, "dist/console"]);
   const main = await Deno.readTextFile(new URL("../../main.ts", import.meta.url));
   const mainThread = new URL("../../src/server/main_thread.ts", import.meta.url);
   ok(main.includes(`runInWorker(new URL("./src/server/program.ts"`));

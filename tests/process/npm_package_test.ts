@@ -139,10 +139,12 @@ const cases: Readonly<Record<string, (installed: InstalledPackage) => Promise<vo
     const { code: status, stderr } = await run(Deno.execPath(), args, { cwd: folder });
     strictEqual(status, 0, stderr);
   },
-  "has the files of the API page": async ({ root }) => {
-    for (const name of ["swagger-ui.css", "swagger-ui-bundle.js", "LICENSE"]) {
-      ok((await Deno.stat(join(root, "dist", "swagger-ui", name))).size > 0);
+  "has the files of the console": async ({ root }) => {
+    const files = await Array.fromAsync(Deno.readDir(join(root, "dist", "console")));
+    for (const pattern of [/^main-[0-9a-f]{12}\.js$/, /^theme-[0-9a-f]{12}\.css$/]) {
+      ok(files.some(({ name }) => pattern.test(name)), String(pattern));
     }
+    ok(/^## preact /m.test(await Deno.readTextFile(join(root, "THIRD_PARTY.md"))));
   },
   "passes the process tests that every run has room for": async ({ bin }) => {
     const root = fileURLToPath(new URL("../../", import.meta.url));

@@ -37,7 +37,14 @@ const schemas = list("schemas in quotes, separated by commas");
 /** A value that each option refuses, as it stands in the file, and what is said of it. */
 const wrong: Readonly<Record<OptionKey, readonly [value: string, problem: string]>> = {
   "admin-allowed-hosts": list("host names in quotes, separated by commas"),
+  "admin-console-enabled": bool,
   "admin-server-host": host,
+  "admin-slow-request": time,
+  "admin-token": [
+    '"short"',
+    'expected printable ASCII in quotes of at least 32 characters, or "@" and the path of a file ' +
+    "with it",
+  ],
   "admin-server-port": whole("from 0 to 65535"),
   "admin-server-unix-socket": path,
   "admin-server-unix-socket-mode": mode("admin-server-unix-socket-mode"),

@@ -6,9 +6,9 @@
  */
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { locateFolder } from "../../src/admin/page_assets.ts";
 import { version } from "../../src/version.ts";
 import { bundle } from "./build.ts";
+import { writeConsole } from "./console.ts";
 import { writeDeclarations } from "./declarations.ts";
 import { thirdPartyLicences } from "./licences.ts";
 
@@ -69,19 +69,17 @@ const mcpServer = "@modelcontextprotocol/server";
 /** Makes the folder anew. */
 export async function buildNpmPackage(folder: string): Promise<void> {
   await Deno.remove(folder, { recursive: true }).catch(() => {});
-  for (const name of ["bin", "dist/swagger-ui"]) {
-    await Deno.mkdir(join(folder, name), { recursive: true });
-  }
+  await Deno.mkdir(join(folder, "bin"), { recursive: true });
   for (const [entry, name] of bundles) await bundle(entry, join(folder, "dist", name));
   await nameBundledWorker(join(folder, "dist", "main_thread.js"));
   for (const [from, to] of copies) await Deno.copyFile(from, join(folder, to));
-  await copyPageAssets(join(folder, "dist", "swagger-ui"));
+  await writeConsole(join(folder, "dist", "console"));
   for (const name of ["mod.ts", "mcp.ts"]) {
     await writeDeclarations(join(root, name), { root, folder: join(folder, "dist", "types") });
   }
   await Deno.writeTextFile(
     join(folder, "THIRD_PARTY.md"),
-    await thirdPartyLicences(bundles.keys()),
+    await thirdPartyLicences([...bundles.keys(), "src/console/main.ts"]),
   );
   const text = JSON.stringify(manifest(await pgliteVersion()), null, 2);
   await Deno.writeTextFile(join(folder, "package.json"), `${text}\n`);
@@ -94,13 +92,6 @@ async function nameBundledWorker(file: string): Promise<void> {
   const [source, bundled] = ["./worker_thread.ts", "./worker_thread.js"];
   if (text.split(source).length !== 2) throw new Error(`${file}: names ${source} not once`);
   await Deno.writeTextFile(file, text.replace(source, bundled));
-}
-
-async function copyPageAssets(to: string): Promise<void> {
-  const from = await locateFolder();
-  for (const name of ["swagger-ui.css", "swagger-ui-bundle.js", "LICENSE", "NOTICE"]) {
-    await Deno.copyFile(join(from, name), join(to, name));
-  }
 }
 
 async function pgliteVersion(): Promise<string> {

@@ -35,6 +35,7 @@ const ranks: readonly (readonly string[])[] = [
   ["src/handler"],
   ["src/mcp"],
   ["src/admin"],
+  ["src/console"],
   ["src/cli"],
   ["src/server"],
   ["mod.ts", "mcp.ts", "main.ts"],

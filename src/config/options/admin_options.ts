@@ -4,7 +4,9 @@
  * @module
  */
 import { isHostName } from "../checks.ts";
-import { fileMode, list } from "../codecs.ts";
+import { boolean, fileMode, list } from "../codecs.ts";
+import { adminSecret } from "../secret.ts";
+import { time } from "../units.ts";
 import { option } from "./option.ts";
 import { host, port, socketPath } from "./shared_codecs.ts";
 
@@ -22,6 +24,15 @@ export const adminOptions = {
       "Host names, besides `localhost` and IP addresses, that requests for the protected paths of " +
       "the admin server may have.",
     example: '"admin.example.com"',
+    extension: true,
+  }),
+  "admin-console-enabled": option({
+    codec: boolean,
+    default: true,
+    reloadable: false,
+    inDatabase: false,
+    doc: "Serves the console at `/` of the admin server.",
+    example: "false",
     extension: true,
   }),
   "admin-server-host": option({
@@ -55,5 +66,25 @@ export const adminOptions = {
     inDatabase: false,
     doc: "File mode of the admin server's Unix socket.",
     example: '"660"',
+  }),
+  "admin-slow-request": option({
+    codec: time(),
+    default: 1,
+    reloadable: true,
+    inDatabase: false,
+    doc: "Duration from which the console lists a request as slow.",
+    example: '"500ms"',
+    extension: true,
+  }),
+  "admin-token": option({
+    codec: adminSecret,
+    default: null,
+    reloadable: true,
+    inDatabase: false,
+    doc:
+      "Secret that requests for the protected paths of the admin server send as `Admin-Token`, also " +
+      "from this machine; `@` and a path names a file that holds it.",
+    example: '"@/run/secrets/admin_token"',
+    extension: true,
   }),
 } as const;

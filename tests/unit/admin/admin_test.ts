@@ -1,8 +1,10 @@
-import { deepStrictEqual, match, strictEqual } from "node:assert/strict";
+import { deepStrictEqual, match, ok, strictEqual } from "node:assert/strict";
 import { adminHandler } from "../../../src/admin/admin.ts";
 import type { Peer } from "../../../src/admin/admin_access.ts";
 import { noValues } from "../../../src/config/load.ts";
 import { configSource } from "../../../src/config/source.ts";
+import { consolePolicy } from "../../../src/admin/console_headers.ts";
+import { Recorder } from "../../../src/admin/recorder.ts";
 import { type Dialect, pgrstDialect, svcDialect } from "../../../src/dialect.ts";
 import { MetricRegistry } from "../../../src/observe/metric_registry.ts";
 import type { Metrics } from "../../../src/observe/metrics.ts";
@@ -32,7 +34,7 @@ function admin(dialect: Dialect, { live, ready }: State): ReturnType<typeof admi
   const service = { dialect, isReady: () => Promise.resolve(ready), metrics: unexpectedCall };
   return adminHandler(service as unknown as AdminService, {
     isLive: () => live,
-    readAsset: unexpectedCall,
+    consoleParts: null,
   });
 }
 
@@ -54,7 +56,7 @@ const config = configSource({
     path: "svc.conf",
     text: 'db-uri = "postgres://user:hidden1@h/db?password=hidden2"\ndb-schemas = "api"\n' +
       'jwt-secret = "hidden3 hidden3 hidden3 hidden3 hidden3"\n' +
-      '"app.settings.key" = "hidden4"\n',
+      '"app.settings.key" = "hidden4"\nadmin-token = "hidden5-hidden5-hidden5-hidden5-hidden5"\n',
   },
   environment: {},
   readFile: () => new Uint8Array(),
@@ -62,10 +64,10 @@ const config = configSource({
 
 Deno.test("adminHandler() shows the configuration without secrets, in dialects that have the page", async () => {
   for (const [dialect, status] of [[svcDialect, 200], [pgrstDialect, 404]] as const) {
-    const service = { dialect, snapshot: { config } };
+    const service = { dialect, snapshot: { config: { ...config, adminToken: null } } };
     const handle = adminHandler(service as unknown as AdminService, {
       isLive: () => true,
-      readAsset: () => Promise.reject(new Error("not requested")),
+      consoleParts: null,
     });
     const response = await handle(new Request("http://localhost/config"), loopback);
     const text = await response.text();
@@ -98,28 +100,76 @@ const noMetrics: Metrics = {
   jwtCache: { lookups: 0, hits: 0, evictions: 0 },
 };
 
+const main = "main-0123456789ab.js";
+const theme = "theme-0123456789ab.css";
+const files = new Map([main, theme].map((name) => [name, new Uint8Array([59])]));
+
+interface Admin {
+  readonly handle: ReturnType<typeof adminHandler>;
+  /** Requests that reached the API. */
+  readonly apiRequests: Request[];
+  /** Moves the clock by milliseconds. */
+  readonly pass: (ms: number) => void;
+}
+
 /** A service with small content for each path. */
-function wholeAdmin(dialect: Dialect): ReturnType<typeof adminHandler> {
+function wholeAdmin(
+  dialect: Dialect,
+  options: Partial<Pick<typeof config, "adminToken">> = {},
+): Admin {
+  let now = 0;
+  const apiRequests: Request[] = [];
   const service = {
     dialect,
+    now: () => now,
     isReady: () => Promise.resolve(true),
+    database: { transaction: () => Promise.reject(new Error("no database")) },
     metrics: () => noMetrics,
     metricRegistry: new MetricRegistry(),
-    snapshot: { config: { ...config, dialect, adminAllowedHosts: ["Admin.example"] }, cache },
+    snapshot: {
+      config: {
+        ...config,
+        adminToken: null,
+        ...options,
+        dialect,
+        adminAllowedHosts: ["Admin.example"],
+      },
+      cache,
+      serverVersion: "PostgreSQL 15.18",
+    },
   };
-  return adminHandler(service as unknown as AdminService, {
+  const { pool, jwtCache } = noMetrics;
+  const handle = adminHandler(service as unknown as AdminService, {
     isLive: () => true,
-    readAsset: () => Promise.resolve(new Uint8Array()),
+    consoleParts: {
+      readFiles: () => Promise.resolve(files),
+      recorder: new Recorder({
+        slowMs: () => 1000,
+        gauges: () => ({ pool, jwtCache, memory: 1 }),
+        now: () => now,
+        schedule: () => () => {},
+      }),
+      handleApi: (request) => {
+        apiRequests.push(request);
+        return Promise.resolve(new Response("the API"));
+      },
+      diagnose: () => Promise.resolve([]),
+      memory: () => 1,
+    },
   });
+  return { handle, apiRequests, pass: (ms) => void (now += ms) };
 }
 
 const openPaths = ["/live", "/ready", "/metrics"];
-const pagePaths = ["/", "/page.js", "/page.css", "/swagger-ui.css", "/swagger-ui-bundle.js"];
-const innerPaths = [...pagePaths, "/config", "/schema_cache"];
+const pagePaths = ["/", `/console/${main}`, `/console/${theme}`];
+const dataPaths = ["state", "findings", "stats", "requests", "log", "config", "schema", "api/film"]
+  .map((name) => `/console/${name}`);
+const innerPaths = [...pagePaths, ...dataPaths, "/config", "/schema_cache"];
 
 const wrongHost = "Open this page by localhost or by an address, or name its host in " +
   "admin-allowed-hosts\n";
-const wrongPeer = "Open this page on the machine itself\n";
+const wrongPeer = "Open this page on the machine itself, or set admin-token\n";
+const wrongPage = "Only the console's own page may request this path\n";
 
 interface Visit {
   readonly label: string;
@@ -166,9 +216,9 @@ const visits: readonly Visit[] = [
 
 for (const { label, host = "localhost", url, client = "127.0.0.1", headers, refusal } of visits) {
   Deno.test(`adminHandler() ${refusal === null ? "shows" : "refuses"} inner paths to ${label}`, async () => {
-    const handle = wholeAdmin(svcDialect);
+    const { handle } = wholeAdmin(svcDialect);
     const visit = (path: string) => {
-      const sent = new Headers(headers);
+      const sent = new Headers({ Console: "1", ...headers });
       if (host !== null) sent.set("Host", host);
       return handle(new Request((url ?? "http://localhost") + path, { headers: sent }), { client });
     };
@@ -190,17 +240,180 @@ for (const { label, host = "localhost", url, client = "127.0.0.1", headers, refu
   });
 }
 
-Deno.test("adminHandler() of pgrst shows the schema cache to any client, and guards the page", async () => {
-  const handle = wholeAdmin(pgrstDialect);
+Deno.test("adminHandler() of pgrst shows the schema cache to any client, and guards the console", async () => {
+  const { handle } = wholeAdmin(pgrstDialect);
   for (const host of ["localhost", "evil.example"]) {
     const visit = async (path: string) => {
-      const request = new Request(`http://${host}${path}`, { headers: { Host: host } });
-      const response = await handle(request, elsewhere);
+      const headers = { Host: host, Console: "1" };
+      const response = await handle(new Request(`http://${host}${path}`, { headers }), elsewhere);
       await response.body?.cancel();
       return response.status;
     };
     strictEqual(await visit("/schema_cache"), 200);
     strictEqual(await visit("/config"), 404);
-    for (const path of pagePaths) strictEqual(await visit(path), 403, path);
+    for (const path of [...pagePaths, ...dataPaths]) strictEqual(await visit(path), 403, path);
+  }
+});
+
+/** Headers and method of a request for data by a page, and whether it is refused. */
+const pages: readonly (readonly [label: string, init: RequestInit, isRefused: boolean])[] = [
+  ["the console", { headers: { Console: "1" } }, false],
+  ["the console in a browser", {
+    headers: { Console: "1", "Sec-Fetch-Site": "same-origin", Origin: "http://localhost:3001" },
+  }, false],
+  ["a request without Console", {}, true],
+  ["another value of Console", { headers: { Console: "0" } }, true],
+  ["a page of another site", { headers: { Console: "1", "Sec-Fetch-Site": "cross-site" } }, true],
+  ["a page of the same site", { headers: { Console: "1", "Sec-Fetch-Site": "same-site" } }, true],
+  ["an address in the browser's bar", {
+    headers: { Console: "1", "Sec-Fetch-Site": "none" },
+  }, true],
+  ["another origin", { headers: { Console: "1", Origin: "http://evil.example" } }, true],
+  ["another port", { headers: { Console: "1", Origin: "http://localhost:3000" } }, true],
+  ["an opaque origin", { headers: { Console: "1", Origin: "null" } }, true],
+  ["a preflight", { method: "OPTIONS", headers: { Console: "1" } }, true],
+  ["a form", { method: "POST", body: new URLSearchParams({ a: "b" }) }, true],
+];
+
+for (const [label, init, isRefused] of pages) {
+  Deno.test(`adminHandler() ${isRefused ? "refuses" : "sends"} data to ${label}`, async () => {
+    const { handle, apiRequests } = wholeAdmin(svcDialect);
+    for (const path of dataPaths) {
+      const request = new Request(`http://localhost:3001${path}`, init);
+      request.headers.set("Host", "localhost:3001");
+      const response = await handle(request, loopback);
+      const text = await response.text();
+      strictEqual(response.status, isRefused ? 403 : 200, path);
+      if (isRefused) strictEqual(text, wrongPage);
+      const cors = Array.from(response.headers.keys()).filter((name) => /^access-/.test(name));
+      deepStrictEqual(cors, []);
+    }
+    strictEqual(apiRequests.length, isRefused ? 0 : 1);
+  });
+}
+
+const adminToken = "an-admin-token-of-at-least-32-characters";
+
+Deno.test("adminHandler() asks for admin-token, whatever the peer", async () => {
+  for (const peer of [loopback, elsewhere, { client: null }]) {
+    const { handle } = wholeAdmin(svcDialect, { adminToken });
+    const visit = async (path: string, token: string | null) => {
+      const headers = new Headers({ Host: "localhost", Console: "1", "X-Forwarded-For": "::1" });
+      if (token !== null) headers.set("Admin-Token", token);
+      const response = await handle(new Request(`http://localhost${path}`, { headers }), peer);
+      const text = await response.text();
+      ok(!text.includes(adminToken), path);
+      return response.status;
+    };
+    for (const path of pagePaths) strictEqual(await visit(path, null), 200, path);
+    for (const path of [...dataPaths, "/config", "/schema_cache"]) {
+      strictEqual(await visit(path, null), 401, path);
+      strictEqual(await visit(path, adminToken), 200, path);
+    }
+    strictEqual(await visit("/console/state", `${adminToken}x`), 401);
+  }
+});
+
+Deno.test("adminHandler() refuses a peer for a minute after ten wrong tokens", async () => {
+  const { handle, pass } = wholeAdmin(svcDialect, { adminToken });
+  const visit = async (token: string, peer: Peer) => {
+    const headers = { Host: "localhost", Console: "1", "Admin-Token": token };
+    const request = new Request("http://localhost/console/state", { headers });
+    const response = await handle(request, peer);
+    await response.body?.cancel();
+    return response.status;
+  };
+  for (let time = 0; time < 10; time++) strictEqual(await visit("wrong", elsewhere), 401);
+  strictEqual(await visit("wrong", elsewhere), 429);
+  strictEqual(await visit(adminToken, elsewhere), 429);
+  strictEqual(await visit(adminToken, loopback), 200);
+  pass(60_000);
+  strictEqual(await visit(adminToken, elsewhere), 200);
+  const statuses = await Promise.all(Array.from({ length: 30 }, () => visit("wrong", elsewhere)));
+  strictEqual(statuses.filter((status) => status === 401).length, 10);
+});
+
+Deno.test("adminHandler() sends the console with a strict policy", async () => {
+  const { handle } = wholeAdmin(svcDialect);
+  const shell = await handle(new Request("http://localhost/"), loopback);
+  strictEqual(shell.headers.get("Content-Security-Policy"), consolePolicy);
+  strictEqual(
+    consolePolicy,
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; " +
+      "connect-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'none'; " +
+      "frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
+  );
+  strictEqual(shell.headers.get("X-Content-Type-Options"), "nosniff");
+  strictEqual(shell.headers.get("Referrer-Policy"), "no-referrer");
+  strictEqual(shell.headers.get("Cross-Origin-Opener-Policy"), "same-origin");
+  strictEqual(shell.headers.get("Cross-Origin-Resource-Policy"), "same-origin");
+  const html = await shell.text();
+  const links = Array.from(html.matchAll(/(?:src|href)="([^"]*)"/g), ([, link]) => link!);
+  deepStrictEqual(links.slice(1), [`/console/${theme}`, `/console/${main}`]);
+  const script = await handle(new Request(`http://localhost/console/${main}`), loopback);
+  strictEqual(script.headers.get("Cache-Control"), "public, max-age=31536000, immutable");
+  strictEqual(script.headers.get("Content-Type"), "text/javascript; charset=utf-8");
+  strictEqual(await script.text(), ";");
+  const missing = await handle(new Request("http://localhost/console/main-00.js"), loopback);
+  strictEqual(missing.status, 404);
+});
+
+Deno.test("adminHandler() passes requests below /console/api/ on as they are", async () => {
+  const { handle, apiRequests } = wholeAdmin(svcDialect);
+  const target = "/film?select=%22a%20b%22&a=eq./..%2F";
+  const request = new Request(`http://localhost:3001/console/api${target}`, {
+    method: "POST",
+    body: "[1]",
+    headers: {
+      Host: "localhost:3001",
+      Console: "1",
+      "Admin-Token": "x",
+      Authorization: "Bearer t",
+      Cookie: "token=other",
+      Origin: "http://localhost:3001",
+      "Sec-Fetch-Site": "same-origin",
+      Prefer: "tx=rollback",
+      "Content-Type": "application/json",
+    },
+  });
+  const response = await handle(request, loopback);
+  strictEqual(await response.text(), "the API");
+  const [passed] = apiRequests;
+  strictEqual(passed!.url, `http://localhost:3001${target}`);
+  strictEqual(passed!.method, "POST");
+  strictEqual(await passed!.text(), "[1]");
+  deepStrictEqual(Object.fromEntries(passed!.headers), {
+    authorization: "Bearer t",
+    "content-type": "application/json",
+    host: "localhost:3001",
+    prefer: "tx=rollback",
+  });
+});
+
+Deno.test("adminHandler() has no console where admin-console-enabled is off", async () => {
+  const { metrics, metricRegistry } = {
+    metrics: () => noMetrics,
+    metricRegistry: new MetricRegistry(),
+  };
+  const snapshot = { config: { ...config, adminToken: null }, cache };
+  const service = { dialect: svcDialect, metrics, metricRegistry, snapshot };
+  const handle = adminHandler(service as unknown as AdminService, {
+    isLive: () => true,
+    consoleParts: null,
+  });
+  for (const path of [...pagePaths, ...dataPaths]) {
+    const headers = { Host: "localhost", Console: "1" };
+    const response = await handle(new Request(`http://localhost${path}`, { headers }), loopback);
+    strictEqual(response.status, 404, path);
+  }
+});
+
+Deno.test("adminHandler() sends no secret of the configuration", async () => {
+  const { handle } = wholeAdmin(svcDialect, { adminToken });
+  for (const path of [...dataPaths, "/config", "/schema_cache"]) {
+    const headers = { Host: "localhost", Console: "1", "Admin-Token": adminToken };
+    const response = await handle(new Request(`http://localhost${path}`, { headers }), loopback);
+    const text = await response.text();
+    ok(!text.includes("hidden") && !text.includes(adminToken), text);
   }
 });

@@ -25,10 +25,13 @@ Deno.test("loadConfig takes the defaults", () => {
     load({ environment: neededVariables }),
     {
       adminAllowedHosts: null,
+      adminConsoleEnabled: true,
       adminServerHost: "*4",
       adminServerPort: null,
       adminServerUnixSocket: null,
       adminServerUnixSocketMode: 0o660,
+      adminSlowRequest: 1,
+      adminToken: null,
       appSettings: [],
       batchMaxBytes: 10 * 1024 * 1024,
       batchMaxOperations: 0,

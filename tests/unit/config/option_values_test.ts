@@ -295,6 +295,10 @@ const keyProblems = [
   ["v foreignKey (a) references t (b) as", "character 37: expected a constraint"],
 ] as const;
 
+const adminSecret =
+  'expected printable ASCII in quotes of at least 32 characters, or "@" and the ' +
+  "path of a file with it";
+
 const cases: Readonly<Record<OptionKey, Cases>> = {
   "admin-allowed-hosts": {
     accepted: [
@@ -309,6 +313,7 @@ const cases: Readonly<Record<OptionKey, Cases>> = {
       ['".a"', `expected ${hostNames}, got ".a"`],
     ],
   },
+  "admin-console-enabled": booleans,
   "admin-server-host": hosts,
   "admin-server-port": bounded(0, 65535),
   "admin-server-unix-socket": sockets,
@@ -321,6 +326,20 @@ const cases: Readonly<Record<OptionKey, Cases>> = {
     "once",
   ),
   "batch-timeout": times,
+  "admin-slow-request": times,
+  "admin-token": {
+    accepted: [
+      [secret32, secret32],
+      ["@secret", secret32],
+    ],
+    rejected: [
+      [`"${secret32.slice(1)}"`, adminSecret],
+      [`"${secret32} with spaces"`, adminSecret],
+      [`"${"é".repeat(32)}"`, adminSecret],
+      ["12345", adminSecret],
+      ['"@missing"', 'cannot read the file "missing": No such file'],
+    ],
+  },
   "client-error-verbosity": words(
     "Invalid client-error-verbosity. Check your configuration.",
     "verbose",

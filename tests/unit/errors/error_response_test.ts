@@ -29,7 +29,7 @@ function respond(error: ServiceError, changes: Partial<ErrorResponseOptions> = {
   new Response(body, {
     status,
     statusText,
-    headers: headers.map(([name, value]) => [name, value]),
+    headers: headers.map(([name, value]): [string, string] => [name, value]),
   });
   return { status, statusText, headers: Object.fromEntries(headers), count: headers.length, text };
 }

@@ -1,0 +1,77 @@
+/**
+ * The state of the service that the console shows.
+ *
+ * @module
+ */
+import type { Config } from "../config/options.ts";
+import { type Database, metadataBatch } from "../database/database.ts";
+import { versionNumber } from "../database/server_version.ts";
+import { isEndOverridable } from "../transaction/transaction.ts";
+import { addressOf } from "../response/openapi/about.ts";
+import { version } from "../version.ts";
+import type { ConsoleFeatures, ConsoleState } from "./console_data.ts";
+import type { ConsoleParts, ConsoleService } from "./console_routes.ts";
+
+/** Resolves with the state. A database that cannot be reached is part of it. */
+export async function consoleState(
+  service: ConsoleService,
+  { recorder, memory, isLive }: ConsoleParts,
+  request: Request,
+): Promise<ConsoleState> {
+  const { dialect, database, now, snapshot: { config, serverVersion } } = service;
+  const ready = await service.isReady();
+  return {
+    version,
+    dialect: dialect.name,
+    name: dialect.displayName,
+    api: {
+      url: apiUrl(config, request),
+      schemas: config.dbSchemas,
+      live: isLive(),
+      anonRole: config.dbAnonRole,
+    },
+    database: {
+      ready,
+      version: serverVersion === null ? null : versionNumber(serverVersion),
+      standby: ready ? await isStandby(database) : null,
+    },
+    schemaCache: recorder.schemaCache,
+    uptime: Math.round((now() - recorder.startedAt) / 1000),
+    rss: memory(),
+    features: features(config),
+  };
+}
+
+function features(config: Config): ConsoleFeatures {
+  return {
+    planType: config.dbPlanEnabled ? `application/vnd.${config.dialect.vendor}.plan+json` : null,
+    rollback: isEndOverridable(config),
+    aggregates: config.dbAggregatesEnabled,
+    openapiMode: config.openapiMode,
+    maxRows: config.dbMaxRows,
+    logQuery: config.logQuery,
+    slowMs: config.adminSlowRequest * 1000,
+  };
+}
+
+/** Returns the API's base URL. Its host is that of the console unless a proxy's URL is configured. */
+function apiUrl(config: Config, request: Request): string {
+  if (config.openapiServerProxyUri !== null) {
+    const { scheme, host, basePath } = addressOf(config);
+    return `${scheme}://${host}${basePath}`.replace(/\/$/, "");
+  }
+  return `http://${new URL(request.url).hostname}:${config.serverPort}`;
+}
+
+const standbyQuery = "select pg_catalog.pg_is_in_recovery()::text";
+
+/** Resolves with null if the database fails meanwhile. */
+async function isStandby(database: Pick<Database, "transaction">): Promise<boolean | null> {
+  const batch = metadataBatch([{ text: standbyQuery, params: [], use: "rows" }]);
+  try {
+    const { rows } = await database.transaction({ ...batch, isTraced: false });
+    return rows.at(-1)![0]![0] === "true";
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,83 @@
+/**
+ * Figures per second of the last 15 minutes, which the console draws.
+ *
+ * @module
+ */
+import { type Numbered, Ring } from "./ring.ts";
+
+/** Gauges and counters at the end of a second. */
+export interface Gauges {
+  readonly pool: {
+    readonly open: number;
+    readonly inUse: number;
+    readonly waiting: number;
+    readonly timeouts: number;
+  };
+  readonly jwtCache: { readonly lookups: number; readonly hits: number };
+  /** Resident memory in bytes; null where the runtime does not show it. */
+  readonly memory: number | null;
+}
+
+/** Figures of one second. */
+export interface SecondFigures extends Gauges {
+  /** Epoch seconds. */
+  readonly time: number;
+  /** Requests by the first digit of their status: `2xx` is at index 1. */
+  readonly statuses: readonly number[];
+  /** Percentiles of durations in ms; null in seconds without requests. */
+  readonly p50: number | null;
+  readonly p95: number | null;
+  readonly p99: number | null;
+}
+
+/** Seconds that are kept. */
+const keptSeconds = 900;
+
+/** Durations of one second that percentiles are taken from; further ones replace them at random. */
+const maxSamples = 2000;
+
+/** Collects the figures of requests, second by second. */
+export class LiveFigures {
+  readonly #seconds = new Ring<SecondFigures>(keptSeconds);
+  #statuses = [0, 0, 0, 0, 0];
+  #durations: number[] = [];
+  #count = 0;
+
+  /** Counts a request of the current second. */
+  record({ status, durationMs }: { readonly status: number; readonly durationMs: number }): void {
+    const index = Math.min(5, Math.max(1, Math.floor(status / 100))) - 1;
+    this.#statuses[index]!++;
+    const place = this.#count < maxSamples
+      ? this.#count
+      : Math.floor(Math.random() * (this.#count + 1));
+    if (place < maxSamples) this.#durations[place] = durationMs;
+    this.#count++;
+  }
+
+  /** Ends the current second at a time in epoch ms. */
+  endSecond(now: number, gauges: Gauges): void {
+    const sorted = this.#durations.sort((a, b) => a - b);
+    this.#seconds.add({
+      time: Math.floor(now / 1000),
+      statuses: this.#statuses,
+      p50: percentile(sorted, 0.5),
+      p95: percentile(sorted, 0.95),
+      p99: percentile(sorted, 0.99),
+      ...gauges,
+    });
+    this.#statuses = [0, 0, 0, 0, 0];
+    this.#durations = [];
+    this.#count = 0;
+  }
+
+  /** Returns the seconds with a number above `id`, oldest first. */
+  after(id: number): readonly Numbered<SecondFigures>[] {
+    return this.#seconds.after(id);
+  }
+}
+
+/** Returns the value at a rank (nearest rank); null for an empty list. */
+function percentile(sorted: readonly number[], share: number): number | null {
+  const value = sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)];
+  return value === undefined ? null : Math.round(value * 100) / 100;
+}

@@ -1,0 +1,150 @@
+/**
+ * Remembers recent requests, log lines and figures for the console.
+ *
+ * @module
+ */
+import type { Schedule } from "../lib/timers.ts";
+import type { FinishedRequest, Observation, SchemaCacheCounts } from "../observe/observation.ts";
+import { redact } from "../observe/redact.ts";
+import { type Gauges, LiveFigures } from "./live_figures.ts";
+import { Ring } from "./ring.ts";
+
+/** A recent request. */
+export interface RecentRequest {
+  /** Time of arrival, in epoch milliseconds. */
+  readonly time: number;
+  readonly method: string;
+  /** Path and query string, cut after {@linkcode maxTextLength} characters. */
+  readonly target: string;
+  readonly client: string | null;
+  /** Null when authentication failed. */
+  readonly role: string | null;
+  readonly status: number;
+  /** Milliseconds: in all, in the queue of the pool, and in the database. */
+  readonly ms: { readonly total: number; readonly queue: number; readonly database: number };
+  /** Length of the body; null if it is not known. */
+  readonly bytes: number | null;
+  /** Code of the error that the client received. */
+  readonly code: string | null;
+  /** Statements, separated by line breaks; null unless `log-query` is set. */
+  readonly sql: string | null;
+}
+
+/** The last load of the schema cache. */
+export interface SchemaCacheState {
+  /** Epoch milliseconds. */
+  readonly loadedAt: number;
+  readonly ms: number;
+  readonly counts: SchemaCacheCounts;
+}
+
+/** A line of the diagnostic log. */
+export interface LogLine {
+  readonly line: string;
+}
+
+const [maxRequests, maxSlowRequests, maxLines] = [500, 200, 1000];
+
+/** Characters of a text that are kept, so that all entries fit in 7 MB. */
+const maxTextLength = 1900;
+
+/** Dependencies of a {@linkcode Recorder}. */
+export interface RecorderOptions {
+  /** Returns the ms from which a request is slow. */
+  readonly slowMs: () => number;
+  /** Returns the figures of the pool, of the cache of tokens and of the process. */
+  readonly gauges: () => Gauges;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+  readonly schedule: Schedule;
+}
+
+/** Keeps recent requests, log lines and figures in rings. */
+export class Recorder {
+  readonly requests = new Ring<RecentRequest>(maxRequests);
+  readonly slowRequests = new Ring<RecentRequest>(maxSlowRequests);
+  readonly lines = new Ring<LogLine>(maxLines);
+  readonly figures = new LiveFigures();
+  /** Epoch milliseconds. */
+  readonly startedAt: number;
+  readonly #options: RecorderOptions;
+  #schemaCache: SchemaCacheState | null = null;
+  #sql: string | null = null;
+  #cancel: () => void = () => {};
+
+  constructor(options: RecorderOptions) {
+    this.#options = options;
+    this.startedAt = options.now();
+  }
+
+  /** The last load of the schema cache; null before the first. */
+  get schemaCache(): SchemaCacheState | null {
+    return this.#schemaCache;
+  }
+
+  /** Begins to take the gauges once per second. */
+  start(): void {
+    const { schedule, figures, gauges, now } = { ...this.#options, figures: this.figures };
+    const tick = () => {
+      figures.endSecond(now(), gauges());
+      this.#cancel = schedule(tick, 1000 - now() % 1000);
+    };
+    this.#cancel = schedule(tick, 1000 - now() % 1000);
+  }
+
+  stop(): void {
+    this.#cancel();
+  }
+
+  /** Takes an event. The statements of a request come right before it. */
+  observe(event: Observation): void {
+    if (event.kind === "request-queried") this.#sql = cut(event.texts.join(";\n"));
+    else if (event.kind === "request-finished") this.#record(event);
+    else if (event.kind === "schema-cache-loaded") {
+      const { counts, ms } = event;
+      this.#schemaCache = { loadedAt: this.#options.now(), ms: rounded(ms), counts };
+    }
+  }
+
+  /** Takes a line of the diagnostic log. */
+  addLine(line: string): void {
+    this.lines.add({ line: cut(line) });
+  }
+
+  #record(event: FinishedRequest): void {
+    const sql = this.#sql;
+    this.#sql = null;
+    this.figures.record(event);
+    const entry: RecentRequest = {
+      time: event.time,
+      method: event.method,
+      target: cut(redactTokens(event.target)),
+      client: event.client,
+      role: event.role,
+      status: event.status,
+      ms: {
+        total: rounded(event.durationMs),
+        queue: rounded(event.queueMs ?? 0),
+        database: rounded(event.databaseMs ?? 0),
+      },
+      bytes: event.length,
+      code: event.code,
+      sql,
+    };
+    this.requests.add(entry);
+    if (event.durationMs >= this.#options.slowMs()) this.slowRequests.add(entry);
+  }
+}
+
+/** Hides tokens, which clients put into URLs by mistake. */
+function redactTokens(target: string): string {
+  return target.includes("eyJ") ? redact(target) : target;
+}
+
+function cut(text: string): string {
+  return text.length <= maxTextLength ? text : `${text.slice(0, maxTextLength)}…`;
+}
+
+function rounded(ms: number): number {
+  return Math.round(ms * 100) / 100;
+}

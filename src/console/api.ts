@@ -1,0 +1,109 @@
+/// <reference lib="dom" />
+/**
+ * All requests of the console.
+ *
+ * @module
+ */
+import { type ApiCall, targetOf } from "./code.ts";
+import { adminToken, token } from "./session.ts";
+
+/** The admin server asks for its token. */
+export class AdminTokenNeeded extends Error {}
+
+/** A response of the API. */
+export interface ApiAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly mediaType: string;
+  /** Text of the body; null for a body that is not a text. */
+  readonly text: string | null;
+  readonly bytes: Blob;
+  /** Milliseconds until the body had arrived. */
+  readonly ms: number;
+}
+
+/** An error of the API. */
+export interface ApiError {
+  readonly status: number;
+  readonly code: string | null;
+  readonly message: string;
+  readonly details: unknown;
+  readonly hint: string | null;
+}
+
+const ownHeaders = (): Record<string, string> => ({
+  Console: "1",
+  ...(adminToken.value === null ? {} : { "Admin-Token": adminToken.value }),
+});
+
+/** Reads data of the admin server. Rejects with an `Error` whose message can be shown. */
+export async function readConsole<Data>(path: string): Promise<Data> {
+  const response = await fetch(`/console/${path}`, { headers: ownHeaders() });
+  if (response.status === 401) throw new AdminTokenNeeded(await response.text());
+  if (!response.ok) throw new Error((await response.text()).trim() || `status ${response.status}`);
+  return await response.json();
+}
+
+/** Sends a request to the API with the role of the token. Rejects if the service cannot be reached. */
+export async function callApi(call: ApiCall, signal?: AbortSignal): Promise<ApiAnswer> {
+  const { method, headers, body } = call;
+  const start = performance.now();
+  const response = await fetch(`/console/api${targetOf(call)}`, {
+    method,
+    headers: [
+      ...Object.entries(ownHeaders()),
+      ...headers.map(([name, value]) => [name, value] as [string, string]),
+      ...(token.value === null
+        ? []
+        : [["Authorization", `Bearer ${token.value}`] as [string, string]]),
+    ],
+    body,
+    redirect: "manual",
+    ...(signal === undefined ? {} : { signal }),
+  });
+  const bytes = await response.blob();
+  const mediaType = (response.headers.get("Content-Type") ?? "").split(";")[0]!.trim();
+  const isText = /^text\/|[/+]json$|xml$|yaml$|javascript$/.test(mediaType) || mediaType === "";
+  const text = isText ? await bytes.text() : null;
+  if (response.status === 401 && mediaType === "text/plain" && text?.includes("admin-token")) {
+    throw new AdminTokenNeeded(text);
+  }
+  const ms = performance.now() - start;
+  return { status: response.status, headers: response.headers, mediaType, text, bytes, ms };
+}
+
+/** Returns the error of an answer; null for a success. An ambiguous embed has the status 300. */
+export function errorOf({ status, text }: ApiAnswer): ApiError | null {
+  if (status < 300) return null;
+  try {
+    const { code = null, message, details = null, hint = null } = JSON.parse(text ?? "");
+    return { status, code, message: String(message), details, hint };
+  } catch {
+    const message = text?.trim() || `The server responded with status ${status}`;
+    return { status, code: null, message, details: null, hint: null };
+  }
+}
+
+/** Parses JSON. Numbers that JavaScript cannot hold become texts of their digits. */
+export function parseJson(text: string): unknown {
+  const keepDigits = (_key: string, value: unknown, context?: { readonly source?: string }) => {
+    const source = context?.source;
+    if (typeof value !== "number" || source === undefined) return value;
+    return String(value) === source || Number.isSafeInteger(value) ||
+        /^-?[0-9]{1,14}\.[0-9]{1,4}$/.test(source)
+      ? value
+      : source;
+  };
+  return JSON.parse(text, keepDigits as (this: unknown, key: string, value: unknown) => unknown);
+}
+
+/** Rows of a JSON answer: an array of objects, or a value as the only one. */
+export function rowsOf({ text }: ApiAnswer): readonly Readonly<Record<string, unknown>>[] {
+  const value = text === null || text === "" ? [] : parseJson(text);
+  const list = Array.isArray(value) ? value : [value];
+  return list.map((row) => isRecord(row) ? row : { value: row });
+}
+
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,39 @@
+/**
+ * The text of values in cells.
+ *
+ * @module
+ */
+
+/** Characters of a value that a cell shows. */
+const maxCellLength = 200;
+
+/** Returns the text of a value in a cell: on one line, and cut. */
+export function cellText(value: unknown, baseType = ""): string {
+  const text = valueText(value, baseType).slice(0, maxCellLength + 1).replace(/\s+/g, " ");
+  return text.length > maxCellLength ? `${text.slice(0, maxCellLength)}…` : text;
+}
+
+/** Returns the whole text of a value; JSON with line breaks. */
+export function valueText(value: unknown, baseType = ""): string {
+  if (value === null || value === undefined) return "null";
+  if (baseType === "bytea" && typeof value === "string" && value.startsWith("\\x")) {
+    return `${(value.length - 2) / 2} bytes`;
+  }
+  return typeof value === "object" ? JSON.stringify(value, null, 2) : String(value);
+}
+
+/** Returns rows as CSV (RFC 4180). */
+export function csvText(
+  rows: readonly Readonly<Record<string, unknown>>[],
+  columns: readonly string[],
+  { guards }: { readonly guards: boolean },
+): string {
+  const field = (value: unknown) => {
+    const text = value === null || value === undefined ? "" : valueText(value);
+    // Spreadsheets run cells that begin with these signs as formulas.
+    const safe = guards && /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+    return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+  };
+  const lines = [columns, ...rows.map((row) => columns.map((name) => row[name]))];
+  return lines.map((line) => line.map(field).join(",") + "\r\n").join("");
+}

@@ -1,0 +1,86 @@
+/// <reference lib="dom" />
+/**
+ * The request of a page: its URL, which can be edited, and code that sends it.
+ *
+ * @module
+ */
+import { signal } from "@preact/signals";
+import { useEffect, useState } from "preact/hooks";
+import { type ApiCall, codeOf, type Language, languages, targetOf } from "./code.ts";
+import { codeContext } from "./model.ts";
+import { token } from "./session.ts";
+import { CopyButton, html, type View } from "./view.ts";
+
+const storageKey = "svc-code";
+
+/** Whether the panel is shown. */
+export const codeShown = signal(localStorage.getItem(storageKey) !== "hidden");
+
+/** Shows or hides the panel, and remembers it. */
+export function toggleCode(): void {
+  codeShown.value = !codeShown.value;
+  localStorage.setItem(storageKey, codeShown.value ? "shown" : "hidden");
+}
+
+const language = signal<Language>("curl");
+
+interface CodePanelProps {
+  readonly call: ApiCall;
+  readonly schema: string;
+  /** Applies an edited query string. Absent where the URL cannot be edited. */
+  readonly onQuery?: (query: string) => void;
+}
+
+/** URL and code. They follow each change of the page. */
+export function CodePanel({ call, schema, onQuery }: CodePanelProps): View {
+  const context = codeContext(schema);
+  const code = codeOf(call, language.value, context);
+  return html`
+    <section class="code-panel" aria-label="Request">
+      <${UrlEditor} ...${{ call, onQuery }} />
+      <div class="segmented" role="group" aria-label="Language">
+        ${Object.entries(languages).map(([key, label]) =>
+          html`
+            <button type="button" key=${key} aria-pressed=${String(language.value === key)}
+              onClick=${() => language.value = key as Language}>${label}</button>
+          `
+        )}
+      </div>
+      <pre class="code" tabindex="0" aria-label="Code">${code}</pre>
+      <div class="actions">
+        <${CopyButton} text=${() => code} label="Copy code" />
+        ${token.value !== null && html`
+          <${CopyButton} label="Copy with token"
+            text=${() => codeOf(call, language.value, { ...context, token: token.value })} />
+        `}
+      </div>
+    </section>
+  `;
+}
+
+function UrlEditor({ call, onQuery }: Pick<CodePanelProps, "call" | "onQuery">): View {
+  const target = targetOf(call);
+  const [text, setText] = useState(target);
+  useEffect(() => setText(target), [target]);
+  const submit = (event: Event) => {
+    event.preventDefault();
+    const [path, ...rest] = text.trim().split("?");
+    if (path === `/${call.path}`) onQuery?.(rest.join("?"));
+    else setText(target);
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key === "Enter" && !event.shiftKey) submit(event);
+    if (event.key === "Escape") setText(target);
+  };
+  return html`
+    <form class="url-form" onSubmit=${submit}>
+      <label class="field"><span class="method">${call.method}</span>
+        <span class="sr-only">URL of the request</span>
+        <textarea class="mono url" rows="3" spellcheck="false" value=${text}
+          readonly=${onQuery === undefined} onKeyDown=${onKeyDown} onBlur=${submit}
+          onInput=${(event: Event) =>
+            setText((event.target as HTMLTextAreaElement).value)}></textarea>
+      </label>
+    </form>
+  `;
+}

@@ -1,0 +1,25 @@
+/// <reference lib="dom" />
+/**
+ * Shows an error of the API as the API words it.
+ *
+ * @module
+ */
+import type { ApiError } from "./api.ts";
+import { html, type View } from "./view.ts";
+
+/** Message, details, hint and code of an error. */
+export function ErrorBox({ error }: { readonly error: ApiError }): View {
+  const { status, code, message, details, hint } = error;
+  return html`
+    <div class="error-box" role="alert">
+      <p class="error-title">${message}</p>
+      ${details !== null && html`<p>${detailsText(details)}</p>`}
+      ${hint !== null && html`<p class="hint-line">Hint: ${hint}</p>`}
+      <p class="error-code">${status}${code === null ? "" : ` · ${code}`}</p>
+    </div>
+  `;
+}
+
+function detailsText(details: unknown): string {
+  return typeof details === "string" ? details : JSON.stringify(details, null, 2);
+}

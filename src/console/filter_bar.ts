@@ -1,0 +1,146 @@
+/// <reference lib="dom" />
+/**
+ * The filters of a table.
+ *
+ * @module
+ */
+import { useEffect, useState } from "preact/hooks";
+import type { ConsoleColumn, ConsoleRelation } from "../admin/console_data.ts";
+import {
+  type ColumnFilter,
+  type FilterOperator,
+  filterOperators,
+  operatorsOf,
+  type TableQuery,
+  takesValue,
+  typeKind,
+} from "./filters.ts";
+import { ValueInput } from "./value_input.ts";
+import { html, Icon, type View } from "./view.ts";
+
+interface FilterBarProps {
+  readonly relation: ConsoleRelation;
+  readonly query: TableQuery;
+  readonly onQuery: (query: TableQuery) => void;
+}
+
+/** A row of controls for each filter, and one to add another. */
+export function FilterBar({ relation, query, onQuery }: FilterBarProps): View {
+  const { filters, others } = query;
+  const change = (index: number, filter: ColumnFilter | null) => {
+    const next = filter === null ? filters.toSpliced(index, 1) : filters.with(index, filter);
+    onQuery({ ...query, filters: next, offset: 0 });
+  };
+  if (filters.length === 0 && others.length === 0) return null;
+  return html`
+    <div class="filters" role="group" aria-label="Filters">
+      ${filters.map((filter, index) =>
+        html`
+          <${FilterRow} key=${`${index}-${filter.column}`} ...${{ relation, filter }}
+            onChange=${(next: ColumnFilter | null) => change(index, next)} />
+        `
+      )}
+      ${others.map(([name, value], index) =>
+        html`<span class="chip" key=${index}><code>${name}=${value}</code>
+          <button type="button" class="icon-button" aria-label=${`Remove ${name}`}
+            onClick=${() => onQuery({ ...query, others: others.toSpliced(index, 1) })}>
+            <${Icon} name="close" /></button></span>`
+      )}
+    </div>
+  `;
+}
+
+/** Returns a filter of the first column that has no filter yet. */
+export function newFilter(
+  relation: ConsoleRelation,
+  filters: readonly ColumnFilter[],
+): ColumnFilter {
+  const column =
+    relation.columns.find(({ name }) => !filters.some((each) => each.column === name)) ??
+      relation.columns[0]!;
+  return { column: column.name, path: "", operator: operatorsOf(column)[0]!, value: "" };
+}
+
+interface FilterRowProps {
+  readonly relation: ConsoleRelation;
+  readonly filter: ColumnFilter;
+  readonly onChange: (filter: ColumnFilter | null) => void;
+}
+
+function FilterRow({ relation, filter, onChange }: FilterRowProps): View {
+  const column = relation.columns.find(({ name }) => name === filter.column) ?? textColumn;
+  const known = operatorsOf(column);
+  const operators = known.includes(filter.operator) ? known : [filter.operator, ...known];
+  const chooseColumn = (event: Event) => {
+    const name = (event.target as HTMLSelectElement).value;
+    const next = relation.columns.find((each) => each.name === name)!;
+    onChange({ column: name, path: "", operator: operatorsOf(next)[0]!, value: "" });
+  };
+  const chooseOperator = (event: Event) => {
+    const operator = (event.target as HTMLSelectElement).value as FilterOperator;
+    onChange({ ...filter, operator, value: takesValue(operator) ? filter.value : "" });
+  };
+  return html`
+    <div class="filter">
+      <select aria-label="Column" onChange=${chooseColumn}>
+        ${relation.columns.map(({ name }) =>
+          html`<option key=${name} selected=${name === filter.column}>${name}</option>`
+        )}
+      </select>
+      ${(typeKind(column.baseType) === "json" || filter.path !== "") && html`
+        <input type="text" class="short mono" aria-label="Path within the value" value=${filter
+          .path}
+          placeholder="->>name" onChange=${(event: Event) =>
+            onChange({ ...filter, path: (event.target as HTMLInputElement).value })} />
+      `}
+      <select aria-label="Operator" onChange=${chooseOperator}>
+        ${operators.map((each) =>
+          html`<option key=${each} value=${each} selected=${each === filter.operator}>${
+            filterOperators[each]
+          }</option>`
+        )}
+      </select>
+      ${takesValue(filter.operator) && html`<${FilterValue} ...${{ column, filter, onChange }} />`}
+      <button type="button" class="icon-button" aria-label=${`Remove the filter of ${filter.column}`}
+        onClick=${() => onChange(null)}><${Icon} name="close" /></button>
+    </div>
+  `;
+}
+
+const textColumn: Pick<ConsoleColumn, "baseType" | "enumLabels"> = {
+  baseType: "text",
+  enumLabels: [],
+};
+
+/** Milliseconds without a key after which a value counts. */
+const typingPauseMs = 350;
+
+interface FilterValueProps extends Pick<FilterRowProps, "filter" | "onChange"> {
+  readonly column: Pick<ConsoleColumn, "baseType" | "enumLabels">;
+}
+
+/** The value of a filter. It counts after a pause in typing. */
+function FilterValue({ column, filter, onChange }: FilterValueProps): View {
+  const [text, setText] = useState(filter.value);
+  useEffect(() => setText(filter.value), [filter.value]);
+  useEffect(() => {
+    if (text === filter.value) return;
+    const timer = setTimeout(() => onChange({ ...filter, value: text }), typingPauseMs);
+    return () => clearTimeout(timer);
+  }, [text]);
+  const isList = filter.operator === "in";
+  const shown = isList || filter.path !== "" ? textColumn : column;
+  const isJson = typeKind(shown.baseType) === "json" || typeKind(shown.baseType) === "array";
+  return html`
+    <${ValueInput} column=${isJson ? textColumn : shown} label="Value"
+      value=${isList ? text.replaceAll("\n", ", ") : text}
+      placeholder=${isList ? "a, b, c" : placeholders[typeKind(column.baseType)] ?? ""}
+      onValue=${(value: string) => setText(isList ? value.split(/\s*,\s*/).join("\n") : value)} />
+  `;
+}
+
+const placeholders: Partial<Record<ReturnType<typeof typeKind>, string>> = {
+  time: "2026-01-31",
+  json: '{"a": 1}',
+  array: "{a,b}",
+};

@@ -1,0 +1,328 @@
+/**
+ * The query of a table page: columns, filters, order and page, to and from the API's query string.
+ *
+ * @module
+ */
+
+/** A condition on a column, in the words of the page. */
+export interface ColumnFilter {
+  /** Name of the column. */
+  readonly column: string;
+  /** Path within json, such as `->>name`; empty for the column itself. */
+  readonly path: string;
+  readonly operator: FilterOperator;
+  /** Empty for operators without a value. Values of `in` are separated by line breaks. */
+  readonly value: string;
+}
+
+/** Operators of the page with their labels. */
+export const filterOperators = {
+  eq: "is",
+  neq: "is not",
+  contains: "contains",
+  starts: "starts with",
+  in: "is one of",
+  gt: ">",
+  gte: "≥",
+  lt: "<",
+  lte: "≤",
+  cs: "includes",
+  fts: "matches text",
+  null: "is null",
+  notnull: "is not null",
+  true: "is true",
+  false: "is false",
+} as const;
+
+export type FilterOperator = keyof typeof filterOperators;
+
+/** Operators that take no value, and their text in the query. */
+const fixedValues: ReadonlyMap<FilterOperator, string> = new Map([
+  ["null", "is.null"],
+  ["notnull", "not.is.null"],
+  ["true", "is.true"],
+  ["false", "is.false"],
+]);
+
+/** Operators whose word is that of the API, and whose value stands behind it as it is. */
+const plainOperators = ["eq", "neq", "gt", "gte", "lt", "lte", "cs", "fts"] as const;
+
+/** Returns whether an operator takes a value. */
+export function takesValue(operator: FilterOperator): boolean {
+  return !fixedValues.has(operator);
+}
+
+/** Returns the operators that fit a type. */
+export function operatorsOf(
+  { baseType, enumLabels }: { readonly baseType: string; readonly enumLabels: readonly string[] },
+): readonly FilterOperator[] {
+  if (enumLabels.length > 0) return ["eq", "neq", "in", "null", "notnull"];
+  switch (typeKind(baseType)) {
+    case "boolean":
+      return ["true", "false", "null", "notnull"];
+    case "number":
+    case "time":
+      return ["eq", "neq", "gt", "gte", "lt", "lte", "in", "null", "notnull"];
+    case "json":
+    case "array":
+      return ["cs", "eq", "null", "notnull"];
+    case "search":
+      return ["fts", "null", "notnull"];
+    case "uuid":
+    case "binary":
+      return ["eq", "neq", "in", "null", "notnull"];
+    default:
+      return ["contains", "starts", "eq", "neq", "in", "null", "notnull"];
+  }
+}
+
+/** Groups of types that the page treats alike. */
+export type TypeKind =
+  | "text"
+  | "number"
+  | "time"
+  | "boolean"
+  | "json"
+  | "array"
+  | "binary"
+  | "uuid"
+  | "search";
+
+const typeKinds: ReadonlyMap<string, TypeKind> = new Map([
+  ...["smallint", "integer", "bigint", "numeric", "real", "double precision", "money", "oid"]
+    .map((name) => [name, "number"] as const),
+  ...["date", "timestamp without time zone", "timestamp with time zone", "time without time zone"]
+    .map((name) => [name, "time"] as const),
+  ["time with time zone", "time"],
+  ["interval", "time"],
+  ["boolean", "boolean"],
+  ["json", "json"],
+  ["jsonb", "json"],
+  ["bytea", "binary"],
+  ["uuid", "uuid"],
+  ["tsvector", "search"],
+]);
+
+/** Returns the group of a type. */
+export function typeKind(baseType: string): TypeKind {
+  if (baseType.endsWith("[]")) return "array";
+  return typeKinds.get(baseType.replace(/\(.*\)/, "").trim()) ?? "text";
+}
+
+/** Sort direction of a column. */
+export interface SortTerm {
+  readonly column: string;
+  readonly descending: boolean;
+}
+
+/** Query of a table page. */
+export interface TableQuery {
+  /** Items of `select`, as they are written; null for all columns. */
+  readonly select: readonly string[] | null;
+  readonly filters: readonly ColumnFilter[];
+  readonly order: readonly SortTerm[];
+  readonly limit: number;
+  readonly offset: number;
+  /** Parameters that the page has no control for. */
+  readonly others: readonly (readonly [name: string, value: string])[];
+}
+
+/** Rows of a page without `limit`. */
+export const defaultLimit = 50;
+
+export const emptyTableQuery: TableQuery = {
+  select: null,
+  filters: [],
+  order: [],
+  limit: defaultLimit,
+  offset: 0,
+  others: [],
+};
+
+/** Returns the query string. It always has a limit. */
+export function formatQuery({ select, filters, order, limit, offset, others }: TableQuery): string {
+  const params: (readonly [name: string, value: string])[] = [
+    ...(select === null ? [] : [["select", select.join(",")] as const]),
+    ...filters.map(filterParam),
+    ...others,
+    ...(order.length === 0 ? [] : [["order", order.map(formatOrder).join(",")] as const]),
+    ["limit", String(limit)],
+    ...(offset === 0 ? [] : [["offset", String(offset)] as const]),
+  ];
+  return params.map(([name, value]) => `${encode(name)}=${encode(value)}`).join("&");
+}
+
+/** Reads a query string. Parameters that the page has no control for stay as they are. */
+export function parseQuery(query: string): TableQuery {
+  let parsed: TableQuery = emptyTableQuery;
+  for (const [name, value] of splitParams(query)) parsed = addParam(parsed, name, value);
+  return parsed;
+}
+
+function addParam(query: TableQuery, name: string, value: string): TableQuery {
+  const whole = /^(?:0|[1-9][0-9]{0,14})$/.test(value) ? Number(value) : null;
+  if (name === "select") return { ...query, select: value === "*" ? null : splitList(value) };
+  if (name === "limit" && whole !== null) return { ...query, limit: whole };
+  if (name === "offset" && whole !== null) return { ...query, offset: whole };
+  const order = name === "order" ? parseOrder(value) : null;
+  if (order !== null) return { ...query, order };
+  const filter = parseFilter(name, value);
+  if (filter !== null) return { ...query, filters: [...query.filters, filter] };
+  return { ...query, others: [...query.others, [name, value]] };
+}
+
+/** Returns the parameters of a query string, decoded. */
+export function splitParams(query: string): readonly (readonly [name: string, value: string])[] {
+  return query.split("&").filter((part) => part !== "").map((part) => {
+    const equals = part.indexOf("=");
+    const [name, value] = equals === -1
+      ? [part, ""]
+      : [part.slice(0, equals), part.slice(equals + 1)];
+    return [decode(name), decode(value)] as const;
+  });
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text.replaceAll("+", " "));
+  } catch {
+    return text;
+  }
+}
+
+/** Encodes a name or value. Signs of the grammar stay readable. */
+export function encode(text: string): string {
+  return encodeURIComponent(text.toWellFormed())
+    .replace(/%(?:2C|3A|3E|40)/g, (code) => decodeURIComponent(code));
+}
+
+/** Names of parameters that are not filters. */
+const reserved: ReadonlySet<string> = new Set([
+  ...["select", "order", "limit", "offset", "and", "or", "not", "columns", "on", "on_conflict"],
+  ...["having", "distinct", "group"],
+]);
+
+/** Returns a column's name as the query writes it, quoted if need be. */
+export function fieldName(name: string): string {
+  const isPlain = /^[A-Za-z_][A-Za-z0-9_]*$/.test(name) && !reserved.has(name);
+  return isPlain ? name : `"${name.replace(/[\\"]/g, "\\$&")}"`;
+}
+
+/** Returns the name behind {@linkcode fieldName}; null for anything else. */
+function parseName(text: string): string | null {
+  const quoted = /^"((?:[^"\\]|\\["\\])*)"$/.exec(text)?.[1];
+  const name = quoted === undefined ? text : quoted.replace(/\\(["\\])/g, "$1");
+  return fieldName(name) === text ? name : null;
+}
+
+const pathPattern = /(?:->>?[A-Za-z_0-9]+)*$/;
+
+/** Returns the parameter of a filter. */
+export function filterParam(
+  { column, path, operator, value }: ColumnFilter,
+): readonly [name: string, value: string] {
+  return [fieldName(column) + path, filterValue(operator, value)];
+}
+
+function filterValue(operator: FilterOperator, value: string): string {
+  const fixed = fixedValues.get(operator);
+  if (fixed !== undefined) return fixed;
+  if (operator === "contains") return `ilike.*${escapePattern(value)}*`;
+  if (operator === "starts") return `ilike.${escapePattern(value)}*`;
+  if (operator === "in") return `in.(${value.split("\n").map(listItem).join(",")})`;
+  return `${operator}.${value}`;
+}
+
+function escapePattern(text: string): string {
+  return text.replace(/[\\%_]/g, "\\$&");
+}
+
+function listItem(text: string): string {
+  return /^[A-Za-z0-9_:+-][A-Za-z0-9_:+. -]*$/.test(text) && text === text.trim()
+    ? text
+    : `"${text.replace(/[\\"]/g, "\\$&")}"`;
+}
+
+/** Returns the filter of a parameter; null if the page cannot show it as one. */
+export function parseFilter(name: string, value: string): ColumnFilter | null {
+  const path = pathPattern.exec(name)?.[0] ?? "";
+  const column = parseName(name.slice(0, name.length - path.length));
+  if (column === null) return null;
+  const found = parseOperator(value);
+  if (found === null) return null;
+  const filter = { column, path, ...found };
+  const [sameName, sameValue] = filterParam(filter);
+  return sameName === name && sameValue === value ? filter : null;
+}
+
+function parseOperator(value: string): Pick<ColumnFilter, "operator" | "value"> | null {
+  for (const [operator, text] of fixedValues) if (text === value) return { operator, value: "" };
+  const pattern = /^ilike\.(\*?)(.*)\*$/s.exec(value);
+  if (pattern !== null) {
+    const body = pattern[2]!.replace(/\\([\\%_])/g, "$1");
+    return { operator: pattern[1] === "*" ? "contains" : "starts", value: body };
+  }
+  if (value.startsWith("in.(") && value.endsWith(")")) {
+    const items = splitList(value.slice(4, -1)).map(unquoted);
+    return { operator: "in", value: items.join("\n") };
+  }
+  const operator = plainOperators.find((word) => value.startsWith(`${word}.`));
+  return operator === undefined ? null : { operator, value: value.slice(operator.length + 1) };
+}
+
+function unquoted(text: string): string {
+  return /^".*"$/s.test(text) ? text.slice(1, -1).replace(/\\(["\\])/g, "$1") : text;
+}
+
+function formatOrder({ column, descending }: SortTerm): string {
+  return `${fieldName(column)}.${descending ? "desc" : "asc"}`;
+}
+
+/** Returns the terms of `order`; null if the page has no control for one of them. */
+function parseOrder(text: string): readonly SortTerm[] | null {
+  const terms = splitList(text).map((item) => {
+    const direction = /\.(asc|desc)$/.exec(item)?.[1] ?? null;
+    const column = parseName(direction === null ? item : item.slice(0, -direction.length - 1));
+    return column === null ? null : { column, descending: direction === "desc" };
+  });
+  return terms.every((term) => term !== null) ? terms : null;
+}
+
+/** Splits a list at the commas outside parentheses and quotes. */
+export function splitList(text: string): readonly string[] {
+  const items: string[] = [];
+  let [depth, start, isQuoted] = [0, 0, false];
+  for (let at = 0; at < text.length; at++) {
+    const character = text[at];
+    if (isQuoted && character === "\\") at++;
+    else if (character === '"') isQuoted = !isQuoted;
+    else if (isQuoted) continue;
+    else if (character === "(") depth++;
+    else if (character === ")") depth--;
+    else if (character === "," && depth === 0) {
+      items.push(text.slice(start, at));
+      start = at + 1;
+    }
+  }
+  items.push(text.slice(start));
+  return items.filter((item) => item !== "");
+}
+
+/** Returns the items of `select` with a column shown or hidden. `columns` are all names. */
+export function toggleColumn(
+  { select }: Pick<TableQuery, "select">,
+  column: string,
+  columns: readonly string[],
+): readonly string[] | null {
+  const shown = select ?? columns.map(fieldName);
+  const name = fieldName(column);
+  const expanded = shown.flatMap((item) => item === "*" ? columns.map(fieldName) : [item]);
+  const isShown = expanded.includes(name);
+  const embeds = expanded.filter((item) => !columns.some((each) => fieldName(each) === item));
+  const kept = columns.filter((each) =>
+    each === column ? !isShown : expanded.includes(fieldName(each))
+  );
+  const isAll = kept.length === columns.length;
+  if (isAll && embeds.length === 0) return null;
+  return [...(isAll ? ["*"] : kept.map(fieldName)), ...embeds];
+}

@@ -1,0 +1,200 @@
+/// <reference lib="dom" />
+/**
+ * The page of a function: a form of its parameters, and its result.
+ *
+ * @module
+ */
+import { useMemo, useState } from "preact/hooks";
+import type { ConsoleFunction } from "../admin/console_data.ts";
+import { type ApiAnswer, callApi, errorOf, isRecord, rowsOf } from "./api.ts";
+import type { ApiCall } from "./code.ts";
+import { CodePanel, codeShown } from "./code_panel.ts";
+import { valueOf } from "./edit.ts";
+import { ErrorBox } from "./error_box.ts";
+import { encode, splitParams } from "./filters.ts";
+import { Grid } from "./grid.ts";
+import { functionsOf, guarded, profileHeader } from "./model.ts";
+import { navigate, type PageRoute, route } from "./route.ts";
+import { ValueInput } from "./value_input.ts";
+import { bytesText, durationText, Empty, html, type View } from "./view.ts";
+
+type FunctionRoute = Extract<PageRoute, { readonly page: "function" }>;
+
+/** The page. The arguments are in the route. */
+export function FunctionPage(): View {
+  const current = route.value as FunctionRoute;
+  const overloads = functionsOf(current.schema).filter(({ name }) => name === current.name);
+  const [index, setIndex] = useState(0);
+  const chosen = overloads[index];
+  if (chosen === undefined) {
+    return html`
+      <div class="page">
+        <h1>${current.name}</h1>
+        <${Empty} title="The schema has no function of this name" />
+      </div>
+    `;
+  }
+  return html`
+    <div class="table-page">
+      <header class="table-head">
+        <h1>${chosen.name}<span class="tag">${chosen.volatility}</span></h1>
+        <p class="lead">${chosen.comment ?? signature(chosen)}</p>
+        ${overloads.length > 1 && html`
+          <label class="field-inline">Overload
+            <select onChange=${(event: Event) =>
+              setIndex(Number((event.target as HTMLSelectElement).value))}>
+              ${overloads.map((each, place) =>
+                html`<option key=${place} value=${place} selected=${place === index}>${
+                  signature(each)
+                }</option>`
+              )}
+            </select></label>
+        `}
+      </header>
+      <${FunctionForm} key=${index} routine=${chosen} current=${current} />
+    </div>
+  `;
+}
+
+/** Returns `add(a integer, b integer) returns integer`. */
+export function signature({ name, parameters, returns }: ConsoleFunction): string {
+  const list = parameters.map((each) =>
+    `${each.variadic ? "variadic " : ""}${each.name} ${each.type}${
+      each.required ? "" : " = default"
+    }`
+      .trim()
+  );
+  return `${name}(${list.join(", ")}) returns ${returns}`;
+}
+
+interface FunctionFormProps {
+  readonly routine: ConsoleFunction;
+  readonly current: FunctionRoute;
+}
+
+function FunctionForm({ routine, current }: FunctionFormProps): View {
+  const values = useMemo(() => new Map(splitParams(current.query)), [current.query]);
+  const [answer, setAnswer] = useState<ApiAnswer | null>(null);
+  const [isBusy, setBusy] = useState(false);
+  const [call, problem] = callOf(routine, values);
+  const change = (name: string) => (value: string) => {
+    const next = new Map(values);
+    if (value === "") next.delete(name);
+    else next.set(name, value);
+    const query = Array.from(next, ([key, text]) => `${encode(key)}=${encode(text)}`).join("&");
+    navigate({ ...current, query }, { replace: true });
+  };
+  const run = async (event: Event) => {
+    event.preventDefault();
+    if (problem !== null || isBusy) return;
+    setBusy(true);
+    await guarded(async () => setAnswer(await callApi(call)));
+    setBusy(false);
+  };
+  return html`
+    <div class=${`split ${codeShown.value ? "has-code" : ""}`}>
+      <div class="split-main">
+        <form class="stack function-form" onSubmit=${run}>
+          ${routine.parameters.length === 0 &&
+            html`<p class="hint">The function has no parameters.</p>`}
+          ${routine.parameters.map(({ name, type, required }, place) =>
+            html`
+              <div class="form-row" key=${name}>
+                <label for=${`parameter-${place}`}>${name || "body"}${required &&
+                  html`<span class="required"> required</span>`}<small>${type}</small></label>
+                <${ValueInput} id=${`parameter-${place}`}
+                  column=${{ baseType: type.replace(/^pg_catalog\./, ""), enumLabels: [] }}
+                  value=${values.get(name) ?? ""} placeholder=${required ? "" : "default"}
+                  onValue=${change(name)} />
+              </div>
+            `
+          )}
+          ${problem !== null && html`<p class="error" role="alert">${problem}</p>`}
+          <div class="actions">
+            <button type="submit" class="button is-primary" disabled=${isBusy}>${call.method ===
+                "GET"
+              ? "Run"
+              : "Run (may write)"}</button>
+          </div>
+        </form>
+        ${answer !== null && html`<${Result} ...${{ answer }} />`}
+      </div>
+      ${codeShown.value && html`<${CodePanel} call=${call} schema=${routine.schema} />`}
+    </div>
+  `;
+}
+
+/** Returns the call: GET for functions that only read, else POST. Names the value that is not JSON. */
+function callOf(
+  { schema, name, volatility, parameters }: ConsoleFunction,
+  values: ReadonlyMap<string, string>,
+): readonly [call: ApiCall, problem: string | null] {
+  const path = `rpc/${encodeURIComponent(name)}`;
+  const sent = parameters.filter((each) => values.has(each.name));
+  const isUnnamed = parameters.length === 1 && parameters[0]!.name === "";
+  if (volatility !== "volatile" && !isUnnamed) {
+    const query = sent.map((each) => `${encode(each.name)}=${encode(values.get(each.name)!)}`)
+      .join("&");
+    return [
+      { method: "GET", path, query, headers: profileHeader(schema, "GET"), body: null },
+      null,
+    ];
+  }
+  const headers = [["Content-Type", "application/json"] as const, ...profileHeader(schema, "POST")];
+  let problem: string | null = null;
+  const entries = sent.map((each) => {
+    const text = values.get(each.name)!;
+    try {
+      return [each.name, valueOf({ baseType: each.type }, text)] as const;
+    } catch (error) {
+      problem = `${each.name}: ${error instanceof Error ? error.message : String(error)}`;
+      return [each.name, text] as const;
+    }
+  });
+  const body = isUnnamed ? values.get("") ?? "" : JSON.stringify(Object.fromEntries(entries));
+  return [{ method: "POST", path, query: "", headers, body }, problem];
+}
+
+function Result({ answer }: { readonly answer: ApiAnswer }): View {
+  const failure = errorOf(answer);
+  if (failure !== null) return html`<${ErrorBox} error=${failure} />`;
+  return html`
+    <section class="result" aria-label="Result">
+      <p class="hint" role="status">${answer.status} · ${durationText(answer.ms)} · ${bytesText(
+        answer.bytes.size,
+      )}</p>
+      <${ResultBody} ...${{ answer }} />
+    </section>
+  `;
+}
+
+function ResultBody({ answer }: { readonly answer: ApiAnswer }): View {
+  const { mediaType, text, bytes } = answer;
+  if (/[/+]json$/.test(mediaType) && text !== null && text !== "") {
+    const rows = rowsOf(answer);
+    const isList = JSON.parse(text) instanceof Array && rows.every(isRecord);
+    if (isList && rows.length > 0) {
+      return html`
+        <${Grid} relation=${null} rows=${rows} columns=${Object.keys(rows[0]!)}
+          order=${[]} label="Result" />
+      `;
+    }
+    return html`<pre class="code" tabindex="0">${JSON.stringify(JSON.parse(text), null, 2)}</pre>`;
+  }
+  if (text !== null) return html`<pre class="code" tabindex="0">${text || "No content"}</pre>`;
+  if (/^image\/(?:png|jpeg|gif|webp)$/.test(mediaType)) {
+    return html`<${Picture} ...${{ bytes }} />`;
+  }
+  return html`<p>${bytesText(bytes.size)} of ${mediaType}</p>`;
+}
+
+/** Images of `data:` URLs alone are allowed. */
+function Picture({ bytes }: { readonly bytes: Blob }): View {
+  const [url, setUrl] = useState<string | null>(null);
+  useMemo(() => {
+    const reader = new FileReader();
+    reader.onload = () => setUrl(String(reader.result));
+    reader.readAsDataURL(bytes);
+  }, [bytes]);
+  return url === null ? null : html`<img src=${url} alt="Result of the function" />`;
+}

@@ -1,0 +1,151 @@
+/// <reference lib="dom" />
+/**
+ * The page of the service's health: state, findings of the diagnosis, configuration.
+ *
+ * @module
+ */
+import { useEffect, useState } from "preact/hooks";
+import type { ConsoleConfig, ConsoleFindings, ConsoleState } from "../admin/console_data.ts";
+import { readConsole } from "./api.ts";
+import { guarded, serviceState } from "./model.ts";
+import { bytesText, CopyButton, durationText, Empty, grouped, html, type View } from "./view.ts";
+
+/** State, findings and configuration. */
+export function HealthPage(): View {
+  const state = serviceState.value!;
+  return html`
+    <div class="page">
+      <header class="page-head">
+        <div>
+          <h1>Health</h1>
+          <p class="lead">${state.name} ${state.version}, dialect ${state.dialect}</p>
+        </div>
+      </header>
+      <${Facts} ...${{ state }} />
+      <${Findings} />
+      <${Configuration} />
+    </div>
+  `;
+}
+
+function Facts({ state }: { readonly state: ConsoleState }): View {
+  const { api, database, schemaCache, uptime, rss } = state;
+  const facts: readonly (readonly [name: string, value: string, level?: string])[] = [
+    ["API", api.live ? "live" : "not listening", api.live ? "good" : "bad"],
+    ["Database", database.ready ? "ready" : "unreachable", database.ready ? "good" : "bad"],
+    ["PostgreSQL", `${database.version ?? "unknown"}${database.standby ? ", standby" : ""}`],
+    ["Running for", durationText(uptime * 1000)],
+    ["Memory", rss === null ? "unknown" : bytesText(rss)],
+    ...(schemaCache === null ? [["Schema cache", "not loaded", "bad"] as const] : [
+      ["Schema cache loaded", new Date(schemaCache.loadedAt).toLocaleTimeString()] as const,
+      ["Tables and views", grouped(schemaCache.counts.relations)] as const,
+      ["Functions", grouped(schemaCache.counts.functions)] as const,
+    ]),
+  ];
+  return html`
+    <dl class="facts">
+      ${facts.map(([name, value, level]) =>
+        html`
+          <div class="fact" key=${name}>
+            <dt>${name}</dt>
+            <dd class=${level === undefined
+              ? ""
+              : `level-text is-${level}`}>${level !== undefined && html`
+              <span class="dot" aria-hidden="true"></span>
+            `}${value}</dd>
+          </div>
+        `
+      )}
+    </dl>
+  `;
+}
+
+const levelNames = { error: "Error", warn: "Warning", info: "Note" } as const;
+
+function Findings(): View {
+  const [findings, setFindings] = useState<ConsoleFindings | null>(null);
+  const [problem, setProblem] = useState<string | null>(null);
+  const load = () =>
+    guarded(async () => {
+      try {
+        setFindings(await readConsole<ConsoleFindings>("findings"));
+        setProblem(null);
+      } catch (error) {
+        setProblem(error instanceof Error ? error.message : String(error));
+      }
+    });
+  useEffect(() => void load(), []);
+  return html`
+    <section aria-labelledby="findings">
+      <div class="section-head">
+        <h2 id="findings">Findings${findings !== null && ` (${findings.length})`}</h2>
+        <button type="button" class="small-button" onClick=${load}>Diagnose again</button>
+      </div>
+      ${problem !== null && html`<p class="error" role="alert">The diagnosis fails: ${problem}</p>`}
+      ${findings === null && problem === null && html`<p class="loading">Diagnosing…</p>`}
+      ${findings?.length === 0 && html`<${Empty} title="Nothing found" />`}
+      ${findings?.map((finding) =>
+        html`<article class="finding" key=${finding.name + finding.subject}>
+          <header><strong class=${`level-${finding.level}`}>${levelNames[finding.level]}</strong>
+            <code>${finding.name}</code></header>
+          <p>${finding.message}</p>
+          ${
+          finding.sql !== null && html`
+            ${finding.caution !== null && html`<p class="hint">Caution: ${finding.caution}</p>`}
+            <pre class="sql" tabindex="0" aria-label="SQL">${finding.sql}</pre>
+            <div class="actions">
+              <${CopyButton} label="Copy SQL" text=${() => finding.sql} />
+            </div>
+          `
+        }
+        </article>`
+      )}
+    </section>
+  `;
+}
+
+function Configuration(): View {
+  const [options, setOptions] = useState<ConsoleConfig | null>(null);
+  useEffect(
+    () => void guarded(async () => setOptions(await readConsole<ConsoleConfig>("config"))),
+    [],
+  );
+  if (options === null) return null;
+  return html`
+    <section aria-labelledby="configuration">
+      <div class="section-head">
+        <h2 id="configuration">Configuration</h2>
+      </div>
+      <${Options} label="Changed" options=${options.filter(({ isChanged }) => isChanged)} />
+      <details class="others">
+        <summary class="button">Options with their default</summary>
+        <${Options} label="Default" options=${options.filter(({ isChanged }) => !isChanged)} />
+      </details>
+    </section>
+  `;
+}
+
+function Options(
+  { label, options }: { readonly label: string; readonly options: ConsoleConfig },
+): View {
+  return html`
+    <div class="table-wrap">
+      <table class="plain-table" aria-label=${label}>
+        <thead>
+          <tr>
+            <th scope="col">Option</th>
+            <th scope="col">Value</th>
+          </tr>
+        </thead>
+        <tbody>${options.map(({ key, value }) =>
+          html`
+            <tr key=${key}>
+              <td><code>${key}</code></td>
+              <td><code>${value}</code></td>
+            </tr>
+          `
+        )}</tbody>
+      </table>
+    </div>
+  `;
+}

@@ -1,0 +1,215 @@
+/// <reference lib="dom" />
+/**
+ * The reference of the API: tables, functions and the grammar of URLs, with examples of this schema.
+ *
+ * @module
+ */
+import { useState } from "preact/hooks";
+import type { ConsoleFunction, ConsoleRelation } from "../admin/console_data.ts";
+import { callApi } from "./api.ts";
+import { filterOperators, filterParam, operatorsOf, takesValue, typeKind } from "./filters.ts";
+import { signature } from "./function_page.ts";
+import { functionsOf, guarded, may, relationshipsOf, relationsOf, serviceState } from "./model.ts";
+import { hrefOf, type PageRoute, route } from "./route.ts";
+import { CopyButton, html, Icon, type View } from "./view.ts";
+
+type ReferenceRoute = Extract<PageRoute, { readonly page: "reference" }>;
+
+/** The reference of a schema. */
+export function ReferencePage(): View {
+  const { schema } = route.value as ReferenceRoute;
+  const [text, setText] = useState("");
+  const fits = ({ name, comment }: { readonly name: string; readonly comment: string | null }) =>
+    `${name} ${comment ?? ""}`.toLowerCase().includes(text.toLowerCase());
+  const relations = relationsOf(schema).filter(fits);
+  const functions = functionsOf(schema).filter(fits);
+  return html`
+    <div class="page">
+      <header class="page-head"><div><h1>Reference</h1>
+        <p class="lead">The schema ${schema} as an API, for the current role</p></div>
+        <div class="list-controls"><${DocumentLink} version="3.1" /><${DocumentLink} version="2.0" /></div>
+      </header>
+      <${Grammar} relation=${relationsOf(schema)[0] ?? null} />
+      <label class="field">Filter the reference
+        <input type="search" value=${text}
+          onInput=${(event: Event) => setText((event.target as HTMLInputElement).value)} /></label>
+      <section aria-labelledby="tables"><h2 id="tables">Tables and views</h2>
+        ${relations.map((relation) =>
+          html`<${RelationEntry} key=${relation.name} ...${{ relation }} />`
+        )}
+      </section>
+      ${functions.length > 0 && html`
+        <section aria-labelledby="functions"><h2 id="functions">Functions</h2>
+          ${functions.map((each, index) =>
+            html`<${FunctionEntry} key=${index} routine=${each} />`
+          )}</section>
+      `}
+    </div>
+  `;
+}
+
+/** Saves the OpenAPI document of the role. */
+function DocumentLink({ version }: { readonly version: string }): View {
+  const save = () =>
+    guarded(async () => {
+      const { bytes } = await callApi({
+        method: "GET",
+        path: "",
+        query: "",
+        headers: [["Accept", `application/openapi+json;version=${version}`]],
+        body: null,
+      });
+      const link = document.createElement("a");
+      link.href = URL.createObjectURL(bytes);
+      link.download = `openapi-${version}.json`;
+      link.click();
+      URL.revokeObjectURL(link.href);
+    });
+  return html`<button type="button" class="button" onClick=${save}>OpenAPI ${version}</button>`;
+}
+
+function Grammar({ relation }: { readonly relation: ConsoleRelation | null }): View {
+  if (relation === null) return null;
+  const url = serviceState.value!.api.url;
+  const examples = grammarExamples(relation);
+  return html`
+    <section aria-labelledby="grammar" class="card">
+      <h2 id="grammar">Requests by URL</h2>
+      <dl class="values">
+        ${examples.map(([text, target]) =>
+          html`
+            <div key=${target}>
+              <dt>${text}</dt>
+              <dd><code class="wrap">GET ${target}</code>
+                        <${CopyButton} label="Copy URL" text=${() => url + target} /></dd>
+            </div>
+          `
+        )}
+      </dl>
+    </section>
+  `;
+}
+
+function grammarExamples(
+  relation: ConsoleRelation,
+): readonly (readonly [text: string, target: string])[] {
+  const { name, columns } = relation;
+  const [first = "", second = first] = columns.map((column) => column.name);
+  const number = columns.find(({ baseType }) => typeKind(baseType) === "number")?.name ?? first;
+  const related = relationshipsOf(relation)[0]?.foreign[1];
+  return [
+    ["Rows, 20 at a time", `/${name}?limit=20&offset=40`],
+    ["Some columns", `/${name}?select=${first},${second}`],
+    ["A filter", `/${name}?${number}=gt.1`],
+    ["Alternatives", `/${name}?or=(${number}.lt.5,${number}.gt.9)`],
+    ["Sorted", `/${name}?order=${first}.desc`],
+    ...(related === undefined
+      ? []
+      : [["With related rows", `/${name}?select=*,${related}(*)`] as const]),
+  ];
+}
+
+const methods = ["get", "post", "patch", "delete"] as const;
+
+function RelationEntry({ relation }: { readonly relation: ConsoleRelation }): View {
+  const { schema, name, comment, columns, primaryKey, isView } = relation;
+  const allowed = methods.filter((method) =>
+    may(method, `/${name}`) && (method === "get" || allows(relation, method))
+  );
+  const target = { page: "table", schema, name, view: "rows", query: "" } as const;
+  return html`
+    <details class="entry" open=${(route.value as ReferenceRoute).name === name}>
+      <summary><span class="entry-name"><${Icon} name=${isView ? "view" : "table"} />${name}</span>
+        <span>${allowed.map((method) =>
+          html`<span class="tag is-get" key=${method}>${method.toUpperCase()}</span>`
+        )}${allowed.length === 0 && html`<span class="tag">no access</span>`}</span></summary>
+      <div class="stack entry-body">
+        ${comment !== null && html`<p>${comment}</p>`}
+        <div class="table-wrap" tabindex="0" role="region" aria-label=${`Columns of ${name}`}>
+        <table class="plain-table">
+          <thead><tr><th scope="col">Column</th><th scope="col">Type</th><th scope="col">Default</th>
+            <th scope="col">Filters</th></tr></thead>
+          <tbody>${columns.map((column) => {
+            const [operator = "eq"] = operatorsOf(column);
+            const [param, value] = filterParam({
+              column: column.name,
+              path: "",
+              operator,
+              value: takesValue(operator) ? column.enumLabels[0] ?? "…" : "",
+            });
+            return html`
+              <tr key=${column.name}>
+                <td><code>${column.name}</code>${primaryKey.includes(column.name) &&
+                  html`<span class="tag">key</span>`}${column.comment !== null &&
+                  html`<p class="hint">${column.comment}</p>`}</td>
+                <td>${column.type}${column.nullable ? "" : html`
+                  <small>not null</small>
+                `}${column.enumLabels.length > 0 &&
+                  html`<p class="hint">${column.enumLabels.join(", ")}</p>`}</td>
+                <td>${column.default !== null && html`<code>${column.default}</code>`}</td>
+                <td><code class="wrap">${param}=${value}</code>
+                              <p class="hint">${operatorsOf(column).map((each) =>
+                                filterOperators[each]
+                              ).join(", ")}</p></td>
+              </tr>
+            `;
+          })}</tbody>
+        </table></div>
+        <${Related} ...${{ relation }} />
+        <div class="actions"><a class="button" href=${hrefOf(target)}>
+          <${Icon} name="table" />Open ${name}</a></div>
+      </div>
+    </details>
+  `;
+}
+
+function allows(
+  { insertable, updatable, deletable }: ConsoleRelation,
+  method: "post" | "patch" | "delete",
+): boolean {
+  return { post: insertable, patch: updatable, delete: deletable }[method];
+}
+
+function Related({ relation }: { readonly relation: ConsoleRelation }): View {
+  const relationships = relationshipsOf(relation);
+  if (relationships.length === 0) return null;
+  return html`
+    <div>
+      <h3>Related</h3>
+      <ul class="plain-list">
+      ${relationships.map(({ foreign: [schema, name], kind, hint }) =>
+        html`
+          <li
+            key=${hint + kind + name}><a href=${hrefOf({
+              page: "reference",
+              schema,
+              name,
+            })}>${name}</a> <span class="muted">${kind}, <code>${name}!${hint}(*)</code></span></li>
+        `
+      )}
+      </ul>
+    </div>
+  `;
+}
+
+function FunctionEntry({ routine }: { readonly routine: ConsoleFunction }): View {
+  const { schema, name, comment, volatility } = routine;
+  const method = volatility === "volatile" ? "POST" : "GET";
+  const isAllowed = may("post", `/rpc/${name}`);
+  return html`
+    <details class="entry">
+      <summary><span class="entry-name"><${Icon} name="function" />${name}</span>
+        <span class="tag is-get">${isAllowed ? method : "no access"}</span></summary>
+      <div class="stack entry-body">
+        <p><code class="wrap">${signature(routine)}</code></p>
+        ${comment !== null && html`<p>${comment}</p>`}
+        <div class="actions"><a class="button" href=${hrefOf({
+          page: "function",
+          schema,
+          name,
+          query: "",
+        })}><${Icon} name="play" />Open ${name}</a></div>
+      </div>
+    </details>
+  `;
+}

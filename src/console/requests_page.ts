@@ -1,0 +1,216 @@
+/// <reference lib="dom" />
+/**
+ * The page of requests: figures, recent and slow requests, and the end of the log.
+ *
+ * @module
+ */
+import { useRef, useState } from "preact/hooks";
+import type { ConsoleLog, ConsoleRequests } from "../admin/console_data.ts";
+import { readConsole } from "./api.ts";
+import { Figures } from "./figures.ts";
+import { guarded, schemaName, serviceState } from "./model.ts";
+import { hrefOf } from "./route.ts";
+import { bytesText, durationText, Empty, html, Icon, usePolling, type View } from "./view.ts";
+
+/** Figures, requests and log lines, all live. */
+export function RequestsPage(): View {
+  return html`
+    <div class="page">
+      <header class="page-head">
+        <div>
+          <h1>Requests</h1>
+          <p class="lead">The newest 500 requests, and the newest 200 that took at least ${durationText(
+            serviceState.value!.features.slowMs,
+          )}</p>
+        </div>
+      </header>
+      <${Figures} />
+      <${RequestList} />
+      <${LogTail} />
+    </div>
+  `;
+}
+
+type ListedRequest = ConsoleRequests["newest"][number];
+
+/** Rows that the page shows at a time. */
+const maxRows = 100;
+
+function RequestList(): View {
+  const [requests, setRequests] = useState<ConsoleRequests>({ newest: [], slow: [] });
+  const [kind, setKind] = useState<"newest" | "slow">("newest");
+  const [text, setText] = useState("");
+  const [status, setStatus] = useState("");
+  const [isPaused, setPaused] = useState(false);
+  const [open, setOpen] = useState<number | null>(null);
+  usePolling(
+    () => {
+      if (isPaused) return;
+      void guarded(async () => {
+        setRequests(await readConsole<ConsoleRequests>(`requests?status=${status}`));
+      });
+    },
+    2000,
+    [isPaused, status],
+  );
+  const words = text.toLowerCase();
+  const shown = requests[kind].filter(({ target, role, method }) =>
+    `${method} ${target} ${role ?? ""}`.toLowerCase().includes(words)
+  ).toReversed().slice(0, maxRows);
+  return html`
+    <section aria-labelledby="requests">
+      <div class="section-head">
+        <h2 id="requests">Requests</h2>
+        <div class="list-controls">
+          <div class="segmented" role="group" aria-label="List">
+            ${(["newest", "slow"] as const).map((each) =>
+              html`
+                <button type="button" key=${each} aria-pressed=${String(each === kind)}
+                  onClick=${() => setKind(each)}>${each === "newest" ? "Newest" : "Slow"}</button>
+              `
+            )}
+          </div>
+          <input type="search" aria-label="Path or role" placeholder="Path or role" value=${text}
+            onInput=${(event: Event) => setText((event.target as HTMLInputElement).value)} />
+          <select aria-label="Status" onChange=${(event: Event) =>
+            setStatus((event.target as HTMLSelectElement).value)}>
+            <option value="">Any status</option><option value="2">2xx</option>
+            <option value="4">4xx</option><option value="5">5xx</option>
+          </select>
+          <button type="button" class="icon-button" aria-label=${isPaused ? "Continue" : "Pause"}
+            onClick=${() => setPaused(!isPaused)}><${Icon} name=${isPaused
+              ? "play"
+              : "pause"} /></button>
+        </div>
+      </div>
+      ${shown.length === 0 ? html`<${Empty} title="No requests" />` : html`
+        <div class="table-wrap" tabindex="0" role="region" aria-label="List of requests">
+          <table class="plain-table requests">
+            <thead>
+              <tr>
+                <th scope="col">Time</th>
+                <th scope="col">Status</th>
+                <th scope="col">Request</th>
+                <th scope="col">Role</th>
+                <th scope="col" class="is-number">Duration</th>
+                <th scope="col" class="is-number">Size</th>
+              </tr>
+            </thead>
+            <tbody>${shown.map((request) =>
+              html`
+                <${RequestRow} key=${request.id} ...${{ request }} isOpen=${open === request.id}
+                  onToggle=${() => setOpen(open === request.id ? null : request.id)} />
+              `
+            )}</tbody>
+          </table>
+        </div>
+      `}
+    </section>
+  `;
+}
+
+interface RequestRowProps {
+  readonly request: ListedRequest;
+  readonly isOpen: boolean;
+  readonly onToggle: () => void;
+}
+
+function RequestRow({ request, isOpen, onToggle }: RequestRowProps): View {
+  const { time, status, method, target, role, ms, bytes, code } = request;
+  const level = status >= 500 ? "level-error" : status >= 400 ? "level-warn" : "";
+  return html`
+    <tr>
+      <td class="nowrap">${new Date(time).toLocaleTimeString()}</td>
+      <td class=${`status-code ${level}`}>${status}${code !== null && html`
+        <small>${code}</small>
+      `}</td>
+      <td><button type="button" class="link-button" aria-expanded=${String(isOpen)}
+        onClick=${onToggle}><code>${method} ${decoded(target)}</code></button></td>
+      <td>${role ?? "–"}</td>
+      <td class="is-number">${durationText(ms.total)}</td>
+      <td class="is-number">${bytes === null ? "–" : bytesText(bytes)}</td>
+    </tr>
+    ${isOpen && html`
+      <tr>
+        <td colspan="6">
+          <${RequestDetails} ...${{ request }} />
+        </td>
+      </tr>
+    `}
+  `;
+}
+
+function decoded(target: string): string {
+  try {
+    return decodeURIComponent(target);
+  } catch {
+    return target;
+  }
+}
+
+function RequestDetails({ request }: { readonly request: ListedRequest }): View {
+  const { ms, client, sql, method, target } = request;
+  const other = Math.max(0, ms.total - ms.queue - ms.database);
+  const link = method === "GET" ? linkOf(target) : null;
+  return html`
+    <div class="stack">
+      <p>Queue ${durationText(ms.queue)} · database ${durationText(
+        ms.database,
+      )} · rest ${durationText(other)}${client !== null && ` · from ${client}`}</p>
+      ${sql !== null
+        ? html`<pre class="sql" tabindex="0" aria-label="SQL">${sql}</pre>`
+        : html`<p class="hint">${
+          serviceState.value?.features.logQuery
+            ? "The request sent no SQL."
+            : "log-query shows the SQL here."
+        }</p>`}
+      ${link !== null && html`<div class="actions"><a class="button" href=${link}>
+        <${Icon} name="table" />Open as table</a></div>`}
+    </div>
+  `;
+}
+
+/** Returns the page of a table that a path reads; null for other paths. */
+function linkOf(target: string): string | null {
+  const [, name, query = ""] = /^\/([^/?]+)(?:\?(.*))?$/s.exec(target) ?? [];
+  if (name === undefined) return null;
+  return hrefOf({
+    page: "table",
+    schema: schemaName.value,
+    name: decoded(name),
+    view: "rows",
+    query,
+  });
+}
+
+/** Lines that the page keeps. */
+const maxLines = 1000;
+
+function LogTail(): View {
+  const [lines, setLines] = useState<readonly string[]>([]);
+  const [isPaused, setPaused] = useState(false);
+  const last = useRef(0);
+  usePolling(
+    () => {
+      if (isPaused) return;
+      void guarded(async () => {
+        const next = await readConsole<ConsoleLog>(`log?after=${last.current}`);
+        if (next.length === 0) return;
+        last.current = next.at(-1)!.id;
+        setLines((known) => [...known, ...next.map(({ line }) => line)].slice(-maxLines));
+      });
+    },
+    3000,
+    [isPaused],
+  );
+  return html`
+    <section aria-labelledby="log">
+      <div class="section-head"><h2 id="log">Log</h2>
+        <button type="button" class="small-button" aria-pressed=${String(isPaused)}
+          onClick=${() => setPaused(!isPaused)}>${isPaused ? "Continue" : "Pause"}</button></div>
+      <pre class="code log" tabindex="0" aria-label="Lines of the log">${lines.length === 0
+        ? "No lines"
+        : lines.toReversed().join("\n")}</pre>
+    </section>
+  `;
+}

@@ -1,0 +1,62 @@
+/// <reference lib="dom" />
+/**
+ * The first page: the API at a glance.
+ *
+ * @module
+ */
+import { access, functionsOf, may, relationsOf, schemaName, serviceState } from "./model.ts";
+import { hrefOf } from "./route.ts";
+import { CopyButton, Empty, html, Icon, type View } from "./view.ts";
+
+/** Names the API, and lists its tables as cards. */
+export function StartPage(): View {
+  const state = serviceState.value!;
+  const name = schemaName.value;
+  const relations = relationsOf(name);
+  const functions = new Set(functionsOf(name).map((each) => each.name)).size;
+  const error = access.value?.error ?? null;
+  return html`
+    <div class="page">
+      <header class="page-head">
+        <div>
+          <h1>${name}</h1>
+          <p class="lead">${count(relations.length, "table")} and views, ${count(
+            functions,
+            "function",
+          )}, on PostgreSQL ${state.database.version ?? "unknown"}</p>
+        </div>
+        <div class="url-box"><code>${state.api.url}</code>
+          <${CopyButton} text=${() => state.api.url} label="Copy URL" /></div>
+      </header>
+      ${error !== null &&
+        html`<p class="banner" role="alert">${error.message}${
+          error.hint === null ? "" : `. ${error.hint}`
+        }</p>`}
+      ${relations.length === 0 &&
+        html`<${Empty} title="The schema has no tables that the service knows" />`}
+      <ul class="cards">
+        ${relations.map((relation) =>
+          html`<li key=${relation.name}><a class=${`card-link ${
+            may("get", `/${relation.name}`) ? "" : "is-dim"
+          }`} href=${
+            hrefOf({ page: "table", schema: name, name: relation.name, view: "rows", query: "" })
+          }>
+            <span class="card-title"><${Icon} name=${
+            relation.isView ? "view" : "table"
+          } />${relation.name}</span>
+            <span class="card-text">${relation.comment ?? columnsText(relation.columns)}</span>
+          </a></li>`
+        )}
+      </ul>
+    </div>
+  `;
+}
+
+function count(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? "" : "s"}`;
+}
+
+function columnsText(columns: readonly { readonly name: string }[]): string {
+  const names = columns.map(({ name }) => name);
+  return names.length <= 6 ? names.join(", ") : `${names.slice(0, 6).join(", ")} …`;
+}

@@ -1,0 +1,259 @@
+/// <reference lib="dom" />
+/**
+ * The page of a table: rows, filters, edits, and the request beside them.
+ *
+ * @module
+ */
+import { useEffect, useMemo, useState } from "preact/hooks";
+import type { ConsoleRelation } from "../admin/console_data.ts";
+import { type ApiError, callApi, errorOf, rowsOf } from "./api.ts";
+import { type CellEdit, CellEditor } from "./cell_editor.ts";
+import { csvText } from "./cells.ts";
+import type { ApiCall } from "./code.ts";
+import { CodePanel, codeShown } from "./code_panel.ts";
+import { type GridRow, hasKey } from "./edit.ts";
+import { ErrorBox } from "./error_box.ts";
+import { FilterBar } from "./filter_bar.ts";
+import { emptyTableQuery, fieldName, formatQuery, parseQuery, type TableQuery } from "./filters.ts";
+import { Grid } from "./grid.ts";
+import { InsertDialog } from "./insert_dialog.ts";
+import { guarded, profileHeader, relationOf, verbsOf } from "./model.ts";
+import { Pager, type RowCount } from "./pager.ts";
+import { navigate, type PageRoute } from "./route.ts";
+import { RowPanel } from "./row_panel.ts";
+import { token } from "./session.ts";
+import { Toolbar } from "./toolbar.ts";
+import { Empty, html, type View } from "./view.ts";
+
+type TableRoute = Extract<PageRoute, { readonly page: "table" }>;
+
+/** The page. The route's query is that of the API. */
+export function TablePage(route: TableRoute): View {
+  const relation = relationOf(route.schema, route.name);
+  if (relation === null) {
+    return html`
+      <div class="page">
+        <h1>${route.name}</h1>
+        <${Empty} title=${`The schema ${route.schema} has no table of this name`} />
+      </div>
+    `;
+  }
+  return html`<${RelationPage} ...${{ relation, route }} />`;
+}
+
+/** Rows that the API has sent for a query. */
+interface LoadedRows {
+  readonly rows: readonly GridRow[];
+  readonly count: RowCount | null;
+  readonly ms: number;
+}
+
+interface RelationPageProps {
+  readonly relation: ConsoleRelation;
+  readonly route: TableRoute;
+}
+
+function RelationPage({ relation, route }: RelationPageProps): View {
+  const query = useMemo(() => parseQuery(route.query), [route.query]);
+  const [countKind, setCountKind] = useState<"planned" | "exact">("planned");
+  const [refresh, setRefresh] = useState(0);
+  const [open, setOpen] = useState<GridRow | null>(null);
+  const [edit, setEdit] = useState<CellEdit | null>(null);
+  const [isInserting, setInserting] = useState(false);
+  const call = readCall(relation, query, countKind);
+  const { loaded, error, isBusy } = useRows(call, [refresh]);
+  const setQuery = (next: TableQuery) => {
+    navigate({ ...route, query: next === emptyTableQuery ? "" : formatQuery(next) });
+  };
+  const reload = () => setRefresh(refresh + 1);
+  const columns = useMemo(() => columnsOf(relation, query, loaded?.rows ?? []), [
+    relation,
+    query,
+    loaded,
+  ]);
+  const canEdit = verbsOf(relation).update && loaded?.rows.every((row) => hasKey(relation, row));
+  const sort = (column: string, { adds }: { readonly adds: boolean }) =>
+    setQuery({ ...query, order: nextOrder(query, column, adds), offset: 0 });
+  return html`
+    <div class="table-page">
+      <header class="table-head">
+        <h1>${relation.name}${relation.isView && html`<span class="tag">view</span>`}</h1>
+        ${relation.comment !== null && html`<p class="lead">${relation.comment}</p>`}
+      </header>
+      <${Toolbar} ...${{ relation, query }} onQuery=${setQuery}
+        onRefresh=${reload} onInsert=${() => setInserting(true)}
+        onExport=${() => download(relation.name, loaded?.rows ?? [], columns)} />
+      <${FilterBar} ...${{ relation, query }} onQuery=${setQuery} />
+      <div class=${`split ${codeShown.value ? "has-code" : ""}`}>
+        <div class=${`split-main ${isBusy ? "is-busy" : ""}`}>
+          ${error !== null && html`
+            <${ErrorBox} error=${error} />
+            <${Candidates} ...${{ error, query }} onQuery=${setQuery} />
+          `}
+          ${loaded === null
+            ? error === null && html`<p class="loading">Loading…</p>`
+            : loaded.rows.length === 0
+            ? html`
+              <${Empty} title="No rows">
+                <p>${query.filters.length + query.others.length > 0
+                  ? "No row fits the filters, or a policy hides them from the role."
+                  : "The table is empty, or a policy hides its rows from the role."}</p>
+                <//>
+            `
+            : html`
+              <${Grid} ...${{ relation, columns }} rows=${loaded.rows} order=${query.order}
+                label=${relation.name} onSort=${sort} onOpen=${setOpen}
+                onEdit=${canEdit
+                  ? (row: GridRow, column: CellEdit["column"], anchor: DOMRect) =>
+                    setEdit({ relation, row, column, anchor })
+                  : undefined} />
+            `}
+          ${route.view === "rows" && html`
+            <${Pager} ...${{ query }} rows=${loaded?.rows.length ?? 0} count=${loaded?.count ??
+              null} ms=${loaded?.ms ?? null} onQuery=${setQuery}
+              onCount=${() => setCountKind("exact")} />
+          `}
+          ${relation.primaryKey.length === 0 &&
+            verbsOf({ ...relation, primaryKey: ["?"] }).update &&
+            html`<p class="hint">Rows cannot be changed here, since the table has no primary key.</p>`}
+        </div>
+        ${codeShown.value && html`
+          <${CodePanel} call=${call} schema=${relation.schema}
+            onQuery=${(text: string) => setQuery(parseQuery(text))} />
+        `}
+      </div>
+    </div>
+    ${open !== null && html`
+      <${RowPanel} ...${{ relation }} row=${open} onClose=${() => setOpen(null)}
+        onDeleted=${() => {
+          setOpen(null);
+          reload();
+        }} />
+    `}
+    ${edit !== null && html`
+      <${CellEditor} ...${edit} onClose=${() => setEdit(null)}
+        onSaved=${() => {
+          setEdit(null);
+          reload();
+        }} />
+    `}
+    ${isInserting && html`
+      <${InsertDialog} ...${{ relation }} onClose=${() => setInserting(false)}
+        onSaved=${() => {
+          setInserting(false);
+          reload();
+        }} />
+    `}
+  `;
+}
+
+interface CandidatesProps {
+  readonly error: ApiError;
+  readonly query: TableQuery;
+  readonly onQuery: (query: TableQuery) => void;
+}
+
+/** The embeds that the API offers in place of one that could mean several relationships. */
+function Candidates({ error, query, onQuery }: CandidatesProps): View {
+  if (!error.code?.endsWith("201")) return null;
+  const names = Array.from(error.hint?.matchAll(/'([^']+![^']+)'/g) ?? [], ([, name]) => name!);
+  const choose = (name: string) => {
+    const [target = ""] = name.split("!");
+    const select = (query.select ?? ["*"]).map((item) =>
+      item.startsWith(`${target}(`) ? name + item.slice(target.length) : item
+    );
+    onQuery({ ...query, select });
+  };
+  return html`
+    <div class="candidates">
+      ${names.map((name) =>
+        html`<button type="button" class="button" key=${name} onClick=${() =>
+          choose(name)}>${name}</button>`
+      )}
+    </div>
+  `;
+}
+
+/** Returns the request of a page. */
+function readCall(relation: ConsoleRelation, query: TableQuery, count: string): ApiCall {
+  return {
+    method: "GET",
+    path: encodeURIComponent(relation.name),
+    query: formatQuery(query),
+    headers: [["Prefer", `count=${count}`], ...profileHeader(relation.schema, "GET")],
+    body: null,
+  };
+}
+
+/** Sends the request after each change, and cancels the one before. */
+function useRows(call: ApiCall, deps: readonly unknown[]) {
+  const [loaded, setLoaded] = useState<LoadedRows | null>(null);
+  const [error, setError] = useState<ApiError | null>(null);
+  const [isBusy, setBusy] = useState(true);
+  const key = JSON.stringify(call);
+  useEffect(() => {
+    const controller = new AbortController();
+    setBusy(true);
+    void guarded(async () => {
+      try {
+        const answer = await callApi(call, controller.signal);
+        const failure = errorOf(answer);
+        setError(failure);
+        setLoaded(
+          failure !== null ? null : {
+            rows: rowsOf(answer),
+            count: countOf(answer.headers.get("Content-Range"), call, rowsOf(answer).length),
+            ms: answer.ms,
+          },
+        );
+        setBusy(false);
+      } catch (thrown) {
+        if (!controller.signal.aborted) throw thrown;
+      }
+    });
+    return () => controller.abort();
+  }, [key, token.value, ...deps]);
+  return { loaded, error, isBusy };
+}
+
+/** A page that is not full ends the rows, so that their count is exact. */
+function countOf(
+  range: string | null,
+  { headers, query }: ApiCall,
+  rows: number,
+): RowCount | null {
+  const { limit, offset } = parseQuery(query);
+  if (rows > 0 && rows < limit) return { total: offset + rows, isExact: true };
+  const total = range?.split("/")[1];
+  if (total === undefined || total === "*") return null;
+  const isExact = headers.some(([, value]) => value === "count=exact");
+  return { total: Number(total), isExact };
+}
+
+/** Returns the columns to show: those of the rows, in the order of the table and of `select`. */
+function columnsOf(
+  relation: ConsoleRelation,
+  { select }: TableQuery,
+  rows: readonly GridRow[],
+): readonly string[] {
+  if (rows.length > 0) return Object.keys(rows[0]!);
+  const names = relation.columns.map(({ name }) => name);
+  return select === null ? names : names.filter((name) => select.includes(fieldName(name)));
+}
+
+function nextOrder({ order }: TableQuery, column: string, adds: boolean): TableQuery["order"] {
+  const current = order.find((term) => term.column === column);
+  const others = adds ? order.filter((term) => term.column !== column) : [];
+  if (current === undefined) return [...others, { column, descending: false }];
+  return current.descending ? others : [...others, { column, descending: true }];
+}
+
+/** Saves the rows as CSV. Cells that a spreadsheet would run begin with an apostrophe. */
+function download(name: string, rows: readonly GridRow[], columns: readonly string[]): void {
+  const blob = new Blob([csvText(rows, columns, { guards: true })], { type: "text/csv" });
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(blob);
+  link.download = `${name}.csv`;
+  link.click();
+  URL.revokeObjectURL(link.href);
+}

@@ -1,0 +1,117 @@
+/// <reference lib="dom" />
+/**
+ * The controls above a grid.
+ *
+ * @module
+ */
+import type { ConsoleRelation, ConsoleRelationship } from "../admin/console_data.ts";
+import { codeShown, toggleCode } from "./code_panel.ts";
+import { newFilter } from "./filter_bar.ts";
+import { fieldName, type TableQuery, toggleColumn } from "./filters.ts";
+import { relationshipsOf, verbsOf } from "./model.ts";
+import { html, Icon, type View } from "./view.ts";
+
+interface ToolbarProps {
+  readonly relation: ConsoleRelation;
+  readonly query: TableQuery;
+  readonly onQuery: (query: TableQuery) => void;
+  readonly onInsert: () => void;
+  readonly onRefresh: () => void;
+  readonly onExport: () => void;
+}
+
+/** Filters, columns, embeds, and actions. */
+export function Toolbar(props: ToolbarProps): View {
+  const { relation, query, onQuery, onInsert, onRefresh, onExport } = props;
+  const addFilter = () => {
+    const { filters } = query;
+    onQuery({ ...query, filters: [...filters, newFilter(relation, filters)] });
+  };
+  return html`
+    <div class="toolbar" role="toolbar" aria-label="Table">
+      <button type="button" class="button" onClick=${addFilter}><${Icon} name="filter" />Filter</button>
+      <${ColumnMenu} ...${{ relation, query, onQuery }} />
+      <${EmbedMenu} ...${{ relation, query, onQuery }} />
+      <span class="spacer"></span>
+      <button type="button" class="icon-button" aria-label="Refresh" onClick=${onRefresh}>
+        <${Icon} name="refresh" /></button>
+      <button type="button" class="button is-quiet" onClick=${onExport}>CSV</button>
+      <button type="button" class="button is-quiet" aria-pressed=${String(codeShown.value)}
+        onClick=${toggleCode}><${Icon} name="code" />Code</button>
+      ${verbsOf(relation).insert && html`
+        <button type="button" class="button is-primary" onClick=${onInsert}>
+          <${Icon} name="plus" />Insert</button>
+      `}
+    </div>
+  `;
+}
+
+type MenuProps = Pick<ToolbarProps, "relation" | "query" | "onQuery">;
+
+function ColumnMenu({ relation, query, onQuery }: MenuProps): View {
+  const names = relation.columns.map(({ name }) => name);
+  const shown = query.select ?? ["*"];
+  const isShown = (name: string) => shown.includes("*") || shown.includes(fieldName(name));
+  const count = names.filter(isShown).length;
+  return html`
+    <details class="menu">
+      <summary class="button"><${Icon} name="columns" />Columns${count < names.length
+        ? ` ${count}/${names.length}`
+        : ""}</summary>
+      <div class="menu-body" role="group" aria-label="Columns">
+        ${names.map((name) =>
+          html`<label class="check" key=${name}><input type="checkbox" checked=${isShown(name)}
+            disabled=${isShown(name) && count === 1}
+            onChange=${() =>
+            onQuery({ ...query, select: toggleColumn(query, name, names) })} />${name}</label>`
+        )}
+      </div>
+    </details>
+  `;
+}
+
+function EmbedMenu({ relation, query, onQuery }: MenuProps): View {
+  const relationships = relationshipsOf(relation);
+  if (relationships.length === 0) return null;
+  const shown = query.select ?? ["*"];
+  const toggle = (item: string) => {
+    const next = shown.includes(item) ? shown.filter((each) => each !== item) : [...shown, item];
+    onQuery({ ...query, select: next.length === 1 && next[0] === "*" ? null : next });
+  };
+  return html`
+    <details class="menu">
+      <summary class="button"><${Icon} name="embed" />Related</summary>
+      <div class="menu-body" role="group" aria-label="Show with each row">
+        <p class="hint">Show with each row</p>
+        ${relationships.map((each) => {
+          const item = embedItem(each, relationships);
+          return html`<label class="check" key=${item}><input type="checkbox"
+            checked=${shown.includes(item)} onChange=${() => toggle(item)} /><span>${
+            each.foreign[1]
+          }<small>${embedHint(each)}</small></span></label>`;
+        })}
+      </div>
+    </details>
+  `;
+}
+
+/** Returns the item of `select` for a relationship, with its hint if another has the same target. */
+function embedItem(
+  { kind, foreign: [, name], hint, pairs, isForward }: ConsoleRelationship,
+  all: readonly ConsoleRelationship[],
+): string {
+  if (kind === "computed") return `${fieldName(hint)}(*)`;
+  const same = all.filter(({ foreign }) => foreign[1] === name);
+  if (same.length < 2) return `${fieldName(name)}(*)`;
+  // Both directions of a table's reference to itself have one constraint; the column tells them apart.
+  const isSelf = same.filter((each) => each.hint === hint).length > 1;
+  const word = isSelf && isForward ? pairs[0]?.[0] ?? hint : hint;
+  return `${fieldName(name)}!${fieldName(word)}(*)`;
+}
+
+function embedHint({ kind, pairs, junction, isForward }: ConsoleRelationship): string {
+  if (kind === "computed") return "computed";
+  if (junction !== null) return `through ${junction[1]}`;
+  const columns = pairs.map(([own, other]) => isForward ? own : other).join(", ");
+  return isForward ? `by ${columns}` : `rows whose ${columns} refers here`;
+}

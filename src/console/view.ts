@@ -1,0 +1,167 @@
+/// <reference lib="dom" />
+/**
+ * Building blocks of the console's pages.
+ *
+ * @module
+ */
+import htm from "htm";
+import { type ComponentChildren, h } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+
+export type View = ComponentChildren;
+
+type Template = (strings: TemplateStringsArray, ...values: unknown[]) => View;
+
+/** Makes elements from a template. */
+export const html: Template = (htm as unknown as { bind(make: typeof h): Template }).bind(h);
+
+const paths = {
+  table: "M3 5h18v14H3zM3 10h18M9 10v9",
+  view: "M2 12s4-7 10-7 10 7 10 7-4 7-10 7S2 12 2 12zM12 9a3 3 0 1 0 .01 0",
+  function: "M9 20c3 0 2-16 6-16M7 11h8M17 13l4 6M21 13l-4 6",
+  search: "M11 4a7 7 0 1 0 .01 0M16 16l5 5",
+  diagram: "M4 4h6v5H4zM14 15h6v5h-6zM7 9v8h7",
+  book: "M5 4h12a2 2 0 0 1 2 2v14H7a2 2 0 0 1-2-2zM5 17h14",
+  pulse: "M2 12h5l3-8 4 16 3-8h5",
+  heart: "M4 12h4l2-4 4 8 2-4h4M12 3a9 9 0 1 0 .01 0",
+  plus: "M12 5v14M5 12h14",
+  close: "M6 6l12 12M18 6L6 18",
+  filter: "M3 5h18l-7 8v6l-4-2v-4z",
+  columns: "M4 5h16v14H4zM10 5v14M15 5v14",
+  code: "M8 7l-5 5 5 5M16 7l5 5-5 5",
+  refresh: "M20 11a8 8 0 1 0-2 6M20 4v7h-7",
+  key: "M8 8a4 4 0 1 0 .01 0M11 15l9-9M16 10l3 3",
+  sun: "M12 8a4 4 0 1 0 .01 0M12 2v3M12 19v3M2 12h3M19 12h3M5 5l2 2M17 17l2 2M5 19l2-2M17 7l2-2",
+  moon: "M20 14A8 8 0 1 1 10 4a7 7 0 0 0 10 10z",
+  copy: "M9 9h11v11H9zM5 15H4V4h11v1",
+  link: "M7 17L17 7M9 7h8v8",
+  chart: "M4 20V4M4 20h16M8 16v-4M12 16V8M16 16v-6",
+  plan: "M9 4h6v4H9zM4 16h6v4H4zM14 16h6v4h-6zM12 8v4M7 16v-4h10v4",
+  person: "M12 4a4 4 0 1 0 .01 0M4 21c0-5 4-7 8-7s8 2 8 7",
+  menu: "M4 6h16M4 12h16M4 18h16",
+  trash: "M5 7h14M10 7V4h4v3M7 7l1 13h8l1-13",
+  embed: "M4 5h16v5H4zM8 14h12v5H8zM4 10v6h4",
+  pause: "M8 5v14M16 5v14",
+  play: "M7 5l12 7-12 7z",
+} as const;
+
+export type IconName = keyof typeof paths;
+
+/** A drawn sign beside a text; readers of the screen skip it. */
+export function Icon({ name }: { readonly name: IconName }): View {
+  return html`
+    <svg class="icon" viewBox="0 0 24 24" aria-hidden="true">
+      <path d=${paths[name]} />
+    </svg>
+  `;
+}
+
+interface DialogProps {
+  readonly title: string;
+  readonly onClose: () => void;
+  readonly children?: View;
+  /** Class beside `dialog`: `drawer` or `popover`. */
+  readonly kind?: string;
+  /** Rectangle that a popover stands below. */
+  readonly anchor?: DOMRect | null;
+}
+
+/** A modal dialog. It is open while it is in the page, and restores the focus when it closes. */
+export function Dialog({ title, onClose, children, kind = "", anchor = null }: DialogProps): View {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    const element = dialog.current!;
+    const previous = document.activeElement;
+    element.showModal();
+    if (anchor !== null) placeBelow(element, anchor);
+    return () => {
+      element.close();
+      if (previous instanceof HTMLElement && previous.isConnected) previous.focus();
+    };
+  }, []);
+  return html`
+    <dialog ref=${dialog} class=${`dialog ${kind}`} aria-label=${title}
+      onCancel=${(event: Event) => {
+        event.preventDefault();
+        onClose();
+      }}
+      onClick=${(event: MouseEvent) => event.target === dialog.current && onClose()}>
+      <div class="dialog-box">
+        <header class="dialog-head">
+          <h2>${title}</h2>
+          <button type="button" class="icon-button" aria-label="Close" onClick=${onClose}>
+            <${Icon} name="close" />
+          </button>
+        </header>
+        ${children}
+      </div>
+    </dialog>
+  `;
+}
+
+function placeBelow(element: HTMLElement, { left, bottom, top }: DOMRect): void {
+  const { width, height } = element.getBoundingClientRect();
+  const margin = 8;
+  const below = bottom + 4;
+  const y = below + height + margin <= innerHeight ? below : Math.max(margin, top - height - 4);
+  element.style.left = `${Math.max(margin, Math.min(left, innerWidth - width - margin))}px`;
+  element.style.top = `${Math.max(margin, Math.min(y, innerHeight - height - margin))}px`;
+  element.style.margin = "0";
+}
+
+/** A line that says that a list has no entries. */
+export function Empty(
+  { title, children }: { readonly title: string; readonly children?: View },
+): View {
+  return html`<div class="empty"><p class="empty-title">${title}</p>${children}</div>`;
+}
+
+/** A button that copies a text. */
+export function CopyButton(
+  { text, label = "Copy" }: { readonly text: () => string; readonly label?: string },
+): View {
+  const button = useRef<HTMLButtonElement>(null);
+  const copy = async () => {
+    await navigator.clipboard.writeText(text());
+    const element = button.current;
+    if (element === null) return;
+    element.classList.add("is-done");
+    setTimeout(() => element.classList.remove("is-done"), 1200);
+  };
+  return html`
+    <button ref=${button} type="button" class="small-button copy" onClick=${copy}>
+      <${Icon} name="copy" /><span>${label}</span>
+    </button>
+  `;
+}
+
+/** Runs a function now and again after each period in ms, until the component is gone. */
+export function usePolling(run: () => void, periodMs: number, deps: readonly unknown[] = []): void {
+  useEffect(() => {
+    run();
+    const timer = setInterval(() => document.hidden || run(), periodMs);
+    return () => clearInterval(timer);
+  }, deps as unknown[]);
+}
+
+/** Returns a number with signs between thousands. */
+export function grouped(value: number): string {
+  return value.toLocaleString("en-US");
+}
+
+/** Returns `12 ms`, `1.4 s` or `3 min`. */
+export function durationText(ms: number): string {
+  if (ms < 10) return `${Math.round(ms * 10) / 10} ms`;
+  if (ms < 1000) return `${Math.round(ms)} ms`;
+  if (ms < 60_000) return `${Math.round(ms / 100) / 10} s`;
+  if (ms < 3_600_000) return `${Math.round(ms / 60_000)} min`;
+  if (ms < 86_400_000) return `${Math.round(ms / 3_600_000)} h`;
+  return `${Math.round(ms / 86_400_000)} days`;
+}
+
+/** Returns `12 B`, `3.4 kB` or `5.6 MB`. */
+export function bytesText(bytes: number): string {
+  if (bytes < 1000) return `${bytes} B`;
+  if (bytes < 1e6) return `${Math.round(bytes / 100) / 10} kB`;
+  return `${Math.round(bytes / 1e5) / 10} MB`;
+}

@@ -1,0 +1,263 @@
+import { deepStrictEqual, match, ok, strictEqual } from "node:assert/strict";
+import { openConsole } from "../support/console_browser.ts";
+import { engines } from "../support/engines.ts";
+import { hasChromium } from "../support/chromium.ts";
+import { type ServiceProcess, startService } from "../support/process.ts";
+import { signToken, testSecret } from "../support/token.ts";
+
+const config = {
+  "db-schemas": "api",
+  "db-anon-role": "anon",
+  "jwt-secret": testSecret,
+  "db-plan-enabled": true,
+  "db-tx-end": "commit-allow-override",
+} as const;
+
+/** Runs with a service over the tables of a shop. */
+async function withService(run: (service: ServiceProcess) => Promise<void>): Promise<void> {
+  const database = await engines.pg({ name: "console", roles: ["anon", "writer"] });
+  {
+    await using service = await startService({ ...config, "db-uri": database.uri });
+    await service.listening();
+    await run(service);
+  }
+  await database.remove();
+}
+
+Deno.test("the console's API answers as the API does, and sends no secret", async () => {
+  await withService(async ({ origin, adminOrigin }) => {
+    const tokens = [null, await signToken({ role: "writer" }), "nonsense"];
+    const requests = [
+      ["GET", "/film?select=id,title&limit=2&order=id", null],
+      ["GET", "/secret", null],
+      ["GET", "/nowhere", null],
+      ["POST", "/note", '{"text":"x"}'],
+      ["GET", "/rpc/add?a=1&b=2", null],
+      ["HEAD", "/film", null],
+    ] as const;
+    for (const token of tokens) {
+      for (const [method, target, body] of requests) {
+        const answerOf = async (url: string) => {
+          const headers = new Headers({ Console: "1", Prefer: "tx=rollback" });
+          if (token !== null) headers.set("Authorization", `Bearer ${token}`);
+          if (body !== null) headers.set("Content-Type", "application/json");
+          const response = await fetch(url, { method, headers, body });
+          const kept = Array.from(response.headers).filter(([name]) => name !== "date");
+          return { status: response.status, headers: kept, text: await response.text() };
+        };
+        const [own, api] = [
+          await answerOf(`${adminOrigin}/console/api${target}`),
+          await answerOf(origin + target),
+        ];
+        deepStrictEqual(own, api, `${method} ${target}`);
+      }
+    }
+    for (const path of ["state", "findings", "stats", "requests", "log", "config", "schema"]) {
+      const response = await fetch(`${adminOrigin}/console/${path}`, { headers: { Console: "1" } });
+      const text = await response.text();
+      strictEqual(response.status, 200, text);
+      ok(!text.includes(testSecret) && !text.includes(tokens[1]!), path);
+      ok(!/:[^/@:\s"*]+@/.test(text), `${path} has a password`);
+    }
+  });
+});
+
+Deno.test({
+  name: "a person browses, filters, follows, edits, calls and watches in the console",
+  ignore: !hasChromium(),
+  sanitizeOps: false,
+  sanitizeResources: false,
+  async fn(context) {
+    await withService(async ({ adminOrigin }) => {
+      await using browser = await openConsole(adminOrigin);
+      const { page, cell } = browser;
+      const step = (name: string, run: () => Promise<void>) =>
+        context.step({ name, fn: run, sanitizeOps: false, sanitizeResources: false });
+
+      await step("browse", async () => {
+        await browser.open("#/start");
+        await page.getByRole("link", { name: "film Films of the shop" }).click();
+        await page.getByRole("grid", { name: "film" }).waitFor();
+        strictEqual(await page.getByRole("row").count(), 51);
+        match(await page.getByRole("status").last().innerText(), /^Rows 1 to 50 of /);
+        strictEqual(await page.getByRole("button", { name: "Insert" }).count(), 0);
+        await page.getByRole("button", { name: "Next" }).click();
+        await page.getByText("Rows 51 to 100").waitFor();
+      });
+
+      await step("filter and sort", async () => {
+        await browser.open("#/table/api/film?limit=50");
+        await page.getByRole("button", { name: "Filter" }).click();
+        await page.getByLabel("Column", { exact: true }).selectOption("rating");
+        await page.getByLabel("Value", { exact: true }).selectOption("PG");
+        await page.getByText("Rows 1 to 40 of 40").waitFor();
+        await page.getByRole("button", { name: /^length/ }).click();
+        await page.locator("th[aria-sort=ascending]").waitFor();
+        strictEqual(
+          await page.getByLabel("URL of the request").inputValue(),
+          "/film?rating=eq.PG&order=length.asc&limit=50",
+        );
+        match(await page.getByLabel("Code").innerText(), /\/film\?rating=eq\.PG&order=length\.asc/);
+        const shown = await page.evaluate("location.hash");
+        strictEqual(shown, "#/table/api/film?rating=eq.PG&order=length.asc&limit=50");
+        strictEqual(browser.lastApiTarget(), "/film?rating=eq.PG&order=length.asc&limit=50");
+      });
+
+      await step("edit the URL", async () => {
+        const url = page.getByLabel("URL of the request");
+        await url.fill("/film?id=eq.2&select=id,title,description,language(name)");
+        await url.press("Enter");
+        // Two foreign keys lead to the table, so that the page lets the reader choose.
+        await page.getByRole("button", { name: "language!film_language_id_fkey" }).click();
+        await page.getByText("Rows 1 to 1 of 1").waitFor();
+        strictEqual(await cell(0, 2).innerText(), '<img src=x onerror="document.title=1">');
+        match(await cell(0, 3).innerText(), /"name": "Japanese"/);
+      });
+
+      await step("follow a relation", async () => {
+        await browser.open("#/table/api/film?id=eq.1&limit=50");
+        await page.getByRole("link", { name: "Open language 2" }).click();
+        await page.getByRole("grid", { name: "language" }).waitFor();
+        strictEqual(await page.evaluate("location.hash"), "#/table/api/language?id=eq.2");
+        strictEqual(await cell(0, 1).innerText(), "Italian");
+        await page.getByRole("button", { name: "Open row 1" }).click();
+        await page.getByRole("tab", { name: "film by language_id" }).click();
+        await page.getByRole("link", { name: /^Open in film/ }).click();
+        await page.getByRole("grid", { name: "film" }).waitFor();
+        strictEqual(await page.evaluate("location.hash"), "#/table/api/film?language_id=eq.2");
+      });
+
+      await step("refuse edits without a token", async () => {
+        await browser.open("#/table/api/film?id=eq.1&limit=50");
+        await cell(0, 1).dblclick();
+        await page.getByRole("dialog", { name: "film 1" }).waitFor();
+        strictEqual(await page.getByRole("button", { name: "Delete…" }).count(), 0);
+        await page.keyboard.press("Escape");
+      });
+
+      await step("sign in and edit by keyboard", async () => {
+        await page.getByRole("button", { name: "anonymous: anon" }).click();
+        await page.getByLabel("Token (JWT)").fill(await signToken({ role: "writer" }));
+        await page.getByRole("button", { name: "Use the token" }).click();
+        await page.getByRole("button", { name: "Insert" }).waitFor();
+        await cell(0, 1).focus();
+        await page.keyboard.press("Enter");
+        const dialog = page.getByRole("dialog", { name: "Change title" });
+        await dialog.getByRole("textbox", { name: "title" }).fill("The Long Way");
+        match(
+          await dialog.getByLabel("Request").innerText(),
+          /^PATCH \/film\?id=eq\.1\nContent-Type: .*\nPrefer: return=representation, handling=strict, max-affected=1/,
+        );
+        await page.keyboard.press("Enter");
+        await dialog.waitFor({ state: "detached" });
+        await page.getByRole("gridcell", { name: "The Long Way" }).waitFor();
+      });
+
+      await step("show an error of the API beside the value", async () => {
+        await cell(0, 3).dblclick();
+        const dialog = page.getByRole("dialog", { name: "Change length" });
+        await dialog.getByRole("textbox", { name: "length" }).fill("-1");
+        await dialog.getByRole("button", { name: "Save" }).click();
+        match(await dialog.getByRole("alert").innerText(), /film_length_check[\s\S]*23514/);
+        await page.keyboard.press("Escape");
+        await browser.open("#/table/api/language?limit=50");
+        await cell(0, 1).dblclick();
+        await page.getByRole("textbox", { name: "name" }).fill("Latin");
+        await page.getByRole("button", { name: "Save" }).click();
+        await page.getByText("No row was changed").waitFor();
+        await page.keyboard.press("Escape");
+      });
+
+      await step("insert, try and delete", async () => {
+        await browser.open("#/table/api/film?title=eq.New&limit=50");
+        await page.getByText("No rows", { exact: true }).first().waitFor();
+        await page.getByRole("button", { name: "Insert" }).click();
+        const form = page.getByRole("dialog", { name: "Insert into film" });
+        await form.getByLabel(/^title/).fill("New");
+        await form.getByLabel(/^language_id/).fill("1");
+        await form.getByRole("button", { name: "Try" }).click();
+        await form.getByText("rolled back").waitFor();
+        await form.getByRole("button", { name: "Insert" }).click();
+        await page.getByText("Rows 1 to 1 of 1").waitFor();
+        await page.getByRole("button", { name: "Open row 1" }).click();
+        await page.getByRole("button", { name: "Delete…" }).click();
+        await page.getByRole("button", { name: "Delete", exact: true }).click();
+        await page.getByText("No rows", { exact: true }).first().waitFor();
+      });
+
+      await step("leave tables without a key alone", async () => {
+        await browser.open("#/table/api/note");
+        await page.getByText("no primary key").waitFor();
+      });
+
+      await step("run a function", async () => {
+        await browser.open("#/function/api/add");
+        await page.getByLabel(/^a\b/).fill("20");
+        await page.getByLabel(/^b\b/).fill("22");
+        await page.getByRole("button", { name: "Run" }).click();
+        await page.getByRole("region", { name: "Result" }).getByText("42").waitFor();
+        strictEqual(browser.lastApiTarget(), "/rpc/add?a=20&b=22");
+      });
+
+      await step("watch requests and figures", async () => {
+        await browser.open("#/requests");
+        await page.getByText("GET /rpc/add?a=20&b=22").waitFor();
+        const figure = page.getByRole("group", { name: "Requests per second" });
+        await figure.getByText(/all [1-9]/).waitFor();
+      });
+
+      await step("find by keyboard", async () => {
+        await page.keyboard.press("Control+k");
+        await page.getByRole("combobox", { name: "Table, function or page" }).waitFor();
+        await page.keyboard.type("long");
+        await page.keyboard.press("Enter");
+        await page.getByRole("grid", { name: "long_film" }).waitFor();
+      });
+
+      strictEqual(await page.title(), "long_film – SVC console");
+      deepStrictEqual(browser.problems, []);
+      deepStrictEqual(browser.foreignRequests(), []);
+    });
+  },
+});
+
+/** Pages of the console. */
+const pages = [
+  "#/start",
+  "#/table/api/film?length=gt.100&limit=20",
+  "#/function/api/films_of?rating=PG",
+  "#/reference/api/film",
+  "#/requests",
+  "#/health",
+];
+
+/** Widths in px with a theme. */
+const looks = [[1280, "light"], [1280, "dark"], [320, "light"], [390, "dark"]] as const;
+
+Deno.test({
+  name: "the console's pages conform to WCAG 2.2 AA, and fit narrow windows",
+  ignore: !hasChromium(),
+  sanitizeOps: false,
+  sanitizeResources: false,
+  async fn() {
+    await withService(async ({ adminOrigin }) => {
+      await using browser = await openConsole(adminOrigin, {
+        token: await signToken({ role: "writer" }),
+      });
+      for (const [width, theme] of looks) {
+        await browser.look({ width, theme });
+        for (const hash of pages) {
+          await browser.open(hash);
+          const label = `${hash} at ${width} px, ${theme}`;
+          deepStrictEqual(await browser.violations(), [], label);
+          ok(await browser.scrollWidth() <= width, `${label} scrolls sideways`);
+        }
+      }
+      deepStrictEqual(browser.problems, []);
+    });
+  },
+});
+
+if (!hasChromium()) {
+  console.log("the console's pages are not tested: there is no /usr/bin/chromium");
+}
