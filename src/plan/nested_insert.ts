@@ -159,6 +159,11 @@ class LevelPlanner {
     for (const each of nested) {
       const { relationship } = each;
       if (relationship.kind === "many-to-many" || !isReferredTo(relationship)) continue;
+      const [first] = relationship.pairs.map(([own]) => own);
+      if (relationship.pairs.every(([own]) => filled.has(own))) {
+        const reason = `Column '${first}' gets its value from another row`;
+        throw errors.notNestable(pathInside(place, each.key), reason);
+      }
       const inside = this.#planInside(place, level, each, []);
       for (const [own, foreign] of relationship.pairs) {
         fill(own, { level: inside, name: foreign, row: "inside" });
@@ -183,12 +188,12 @@ class LevelPlanner {
   }
 
   #planInside(
-    { path, around, values }: ItemsPlace,
+    place: ItemsPlace,
     level: number,
     { key, item, relationship }: NestedRows,
     filled: readonly ColumnPair[],
   ): number {
-    const inside = around === null ? [key] : [...path, key];
+    const inside = pathInside(place, key);
     const isOne = relationship.kind === "many-to-one" || relationship.kind === "one-to-one";
     const relation = this.#cache.relation(relationship.foreign)!;
     return this.#planLevel({
@@ -199,7 +204,7 @@ class LevelPlanner {
       relation,
       items: item.items,
       filled,
-      values: values === null ? null : valuesUnder(key, values),
+      values: place.values === null ? null : valuesUnder(key, place.values),
       conflict: (written) => this.#levelConflict(inside, relation, written),
     });
   }
@@ -228,11 +233,12 @@ class LevelPlanner {
   }
 
   /** Resolves the nested items of a level. */
-  #resolve({ items, path, around, relation }: ItemsPlace): readonly NestedRows[] {
+  #resolve(place: ItemsPlace): readonly NestedRows[] {
+    const { items, relation } = place;
     const keys = new Set<string>();
     return items.filter((item) => item.kind === "nested").map((item) => {
       const key = item.alias ?? item.target;
-      const inside = around === null ? [key] : [...path, key];
+      const inside = pathInside(place, key);
       if (++this.#itemCount > maxItems) {
         throw errors.notNestable(inside, `A request has at most ${maxItems} nested items`);
       }
@@ -279,6 +285,11 @@ class LevelPlanner {
       return { name, type };
     });
   }
+}
+
+/** Returns the path of an item, which begins below the root. */
+function pathInside({ path, around }: ItemsPlace, key: string): readonly string[] {
+  return around === null ? [key] : [...path, key];
 }
 
 /** Rows that exist are looked up by the columns of their conflict, if other rows refer to them. */

@@ -547,6 +547,18 @@ suite.rows("errors of one level leave nothing", [
     refused("orders", "Column 'customer_id' gets its value from a related row"),
   ],
   [
+    "POST /orders?columns=lines(sku,orders(status))",
+    { body: {} },
+    400,
+    refused("lines.orders", "Column 'order_id' gets its value from another row"),
+  ],
+  [
+    "POST /trips?columns=a:places!from_id(name),b:places!from_id(name)",
+    { body: {} },
+    400,
+    refused("b", "Column 'from_id' gets its value from another row"),
+  ],
+  [
     "POST /orders?columns=lines(sku),lines(qty)",
     { body: {} },
     400,
