@@ -62,15 +62,21 @@ export function renderLevelWrites(plan: NestedPlan): readonly LevelWrite[] {
 }
 
 /** Renders the rows of the root, in the order of the body. `returned` are their columns. */
-export function renderRootRows({ nested, relation }: NestedPlan, returned: Sql): Sql {
+export function renderRootRows(plan: NestedPlan, returned: Sql): Sql {
+  const { nested, relation, read, returning } = plan;
   const root = nested.levels[0]!;
   const alias = ident("svc_root");
   const keys = levelRows(root, 0, alias);
-  if (root.keys.length === 0) return sql`select ${returned} from ${keys}`;
-  const table = nameOf(relation);
-  const equal = relation.primaryKey.map((name) =>
-    sql`${table}.${ident(name)} = ${keyValue(root, alias, name)}`
+  if (returning === "none") return sql`select 1 from ${keys}`;
+  const key = relation.primaryKey.map((name) =>
+    [ident(name), keyValue(root, alias, name)] as const
   );
+  if (read === null) {
+    // The response has the key alone.
+    return sql`select ${join(key.map(([name, value]) => sql`${value} as ${name}`))} from ${keys}`;
+  }
+  const table = nameOf(relation);
+  const equal = key.map(([name, value]) => sql`${table}.${name} = ${value}`);
   return sql`select ${returned} from ${table} join ${keys} on ${and(equal)} order by ${alias}.n`;
 }
 
@@ -135,18 +141,17 @@ class LevelWriter {
     if (step.kind === "links") return [toWrite(this.#links(step), null)];
     const level = this.#nested.levels[step.level]!;
     const path = level.path.join(".");
-    const own = this.#rows(level);
     const isFound = level.conflict?.resolution === "ignore" && level.isReferred;
-    if (!isFound) return [toWrite(this.#insert(level, step.level, own), path)];
+    if (!isFound) return [toWrite(this.#insert(level, step.level), path)];
     // A statement of its own sees rows that other transactions committed while the first one waited.
     return [
-      toWrite(sql`with ${own} ${this.#insertRows(level)}`, path),
-      toWrite(this.#lookUp(level, step.level, own), path),
+      toWrite(sql`with ${this.#rows(level, emptySql)} ${this.#insertRows(level)}`, path),
+      toWrite(this.#lookUp(level, step.level), path),
     ];
   }
 
   /** Renders the insert of a level, which keeps the keys of its rows. */
-  #insert(level: InsertLevel, number: number, own: Sql): Sql {
+  #insert(level: InsertLevel, number: number): Sql {
     const table = nameOf(level.relation);
     const hasAction = level.around === null && this.#plan.mergeAction !== null;
     const returned = [
@@ -157,12 +162,48 @@ class LevelWriter {
     ];
     const prefix = hasAction ? oldRowAlias(this.#plan) : emptySql;
     const returning = returned.length === 0 ? sql`1` : join(returned);
-    const ranked = sql`select row_number() over () as svc_rank, * from ${written}`;
-    const tables = sql`${own}, ${written} as (${
-      this.#insertRows(level)
-    } returning ${prefix}${returning}), ${keys} as (${ranked})`;
+    const insert = sql`${this.#insertRows(level)} returning ${prefix}${returning}`;
     const mayDiffer = level.conflict !== null && !level.isReferred;
-    return sql`with ${tables} ${this.#keep(level, number, { mayDiffer, hasAction })}`;
+    const isKept = level.keys.length > 0 || level.around === null;
+    const { rank, numbered } = this.#numbered(level, number);
+    const tables = [
+      this.#rows(level, rank),
+      sql`${written} as (${insert})`,
+      ...(isKept ? [sql`${keys} as (${numbered})`] : []),
+    ];
+    const kept = isKept ? keepKeys(number) : sql`''`;
+    const end = mayDiffer ? sql`select where ${kept} is null` : keepIfEqual(kept, written);
+    return sql`with ${join(tables)} ${end}`;
+  }
+
+  /**
+   * Renders the returned rows with their numbers. Rows are returned in the order in which they are inserted.
+   * `rank` is the column of {@linkcode rows} that this needs.
+   */
+  #numbered(
+    level: InsertLevel,
+    number: number,
+  ): { readonly rank: Sql; readonly numbered: Sql } {
+    const isTarget = this.#nested.steps.some((step) =>
+      step.kind === "links" && step.target === number
+    );
+    if (this.#isSingle(level) && !isTarget) {
+      return { rank: emptySql, numbered: sql`select 1 as n, * from ${written}` };
+    }
+    const returned = sql`select row_number() over () as n, * from ${written}`;
+    const isDense = level.around === null || level.shape === "array";
+    if (isDense && !isTarget) return { rank: emptySql, numbered: returned };
+    return {
+      rank: sql`, row_number() over (order by ${rowAlias}.n) as svc_rank`,
+      numbered:
+        sql`select svc_n as n, svc_p as p, svc_returned.* from ${rows} join (select row_number() over () as svc_rank, * from ${written}) as svc_returned using (svc_rank)`,
+    };
+  }
+
+  /** Whether a level has one row at most. Its number is 1. */
+  #isSingle({ around, shape }: InsertLevel): boolean {
+    return shape === "object" &&
+      (around === null || this.#isSingle(this.#nested.levels[around]!));
   }
 
   #insertRows(level: InsertLevel): Sql {
@@ -176,7 +217,7 @@ class LevelWriter {
   }
 
   /** Renders the keys of the rows that a level has inserted or that exist, by the columns of its conflict. */
-  #lookUp(level: InsertLevel, number: number, own: Sql): Sql {
+  #lookUp(level: InsertLevel, number: number): Sql {
     const { relation, conflict, columns, filled } = level;
     const { columns: names, predicate } = conflict!.target;
     const alias = ident("svc_found");
@@ -191,46 +232,16 @@ class LevelWriter {
     const selected = level.keys.map(({ name }, position) =>
       sql`, ${alias}.${ident(name)}::text as ${keyColumn(position)}`
     );
-    const joined = sql`select ${rows}.svc_rank${
+    const joined = sql`select ${rows}.svc_n as n, ${rows}.svc_p as p${
       join(selected, emptySql)
     } from ${rows} join (${found}) as ${alias} on ${and(equal)}`;
-    return sql`with ${own}, ${keys} as (${joined}) ${
-      this.#keep(level, number, { mayDiffer: false, hasAction: false })
+    return sql`with ${this.#rows(level, emptySql)}, ${keys} as (${joined}) ${
+      keepIfEqual(keepKeys(number), keys)
     }`;
   }
 
-  /** Renders `select` that keeps the keys of a level, or fails if rows are missing. */
-  #keep(
-    level: InsertLevel,
-    number: number,
-    { mayDiffer, hasAction }: { readonly mayDiffer: boolean; readonly hasAction: boolean },
-  ): Sql {
-    const isKept = level.keys.length > 0 || level.around === null;
-    const members = [
-      sql`'n', ${rows}.svc_n, 'p', ${rows}.svc_p`,
-      ...(hasAction ? [sql`'action', ${keys}.action`] : []),
-      ...level.keys.map((_, position) =>
-        sql`${literal(`k${position + 1}`)}, ${keys}.${keyColumn(position)}`
-      ),
-    ];
-    const all = sql`select coalesce(pg_catalog.json_agg(pg_catalog.json_build_object(${
-      join(members)
-    })), '[]')::text from ${rows} join ${keys} using (svc_rank)`;
-    const kept = isKept
-      ? sql`pg_catalog.set_config(${settingOf(number)}, (${all}), true)`
-      : sql`''`;
-    if (mayDiffer) return sql`select where ${kept} is null`;
-    const sent = sql`(select count(*) from ${rows})`;
-    const found = sql`(select count(*) from ${keys})`;
-    // The message of the error carries both numbers.
-    const message = sql`'strict $."' || ${sent} || ' sent, ' || ${found} || ' written"'`;
-    const failure =
-      sql`pg_catalog.jsonb_path_query_first('{}', cast(${message} as jsonpath))::text`;
-    return sql`select where case when ${sent} = ${found} then ${kept} else ${failure} end is null`;
-  }
-
-  /** Renders the rows to insert at a level, with their number, rank and the number of the row around. */
-  #rows(level: InsertLevel): Sql {
+  /** Renders the rows to insert at a level, with their number and that of the row around. */
+  #rows(level: InsertLevel, rank: Sql): Sql {
     const { filled, columns } = level;
     const { defaults } = this.#nested;
     const sources = filled.flatMap(({ sources }) => sources);
@@ -246,7 +257,7 @@ class LevelWriter {
     const expanded = columns.length === 0
       ? emptySql
       : sql` cross join lateral ${objectRow({ columns, defaults })}`;
-    return sql`${rows} as materialized (select ${rowAlias}.n as svc_n, ${rowAlias}.p as svc_p, row_number() over (order by ${rowAlias}.n) as svc_rank${
+    return sql`${rows} as materialized (select ${rowAlias}.n as svc_n, ${rowAlias}.p as svc_p${rank}${
       join(values, emptySql)
     } from ${objects}${joined}${expanded})`;
   }
@@ -290,8 +301,11 @@ class LevelWriter {
     if (shape === "object") {
       return sql`select n, n as p, value from ${members} where not ${isNull}`;
     }
+    const number = this.#isSingle(this.#nested.levels[around]!)
+      ? sql`svc_element.n`
+      : sql`row_number() over (order by svc_outer.n, svc_element.n)`;
     const elements = sql`case when not ${isNull} then svc_outer.value end`;
-    return sql`select row_number() over (order by svc_outer.n, svc_element.n) as n, svc_outer.n as p, svc_element.value from ${members}, lateral pg_catalog.json_array_elements(${elements}) with ordinality as svc_element(value, n)`;
+    return sql`select ${number} as n, svc_outer.n as p, svc_element.value from ${members}, lateral pg_catalog.json_array_elements(${elements}) with ordinality as svc_element(value, n)`;
   }
 
   #links(
@@ -316,6 +330,23 @@ class LevelWriter {
       nameOf(junction)
     } (${into}) select ${names} from (${linked}) as svc_links order by n${conflict}`;
   }
+}
+
+/** Renders the setting that keeps the keys of a level. */
+function keepKeys(level: number): Sql {
+  const all = sql`select coalesce(pg_catalog.json_agg(${keys}), '[]')::text from ${keys}`;
+  return sql`pg_catalog.set_config(${settingOf(level)}, (${all}), true)`;
+}
+
+/** Renders `select` of an expression, which fails if a table does not have as many rows as were sent. */
+function keepIfEqual(kept: Sql, table: Sql): Sql {
+  // OFFSET 0 keeps PostgreSQL from counting several times.
+  const counts =
+    sql`(select (select count(*) from ${rows}) as sent, (select count(*) from ${table}) as written offset 0) as svc_counts`;
+  // The message of the error carries both numbers.
+  const message = sql`'strict $."' || sent || ' sent, ' || written || ' written"'`;
+  const failure = sql`pg_catalog.jsonb_path_query_first('{}', cast(${message} as jsonpath))::text`;
+  return sql`select from ${counts} where case when sent = written then ${kept} else ${failure} end is null`;
 }
 
 function filledAlias({ level }: Pick<LevelColumn, "level">): Sql {

@@ -7,13 +7,13 @@ import { parseArgs } from "node:util";
 import { type LoadSet, loadSets } from "./cases.ts";
 
 /**
- * A set of cases: under load, of one large request at a time, or of configurations that are compared. The
- * last is measured only if it is named.
+ * A set of cases: under load, of one large request at a time, of configurations that are compared, or of
+ * ways of writing. The last two are measured only if they are named.
  */
-export type CaseSet = LoadSet | "large" | "guards";
+export type CaseSet = LoadSet | "large" | "guards" | "writes";
 
 /** The sets of cases, in the order of their measurement. */
-export const caseSets: readonly CaseSet[] = [...loadSets, "large", "guards"];
+export const caseSets: readonly CaseSet[] = [...loadSets, "large", "guards", "writes"];
 
 /** What is to be measured, and how. */
 export interface BenchOptions {
@@ -46,7 +46,8 @@ export const usage = `Usage: deno task bench [options]
   --seconds N       seconds of each measured run (default 5)
   --connections N   connections of the load (default 20)
   --set NAME        only cases of a set: plain, token, rls, large (default all), or guards:
-                    limits, logs and compression beside the service without them
+                    limits, logs and compression beside the service without them; or
+                    writes: one request beside several that write the same
   --case NAME       only cases whose name contains NAME; may be repeated
   --rounds N        runs of each case (default 1; 3 with --peer); medians are shown
   --peer COMMAND    another server of the same interface to run in turn with this one;
@@ -119,5 +120,5 @@ export function isWanted({ cases }: Pick<BenchOptions, "cases">, name: string): 
 
 /** Whether a set of cases is among those asked for. */
 export function isInSet({ set }: Pick<BenchOptions, "set">, name: CaseSet): boolean {
-  return set === name || (set === null && name !== "guards");
+  return set === name || (set === null && name !== "guards" && name !== "writes");
 }

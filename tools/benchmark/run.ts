@@ -20,6 +20,7 @@ import { isFlawless, resultJson, resultTables } from "./report.ts";
 import { rlsFixture } from "./rls_fixture.ts";
 import { measureSlowReaders } from "./slow_readers.ts";
 import { needWrk } from "./wrk.ts";
+import { measureWrites } from "./writes.ts";
 
 /** Gives the exit code. */
 async function main(args: readonly string[]): Promise<number> {
@@ -38,6 +39,11 @@ async function main(args: readonly string[]): Promise<number> {
     await runSql(bench, `${roles}${schema}${items}`);
     await runSql(bench, "vacuum analyze");
     console.log(await measureGuards(bench));
+    return 0;
+  }
+  if (options.set === "writes") {
+    await runSql(bench, `${roles}${schema}${items}`);
+    console.log(await measureWrites(bench));
     return 0;
   }
   if (options.bodies) {

@@ -30,6 +30,7 @@ const read: readonly (readonly [args: readonly string[], differing: Partial<Benc
   [["--set", "rls"], { set: "rls" }],
   [["--set", "large"], { set: "large" }],
   [["--set", "guards"], { set: "guards" }],
+  [["--set", "writes"], { set: "writes" }],
   [["--set=all"], { set: null }],
   [["--cases"], { listsCases: true }],
   [["--growth"], { growth: true }],
@@ -50,7 +51,7 @@ const refused: readonly (readonly [args: readonly string[], message: RegExp])[] 
   [["--rounds", "-1"], /rounds/],
   [["--peer", "postgrest"], /^Error: --peer needs \{conf\} in it$/],
   [["--case"], /case/],
-  [["--set", "slow"], /^Error: --set takes one of plain, token, rls, large, guards, all$/],
+  [["--set", "slow"], /^Error: --set takes one of plain, token, rls, large, guards, writes, all$/],
   [["--speed"], /speed/],
   [["case"], /case/],
 ];
