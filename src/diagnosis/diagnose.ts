@@ -7,6 +7,7 @@
 import type { Config } from "../config/options.ts";
 import { type Database, metadataBatch } from "../database/database.ts";
 import { isEmbedded, openDatabase } from "../database/open.ts";
+import { agentFindings } from "./agent_findings.ts";
 import { catalogueFindings } from "./catalogue_findings.ts";
 import { settingFindings } from "./setting_findings.ts";
 import { type Finding, findingLevels } from "./finding.ts";
@@ -38,7 +39,11 @@ export function findingsOf(
   catalogue: CatalogueFacts,
   { config, program }: DiagnosisInput,
 ): readonly Finding[] {
-  const all = [...catalogueFindings(catalogue, program), ...settingFindings(catalogue, config)]
+  const all = [
+    ...catalogueFindings(catalogue, program),
+    ...settingFindings(catalogue, config),
+    ...agentFindings(catalogue, config),
+  ]
     .filter(({ name }) => !(config.dbReadOnly && writeFindings.has(name)))
     // The only user of an embedded database is a superuser.
     .filter(({ name }) => name !== "login-superuser" || !isEmbedded(config.dbUri));

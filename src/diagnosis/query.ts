@@ -5,6 +5,7 @@
  */
 import type { Statement } from "../database/database.ts";
 import type { Config } from "../config/options.ts";
+import { percentDecode } from "../request/percent.ts";
 import { notifyPattern, reloadTriggerQuery } from "../schema_cache/reload_trigger.ts";
 import { type FunctionInput, inputs, maxRoles } from "./queries/inputs.ts";
 import { relationChecks, relationInputs } from "./queries/relation_checks.ts";
@@ -48,6 +49,8 @@ export interface CatalogueFacts {
   readonly rolesWithoutTimeout: readonly string[];
   /** Whether an enabled event trigger sends notifications on `db-channel`. */
   readonly hasReloadTrigger: boolean;
+  /** Relations of exposed schemas that `mcp-path` hides, quoted for SQL. */
+  readonly hiddenRelations: readonly string[];
 }
 
 /** The options that the query depends on. */
@@ -59,6 +62,7 @@ export type DiagnosisConfig = Pick<
   | "dbPreRequest"
   | "dbRootSpec"
   | "dbChannel"
+  | "mcpPath"
 >;
 
 /** Returns the statements of a diagnosis; the result is the single value of the last one. */
@@ -69,11 +73,18 @@ export function diagnosisStatements(config: DiagnosisConfig): readonly Statement
     config.dbAnonRole,
     JSON.stringify(functionInputs(config)),
     notifyPattern(config.dbChannel),
+    relationOfPath(config.mcpPath),
   ];
   return [
     { text: settingsQuery, params: [], use: "none" },
     { text: diagnosisQuery, params, use: "rows" },
   ];
+}
+
+/** Returns the name of the relation that a path of one segment addresses; null for other paths. */
+function relationOfPath(path: string | null): string | null {
+  const [, segment, ...more] = path?.split("/") ?? [];
+  return segment === undefined || more.length > 0 ? null : percentDecode(segment, "replace");
 }
 
 /** Parses the result. */
@@ -141,5 +152,10 @@ select json_build_object(
     where current_setting('statement_timeout') = '0'
       and not exists (select from unnest(r.rolconfig) c where c ~* '^statement_timeout=0*[1-9]')
   ),
-  'hasReloadTrigger', (${reloadTriggerQuery.replace("$1", "$5::text")})::boolean
+  'hasReloadTrigger', (${reloadTriggerQuery.replace("$1", "$5::text")})::boolean,
+  'hiddenRelations', (
+    select coalesce(json_agg(s.name || '.' || quote_ident(c.relname) order by s.name), '[]')
+    from schemas s join pg_class c on c.relnamespace = s.oid
+    where s.exposed and c.relname = $6::text and c.relkind in ('r', 'p', 'v', 'm', 'f')
+  )
 )::text`;

@@ -12,6 +12,7 @@ import { diagnoseRunning } from "../diagnosis/diagnose.ts";
 import type { Finding } from "../diagnosis/finding.ts";
 import { DiagnosisLog } from "../diagnosis/diagnosis_log.ts";
 import { serviceHandler } from "../handler/handler.ts";
+import { loadMcp } from "../handler/mcp_host.ts";
 import type { CallWords } from "../observe/call_words.ts";
 import type { Observation } from "../observe/observation.ts";
 import { Service } from "../service/service.ts";
@@ -73,6 +74,7 @@ async function serveUntilStopped(
     diagnosis.take(event);
     recorder?.observe(event);
   };
+  if (config.mcpPath !== null) await requireMcpLibrary();
   observe({ kind: "starting", name: config.dialect.displayName, version });
   const began = Date.now();
   const embedded = isEmbedded(config.dbUri);
@@ -120,6 +122,15 @@ async function serveUntilStopped(
   });
   // An embedded database must write its data to disk. A server notices the closed connections.
   await (embedded ? service.close() : withTimeout(closeTimeoutMs, service.close()));
+}
+
+/** Rejects if the endpoint for agents lacks the library of its protocol. */
+async function requireMcpLibrary(): Promise<void> {
+  try {
+    await (await loadMcp()).loadLibrary();
+  } catch (cause) {
+    throw new Error("mcp-path needs the package @modelcontextprotocol/server", { cause });
+  }
 }
 
 /** Starts an embedded database. Rejects if its SQL fails, or if another process uses its folder. */

@@ -15,6 +15,7 @@ const wellSetUp: CatalogueFacts = {
   functions: [],
   rolesWithoutTimeout: [],
   hasReloadTrigger: true,
+  hiddenRelations: [],
 };
 
 const base: FileOptions = { "db-uri": "postgres://authenticator@localhost/x", "db-anon-role": "a" };
@@ -26,6 +27,8 @@ interface Row {
   /** `level name subject: message`, and the SQL. */
   readonly findings: readonly (readonly [text: string, sql: string | null])[];
 }
+
+const agents: FileOptions = { "mcp-path": "/mcp", "server-host": "127.0.0.1" };
 
 const rows: readonly Row[] = [
   { label: "nothing", findings: [] },
@@ -218,6 +221,59 @@ const rows: readonly Row[] = [
     findings: [[
       "warn cookie-origins https://a.test: pages of this origin of jwt-cookie-origins cannot send " +
       "the cookie: add it to server-cors-allowed-origins",
+      null,
+    ]],
+  },
+  {
+    label: "the anonymous role at the endpoint for agents",
+    options: {
+      ...agents,
+      "jwt-aud": "shop",
+      "server-host": "*",
+      "db-max-rows": "1000",
+      "server-max-body-size": "1m",
+    },
+    findings: [[
+      "warn mcp-anonymous a: other machines may use the endpoint for agents without a token: set " +
+      "mcp-roles to the roles of agents",
+      null,
+    ]],
+  },
+  {
+    label: "a relation that mcp-path hides, and agents that may write everything",
+    facts: { hiddenRelations: ["api.mcp"] },
+    options: { ...agents, "jwt-aud": "shop", "mcp-write": "*" },
+    findings: [
+      [
+        "warn mcp-path-hides api.mcp: requests to /mcp reach the endpoint for agents, not api.mcp: " +
+        "choose another mcp-path",
+        null,
+      ],
+      [
+        "warn mcp-write-all mcp-write: agents may write to every relation that their role may write " +
+        "to: list the relations in mcp-write",
+        null,
+      ],
+    ],
+  },
+  {
+    label: "agents' tokens for any audience",
+    options: { ...agents, "mcp-roles": "agent" },
+    findings: [[
+      "info mcp-audience jwt-aud: the endpoint for agents takes tokens for any audience: set " +
+      "mcp-authorization-servers, or jwt-aud",
+      null,
+    ]],
+  },
+  {
+    label: "issuers for agents without a public address",
+    options: {
+      ...agents,
+      "mcp-authorization-servers": "https://id.test",
+    },
+    findings: [[
+      "warn mcp-resource mcp-resource: agents look for the issuers of tokens at an address of this " +
+      "machine: set mcp-resource to the public address of mcp-path",
       null,
     ]],
   },

@@ -1,0 +1,199 @@
+import { deepStrictEqual, match, ok, rejects, strictEqual } from "node:assert/strict";
+import { type Api, apiSuite } from "../support/api.ts";
+import { eventually } from "../support/eventually.ts";
+import {
+  callMcp,
+  type ClientParts,
+  connectMcp,
+  resultText as textOf,
+} from "../support/mcp_client.ts";
+
+const options = { engines: ["pg"], roles: ["anon", "writer", "agent"] } as const;
+const dbSchemas = ["api", "other"];
+const resource = "https://shop.example/base/mcp";
+const metadataUrl = "https://shop.example/base/.well-known/oauth-protected-resource/mcp";
+
+const issued = apiSuite("mcp", {
+  dbSchemas,
+  mcpPath: "/mcp",
+  mcpAuthorizationServers: ["https://id.example"],
+  openapiServerProxyUri: "https://shop.example/base/",
+  mcpAllowedOrigins: ["https://agents.example"],
+  mcpRoles: ["agent", "writer"],
+  jwtAud: "shop",
+}, { ...options, title: "mcp with issuers" });
+
+const connect = (api: Api, parts?: ClientParts) =>
+  connectMcp((request) => api.handler(request), parts);
+const query = { relation: "film", select: "id", limit: 1 };
+const ping = { jsonrpc: "2.0", id: 1, method: "initialize", params: {} };
+
+issued.test("the metadata names the issuers to any origin", async (api) => {
+  const line = "GET /.well-known/oauth-protected-resource/mcp";
+  const response = await api(line, { headers: { Origin: "https://any.example" } });
+  strictEqual(response.headers.get("Access-Control-Allow-Origin"), "*");
+  deepStrictEqual(await response.json(), {
+    resource,
+    authorization_servers: ["https://id.example"],
+    bearer_methods_supported: ["header"],
+    resource_name: "svc",
+  });
+});
+
+/** Label, claims of the token, status, and the beginning of the challenge. */
+const tokens: readonly (readonly [
+  string,
+  Readonly<Record<string, unknown>> | null,
+  number,
+  RegExp,
+])[] = [
+  ["no token", null, 401, /^Bearer resource_metadata="/],
+  ["no audience", { role: "agent" }, 401, /^Bearer error="invalid_token".*resource_metadata="/],
+  ["the API's audience", { role: "agent", aud: "shop" }, 401, /JWT not in audience/],
+  ["an empty list of audiences", { role: "agent", aud: [] }, 401, /JWT not in audience/],
+  ["an expired token", { role: "agent", aud: resource, exp: 1 }, 401, /JWT expired/],
+  ["a role that is not listed", { role: "anon", aud: resource }, 403, /^$/],
+];
+
+for (const [label, as, status, challenge] of tokens) {
+  issued.test(`the endpoint answers ${label} with ${status}`, async (api) => {
+    const response = await api("POST /mcp", { ...(as === null ? {} : { as }), body: ping });
+    strictEqual(response.status, status, await response.clone().text());
+    const found = response.headers.get("WWW-Authenticate") ?? "";
+    match(found, challenge);
+    if (status === 401) ok(found.endsWith(`resource_metadata="${metadataUrl}"`), found);
+    else match(await response.text(), /SVC193.*The role may not use this endpoint/);
+  });
+}
+
+issued.test("a token for the endpoint calls tools, whatever jwt-aud is", async (api) => {
+  for (const aud of [resource, ["x", resource]]) {
+    const result = await callMcp(api.handler, ["query", query, { as: { role: "agent", aud } }]);
+    deepStrictEqual(result.structuredContent.rows, [{ id: 1 }]);
+  }
+  // A `Host` header cannot choose the audience.
+  const headers = { Host: "evil.example" };
+  const as = { role: "agent", aud: "https://evil.example/mcp" };
+  strictEqual((await api("POST /mcp", { as, headers, body: ping })).status, 401);
+});
+
+issued.test("pages of allowed origins may use the endpoint", async (api) => {
+  const headers = { Origin: "https://agents.example" };
+  const as = { role: "agent", aud: resource };
+  const result = await callMcp(api.handler, ["query", query, { as, headers }]);
+  strictEqual(result.isError, false);
+  const preflight = await api("OPTIONS /mcp", {
+    headers: { ...headers, "Access-Control-Request-Method": "POST" },
+  });
+  strictEqual(preflight.headers.get("Access-Control-Allow-Origin"), "https://agents.example");
+  const foreign = await api("OPTIONS /mcp", {
+    headers: { Origin: "https://evil.example", "Access-Control-Request-Method": "POST" },
+  });
+  deepStrictEqual([foreign.status, foreign.headers.get("Access-Control-Allow-Origin")], [
+    405,
+    null,
+  ]);
+});
+
+const limited = apiSuite("mcp", {
+  dbSchemas,
+  dbAnonRole: "anon",
+  dbMaxRows: 3,
+  mcpPath: "/mcp",
+  mcpTimeout: 0.1,
+  mcpTools: ["query", "call_function"],
+  rateLimits: "films: 2/1h by ip on GET /film",
+}, { ...options, title: "mcp limits" });
+
+limited.test("mcp-timeout ends a statement", async (api) => {
+  const args = { function: "sleep", arguments: { seconds: 60 } };
+  const result = await callMcp(api.handler, ["call_function", args]);
+  strictEqual(result.isError, true);
+  match(textOf(result), /57014/);
+});
+
+limited.test("with fewer rows of db-max-rows, more follow when that many came", async (api) => {
+  const result = await callMcp(api.handler, ["query", { relation: "wide", select: "id" }]);
+  const { rows, more, nextOffset } = result.structuredContent;
+  deepStrictEqual([rows.length, more, nextOffset], [3, true, 3]);
+});
+
+limited.test("tools are those of mcp-tools", async (api) => {
+  await using mcp = await connect(api);
+  const { tools } = await mcp.client.listTools();
+  deepStrictEqual(tools.map(({ name }) => name), ["query", "call_function"]);
+  await rejects(mcp.call("list_relations"), /Unknown tool/);
+});
+
+limited.test("a call counts for the policies of its own resource", async (api) => {
+  await using mcp = await connect(api);
+  const texts = [];
+  for (let call = 0; call < 3; call++) texts.push(textOf(await mcp.call("query", query)));
+  match(texts[1]!, /1 row/);
+  match(texts[2]!, /SVC136.*Too many requests.*Retry-After: \d+ s/s);
+});
+
+limited.test("a message above 120 a minute is refused", async (api) => {
+  const body = { jsonrpc: "2.0", method: "notifications/initialized" };
+  const headers = { Accept: "application/json, text/event-stream" };
+  const as = { role: "agent", sub: "flood" };
+  let admitted = 0;
+  let last = await api("POST /mcp", { as, headers, body });
+  // Each half second admits one more.
+  while (last.status === 202 && admitted++ < 10_000) {
+    last = await api("POST /mcp", { as, headers, body });
+  }
+  ok(admitted >= 120, String(admitted));
+  strictEqual(last.status, 429);
+  match(last.headers.get("Retry-After")!, /^\d+$/);
+  match(await last.text(), /SVC136/);
+});
+
+limited.test("listeners hear that the tools may have changed", async (api) => {
+  const { handler } = api;
+  await using mcp = await connect(api);
+  let changes = 0;
+  mcp.client.setNotificationHandler("notifications/tools/list_changed", () => void changes++);
+  const subscription = await mcp.client.listen({ toolsListChanged: true });
+  await handler.reloadSchema();
+  await eventually("the listener hears of it", () => changes > 0);
+  await subscription.close();
+});
+
+/** Epoch milliseconds at which the clock of the handler stands. */
+const nowMs = 2_000_000_000_000;
+
+const streams = apiSuite("mcp", { dbSchemas, mcpPath: "/mcp", now: () => nowMs }, {
+  ...options,
+  title: "mcp streams",
+});
+
+streams.test("a stream ends with the token, and with the handler", async (api) => {
+  const listen = async (exp: number) => {
+    const mcp = await connect(api, { as: { role: "agent", exp } });
+    return { mcp, stream: await mcp.client.listen({ toolsListChanged: true }) };
+  };
+  const short = await listen(nowMs / 1000 + 0.05);
+  const long = await listen(nowMs / 1000 + 3600);
+  strictEqual(await short.stream.closed, "remote");
+  await api.handler.close();
+  ok(["remote", "graceful"].includes(await long.stream.closed));
+  for (const { mcp } of [short, long]) await mcp.client.close();
+});
+
+const off = apiSuite("mcp", { dbSchemas, dbAnonRole: "anon" }, { ...options, title: "mcp is off" });
+
+off.rows("without mcp-path", [
+  ["POST /mcp", { body: {} }, 404, {
+    code: "SVC205",
+    details: null,
+    hint: null,
+    message: "Could not find the table 'api.mcp' in the schema cache",
+  }],
+  ["GET /mcp/llms.txt", {}, 404, {
+    code: "SVC125",
+    details: null,
+    hint: null,
+    message: "Invalid path specified in request URL",
+  }],
+]);
