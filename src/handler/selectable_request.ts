@@ -33,6 +33,7 @@ export async function executeSelectable(
     if (!hasChanged || !mayRepeat) throw error;
     const { cache, config } = exchange.context.snapshot;
     const changed = plan(first.request, cache!, config) as DataPlan;
+    exchange.targetNameUses.length = 0;
     const planned = { ...first.planned, plan: changed, query: queryOf(changed) };
     return await execute(exchange, identity, { ...first, planned });
   }

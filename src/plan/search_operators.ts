@@ -51,6 +51,9 @@ export function similaritySchema(name: string, { data }: SchemaCache): string | 
   return data.searchOperators?.similarity.find((each) => each.name === name)?.schema ?? null;
 }
 
+/** The name of a type behind its schema. */
+const qualified = /^(?:"(?:[^"]|"")*"|[^".]+)\.(.+)$/;
+
 interface DistanceIndex {
   /** By the left operand's type: with and without its schema, as casts have none. */
   readonly byType: ReadonlyMap<string, readonly DistanceOperator[]>;
@@ -67,8 +70,8 @@ function distancesByType({ data: { searchOperators } }: SchemaCache): DistanceIn
   for (const operator of searchOperators?.distances ?? []) {
     const { left } = operator;
     add(left, operator);
-    const bare = left.slice(left.indexOf(".") + 1);
-    if (bare !== left) add(bare, operator);
+    const bare = qualified.exec(left)?.[1];
+    if (bare !== undefined) add(bare, operator);
   }
   return { byType, domains: new Map(searchOperators?.domains) };
 }

@@ -62,6 +62,21 @@ const distances: readonly Row[] = [
   [nearest("loc", "(1,2)'%3B drop table api.places"), {}, 400, {
     ...failure("22P02", `invalid input syntax for type point: "(1,2)'; drop table api.places"`),
   }],
+  [
+    "GET /places?select=id&order=loc.distance(@__proto__)&limit=1&@__proto__=(1,2)",
+    {},
+    200,
+    ids(1),
+  ],
+  ["GET /places?select=id&order=loc.distance(@constructor)", {}, 400, {
+    ...failure("SVC166", "Parameter '@constructor' is missing"),
+  }],
+  ["GET /places?select=id&order=loc.distance('(1,2)').desc,loc.distance(0)&limit=1", {}, 400, {
+    ...failure("22P02", 'invalid input syntax for type point: "0"'),
+  }],
+  ["GET /places?select=id&order=loc.__proto__('(1,2)')", {}, 400, {
+    ...failure("SVC164", "Function '__proto__' is not available in URLs"),
+  }],
   [nearest("loc", "abc"), {}, 400, {
     ...failure("22P02", 'invalid input syntax for type point: "abc"'),
   }],
@@ -198,6 +213,9 @@ const search: readonly Row[] = [
   }],
   ["GET /places?select=doc.ts_rank(wfts,'a',nope)&id=eq.1", {}, 400, {
     ...failure("42704", 'text search configuration "nope" does not exist'),
+  }],
+  [`GET /places?select=doc.ts_rank(wfts,'a','english''::regconfig) or true --')&id=eq.1`, {}, 400, {
+    ...failure("42602", "invalid name syntax"),
   }],
   ["GET /places?select=doc.ts_rank(fts,'a b',english)&id=eq.1", {}, 400, {
     ...failure("42601", 'syntax error in tsquery: "a b"'),
