@@ -63,7 +63,7 @@ export function renderLevelWrites(plan: NestedPlan): readonly LevelWrite[] {
 
 /** Renders the rows of the root, in the order of the body. `returned` are their columns. */
 export function renderRootRows(plan: NestedPlan, returned: Sql): Sql {
-  const { nested, relation, read, returning } = plan;
+  const { nested, relation, read, returning, kept = [] } = plan;
   const root = nested.levels[0]!;
   const alias = ident("svc_root");
   const keys = levelRows(root, 0, alias);
@@ -71,7 +71,7 @@ export function renderRootRows(plan: NestedPlan, returned: Sql): Sql {
   const key = relation.primaryKey.map((name) =>
     [ident(name), keyValue(root, alias, name)] as const
   );
-  if (read === null) {
+  if (read === null && kept.length === 0) {
     // The response has the key alone.
     return sql`select ${join(key.map(([name, value]) => sql`${value} as ${name}`))} from ${keys}`;
   }

@@ -4,7 +4,7 @@ import { apiSuite } from "../support/api.ts";
 
 const suite = apiSuite(
   "nested",
-  { dbSchemas: ["api"], dbAnonRole: "anon", dbPlanEnabled: true },
+  { dbSchemas: ["api"], dbAnonRole: "anon", dbPlanEnabled: true, batchMaxOperations: 10 },
   { title: "nested inserts" },
 );
 const shown = { Prefer: "return=representation" };
@@ -679,4 +679,33 @@ suite.test("two requests that create one row both get it", async ({ committing }
   deepStrictEqual(await labels.json(), [
     { orders: Array.from({ length: 8 }, () => ({ status: "twice" })) },
   ]);
+});
+
+suite.test("operations of a batch refer to the rows of a nested insert", async (api) => {
+  const requests = [
+    {
+      id: "order",
+      method: "POST",
+      url: "/orders?columns=status,lines(sku)",
+      headers: { Prefer: "return=headers-only" },
+      body: { status: "batched", lines: [{ sku: "x" }] },
+    },
+    {
+      method: "GET",
+      url: "/orders?id=eq.{id}&status=eq.{status}&select=status,lines(sku)",
+      refs: { "{id}": "order#/id", "{status}": "order#/status" },
+    },
+  ];
+  const headers = { "Content-Type": "application/vnd.svc.batch+json" };
+  const response = await api("POST /", { headers, body: { requests } });
+  const { responses } = await response.json();
+  deepStrictEqual(responses[1].body, [{ status: "batched", lines: [{ sku: "x" }] }]);
+  const lost = {
+    method: "POST",
+    url: "/picky?columns=name,picked()",
+    body: [{ name: "bad", picked: [{}] }],
+  };
+  const refusal = await api("POST /", { headers, body: { requests: [requests[0], lost] } });
+  const { code, operation } = await refusal.json();
+  deepStrictEqual([refusal.status, code, operation.index], [409, "SVC148", 1]);
 });
