@@ -157,6 +157,16 @@ export interface HandlerConfig {
    */
   readonly dbUrlFunctions?: readonly string[];
   /**
+   * Whether responses have an `ETag` and preconditions count; with `required`, PATCH, PUT and
+   * DELETE without a precondition fail with SVC152. Default: `"off"`.
+   */
+  readonly etagMode?: "off" | "on" | "required";
+  /**
+   * Columns that change with every update; the first that a relation has is the version of its
+   * rows. Default: `""`.
+   */
+  readonly etagVersionColumns?: readonly string[];
+  /**
    * Largest response body that is kept for an `Idempotency-Key`, in bytes; a write with a larger
    * one is rolled back and fails with SVC156. Default: `1048576`.
    */

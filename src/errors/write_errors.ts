@@ -55,6 +55,21 @@ export const writeErrors = {
     "a patch document does not apply to a row",
     (details: string) => ({ message: "Patch does not apply", details: quotable(details) }),
   ),
+  preconditionFailed: defineError(
+    "151",
+    412,
+    "a precondition (`If-Match`, `If-None-Match`) does not hold",
+    () => ({ message: "Precondition failed" }),
+  ),
+  preconditionRequired: defineError(
+    "152",
+    428,
+    "with `etag-mode = required`, an update or delete has no precondition",
+    () => ({
+      message: "Precondition required",
+      hint: "Send If-Match with the ETag of a read",
+    }),
+  ),
   invalidIdempotencyKey: defineError(
     "153",
     400,
@@ -107,5 +122,11 @@ export const writeErrors = {
       message: `${statement} requires a WHERE clause`,
       hint: "Add a filter, or the header Prefer: handling=strict, max-affected=<rows>",
     }),
+  ),
+  invalidPrecondition: defineError(
+    "159",
+    400,
+    "a precondition is malformed or has more than 64 entity tags",
+    (header: string) => ({ message: `Invalid ${header}` }),
   ),
 } as const;

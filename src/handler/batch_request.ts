@@ -20,7 +20,7 @@ import { BatchReferences } from "../batch/batch_references.ts";
 import { batchReply } from "../batch/batch_reply.ts";
 import type { Config } from "../config/options.ts";
 import { errors } from "../errors/catalogue.ts";
-import { DatabaseError, type FailedOperation } from "../errors/service_error.ts";
+import type { FailedOperation } from "../errors/service_error.ts";
 import { parseAccept } from "../http/accept.ts";
 import { canonicalText, parseMediaType } from "../http/media_type.ts";
 import { Stopwatch } from "../observe/stopwatch.ts";
@@ -46,11 +46,12 @@ import type { RequestKey } from "../transaction/idempotency.ts";
 import type { DescribedRequest } from "../transaction/preamble.ts";
 import { isEndOverridable, mayWrite } from "../transaction/transaction.ts";
 import { executeBatch, type PlannedBatch, type PlannedOperation } from "./batch_execution.ts";
-import { RoleColumns } from "./column_privileges.ts";
+import { isInsufficientPrivilege, RoleColumns } from "./column_privileges.ts";
 import { ownerOf } from "./execute.ts";
 import type { Exchange } from "./pipeline.ts";
 import { planRequest, type RequestPlan } from "./plan_request.ts";
 import { lengthError } from "./request_checks.ts";
+import { readableQuery } from "./versioned_request.ts";
 
 /** Whether a request is a batch. With a function for `/`, only the media type of batches says so. */
 export function isBatch(
@@ -122,12 +123,8 @@ export async function respondToBatch(
 
 /** Whether the role lacks a privilege: the columns that it may select may have changed. */
 function isRefused(error: unknown): boolean {
-  return error instanceof OperationError && error.cause instanceof DatabaseError &&
-    error.cause.failure.sqlstate === insufficientPrivilege;
+  return error instanceof OperationError && isInsufficientPrivilege(error.cause);
 }
-
-/** SQLSTATE `insufficient_privilege`. */
-const insufficientPrivilege = "42501";
 
 /** Returns the batch as database code sees it before its operations. Throws `106`. */
 function describedBatch(
@@ -210,9 +207,10 @@ async function planOperations(
       const { cache } = exchange.context.snapshot;
       const own = references.of(operation.index, { pieces, earlier: plans, cache: cache! });
       const plan = await planOperation(exchange, operation, { pieces, columns, references: own });
-      const { request, planned } = plan;
+      const { request } = plan;
+      const planned = await readableQuery(plan.planned, columns);
       plans.push(planned.plan);
-      readsColumns ||= plan.columns !== null;
+      readsColumns ||= plan.columns !== null || planned.query.unversioned !== undefined;
       const referenceChecks = own?.checks ?? [];
       operations.push({ facts: factsOf(operation), request, planned, referenceChecks });
     } catch (error) {

@@ -1,5 +1,5 @@
 /**
- * Reads and remembers the columns that roles may select, which `**` shows.
+ * Reads and remembers the columns that roles may select, which `**` shows. System columns are among them.
  *
  * @module
  */
@@ -114,6 +114,13 @@ export class RoleColumns implements SelectableColumns {
   }
 }
 
+/** SQLSTATE `insufficient_privilege`. */
+const insufficientPrivilege = "42501";
+
+export function isInsufficientPrivilege(error: unknown): error is DatabaseError {
+  return error instanceof DatabaseError && error.failure.sqlstate === insufficientPrivilege;
+}
+
 function isSame(one: ReadonlySet<string> | null, other: ReadonlySet<string> | null): boolean {
   if (one === null || other === null) return one === other;
   return one.size === other.size && [...one].every((name) => other.has(name));
@@ -123,5 +130,5 @@ const columnsQuery = `select a.attname::text
 from pg_catalog.pg_class c
   join pg_catalog.pg_namespace n on n.oid = c.relnamespace
   join pg_catalog.pg_attribute a on a.attrelid = c.oid
-where n.nspname = $2::name and c.relname = $3::name and a.attnum > 0 and not a.attisdropped
+where n.nspname = $2::name and c.relname = $3::name and not a.attisdropped
   and pg_catalog.has_column_privilege($1::name, c.oid, a.attnum, 'select')`;

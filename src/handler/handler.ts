@@ -118,7 +118,8 @@ function answering(
       ? noHeaders
       : actualHeaders(request, origins, {
         areRequestsLimited: snapshot.rateLimits !== null,
-        areWritesKeyed: snapshot.config.idempotencyTable !== null,
+        areWritesKeyed: config.idempotencyTable !== null,
+        areTagged: config.etagMode !== "off",
         hasLink: hasHeader("link", result.reply.headers),
         isQuery: hasHeader("accept-query", result.reply.headers),
       });
@@ -177,6 +178,7 @@ function cachedContext(service: Service): (snapshot: Snapshot) => PipelineContex
   const rateLimited = service.metricRegistry.counter(rateLimitedCounter);
   const replays = service.metricRegistry.counter(replayCounter);
   const batchOperations = service.metricRegistry.counter(batchOperationCounter);
+  const failedPreconditions = service.metricRegistry.counter(preconditionCounter);
   const server: HeaderList = [["Server", `${service.dialect.productToken}/${version}`]];
   const contextOf = (
     snapshot: Snapshot,
@@ -203,6 +205,7 @@ function cachedContext(service: Service): (snapshot: Snapshot) => PipelineContex
         batchOperations.add(operations);
         service.setSpanAttribute?.("svc.batch.operations", operations);
       },
+      onPreconditionFailed: () => failedPreconditions.increment(),
       addedHeaders: addedHeaders(server, snapshot.config),
       routes: new RouteNames(snapshot.cache, snapshot.config),
     };
@@ -234,6 +237,11 @@ const batchOperationCounter = {
 const replayCounter = {
   name: "idempotent_replays_total",
   help: "Requests with an Idempotency-Key that got the answer of an earlier one",
+} as const;
+
+const preconditionCounter = {
+  name: "precondition_failed_total",
+  help: "Requests whose If-Match or If-None-Match did not hold",
 } as const;
 
 /** Makes the function that returns the client's address, which it finds at the first call. */

@@ -10,9 +10,9 @@ import type { FetchScope } from "../auth/remote_key_set.ts";
 import type { RevocationIndex } from "../auth/revocations.ts";
 import { type Caller, type Database, type Statement } from "../database/database.ts";
 import type { Dialect } from "../dialect.ts";
+import { errors } from "../errors/catalogue.ts";
 import type { TargetNameUse } from "../errors/target_name_warning.ts";
 import { errorResponse, toServiceError } from "../errors/error_response.ts";
-import { errors } from "../errors/catalogue.ts";
 import { DatabaseError, ServiceError } from "../errors/service_error.ts";
 import type { RequestIdentifiers } from "../http/request_id.ts";
 import { formatServerTiming } from "../http/server_timing.ts";
@@ -42,6 +42,7 @@ import type { Snapshot } from "../service/snapshot.ts";
 import { type ColumnPrivileges, RoleColumns } from "./column_privileges.ts";
 import type { EarlyPrivilegeCheck } from "./early_privilege.ts";
 import type { Uploads } from "./uploads.ts";
+import { executeVersioned } from "./versioned_request.ts";
 import type { RequestTiming } from "../observe/request_timing.ts";
 import { Stopwatch, type TraceStage } from "../observe/stopwatch.ts";
 import type { RouteNames } from "./route_names.ts";
@@ -52,7 +53,7 @@ import { OperationError } from "../batch/operation_error.ts";
 import { beforeDeadline, callerOf, failureOf } from "./request_timeout.ts";
 import { checkBeforeToken, type CheckedRequest, checkIdentity } from "./request_checks.ts";
 import { buildRootTransaction, schemaMetadataOf } from "../transaction/transaction.ts";
-import { execute, ownerOf, timedTransaction, withHeaders } from "./execute.ts";
+import { ownerOf, timedTransaction, withHeaders } from "./execute.ts";
 import { planRequest, type RequestPlan } from "./plan_request.ts";
 import { executeSelectable } from "./selectable_request.ts";
 
@@ -81,6 +82,8 @@ export interface PipelineContext {
   readonly onReplayed: () => void;
   /** Receives the number of operations of a batch. */
   readonly onBatch: (operations: number) => void;
+  /** Called when a precondition of a request does not hold. */
+  readonly onPreconditionFailed: () => void;
   /** Headers that responses have beside those of their replies. */
   readonly addedHeaders: AddedHeaders;
   readonly routes: RouteNames;
@@ -233,11 +236,9 @@ export function startAdmission(
 export function failedResult(
   caught: unknown,
   identity: Identity | null,
-  { pieces, caller, context: { dialect, snapshot, retryAfter } }: Pick<
-    Exchange,
-    "caller" | "context" | "pieces"
-  >,
+  { pieces, caller, context }: Pick<Exchange, "caller" | "context" | "pieces">,
 ): Omit<PipelineResult, "targetNameUses"> {
+  const { dialect, snapshot, retryAfter } = context;
   const cause = caught instanceof OperationError ? caught.cause : caught;
   const thrown = failureOf(cause, caller);
   const ownError = toServiceError(thrown, {
@@ -250,6 +251,7 @@ export function failedResult(
       operation: thrown === cause ? caught.operation : null,
     })
     : ownError;
+  if (isPreconditionFailure(error)) context.onPreconditionFailed();
   const { config, serverVersion } = snapshot;
   const role = identity?.role ?? null;
   const advised = { pieces: asRead(pieces, config), role, serverVersion, config };
@@ -269,6 +271,10 @@ export function failedResult(
     length: body?.length ?? null,
   };
   return { reply, role, thrown, error, advice };
+}
+
+function isPreconditionFailure({ fields: { own, code } }: ServiceError): boolean {
+  return own && code === errors.preconditionFailed.code;
 }
 
 /** Verifies the token of a request, which must be for `audience` unless that is null. */
@@ -333,7 +339,7 @@ async function carryOut(
       return await describe(exchange, identity, request);
     case "data":
       return request.columns === null
-        ? await execute(exchange, identity, request)
+        ? await executeVersioned(exchange, identity, request)
         : await executeSelectable(exchange, identity, { ...request, columns: request.columns });
     default:
       return request satisfies never;
@@ -424,7 +430,7 @@ async function describe(
   exchange.stopwatch.lap("transaction");
   const metadata = schemaMetadataOf(reply);
   if (exchange.rootReply !== "metadata") {
-    return respondToRoot(request, planned, { metadata, cache, config });
+    return await respondToRoot(request, planned, { metadata, cache, config });
   }
   const content = new TextEncoder().encode(metadata ?? "null");
   return { status: 200, headers: [], content, length: content.length };

@@ -116,8 +116,8 @@ function planByShape(
   input: PlanningInput,
   cache: SchemaCache,
 ): RequestPlan | Promise<RequestPlan> {
-  const { pieces, stopwatch } = input;
-  const shape = input.references === undefined ? readQueryShape(pieces) : null;
+  const { pieces, context: { snapshot: { config } }, stopwatch } = input;
+  const shape = input.references === undefined ? readQueryShape(pieces, config) : null;
   const found = shape === null ? notCached : lookupPlan(input, shape);
   const proceed = ({ planned, payload }: CacheLookup) => {
     if (planned === undefined) return planUncached(input, { shape, cache, received: payload });

@@ -4,16 +4,13 @@
  * @module
  */
 import type { Identity } from "../auth/jwt_cache.ts";
-import { DatabaseError } from "../errors/service_error.ts";
 import { plan } from "../plan/plan.ts";
 import type { Reply } from "../response/reply.ts";
 import { type DataPlan, queryOf } from "../transaction/data_plan.ts";
-import type { RoleColumns } from "./column_privileges.ts";
-import { execute, type PayloadRequest } from "./execute.ts";
+import { isInsufficientPrivilege, type RoleColumns } from "./column_privileges.ts";
+import type { PayloadRequest } from "./execute.ts";
 import type { Exchange } from "./pipeline.ts";
-
-/** SQLSTATE `insufficient_privilege`. */
-const insufficientPrivilege = "42501";
+import { executeVersioned } from "./versioned_request.ts";
 
 /**
  * Executes a request. If PostgreSQL refuses a read before Execute and the columns of the role have
@@ -25,9 +22,9 @@ export async function executeSelectable(
   { columns, ...first }: PayloadRequest & { readonly columns: RoleColumns },
 ): Promise<Reply> {
   try {
-    return await execute(exchange, identity, first);
+    return await executeVersioned(exchange, identity, first);
   } catch (error) {
-    if (!isRefused(error)) throw error;
+    if (!isInsufficientPrivilege(error)) throw error;
     const hasChanged = await columns.readAgain();
     const mayRepeat = error.precedesExecution && first.planned.plan.kind !== "mutate";
     if (!hasChanged || !mayRepeat) throw error;
@@ -35,10 +32,6 @@ export async function executeSelectable(
     const changed = plan(first.request, cache!, config) as DataPlan;
     exchange.targetNameUses.length = 0;
     const planned = { ...first.planned, plan: changed, query: queryOf(changed) };
-    return await execute(exchange, identity, { ...first, planned });
+    return await executeVersioned(exchange, identity, { ...first, planned });
   }
-}
-
-function isRefused(error: unknown): error is DatabaseError {
-  return error instanceof DatabaseError && error.failure.sqlstate === insufficientPrivilege;
 }

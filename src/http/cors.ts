@@ -69,6 +69,8 @@ export interface ExposedHeaders {
   readonly hasLink?: boolean;
   /** Whether the response has `Accept-Query`. Default: false. */
   readonly isQuery?: boolean;
+  /** Whether responses have entity tags. Default: false. */
+  readonly areTagged?: boolean;
 }
 
 /** Returns the CORS headers of a response; empty unless the request is cross-origin and allowed. */
@@ -83,10 +85,11 @@ export function actualHeaders(
 }
 
 function exposedNames(
-  { areRequestsLimited, areWritesKeyed = false, hasLink = false, isQuery = false }: ExposedHeaders,
+  { areRequestsLimited, areWritesKeyed, areTagged, hasLink, isQuery }: ExposedHeaders,
 ): readonly string[] {
   return [
     ...exposed,
+    ...areTagged ? ["ETag"] : [],
     ...areWritesKeyed ? ["Idempotent-Replayed"] : [],
     ...areRequestsLimited ? ["RateLimit", "RateLimit-Policy"] : [],
     ...areWritesKeyed || areRequestsLimited ? ["Retry-After"] : [],

@@ -1,10 +1,59 @@
 /**
- * Entity tags of coded responses (RFC 9110, section 8.8.3): each coding is a representation of its own, so
- * its tag has a suffix.
+ * Entity tags (RFC 9110, section 8.8.3): the lists in `If-Match` and `If-None-Match`, and the tags of coded
+ * responses. Each coding is a representation of its own, so its tag has a suffix.
  *
  * @module
  */
 import type { ResponseCoding } from "./accept_encoding.ts";
+
+/** One entity tag. */
+export interface EntityTag {
+  readonly isWeak: boolean;
+  /** The tag without its quotes. */
+  readonly opaque: string;
+}
+
+/** The value of a precondition: tags, or `*` for any representation. */
+export type TagList = readonly EntityTag[] | "*";
+
+/** Returns the tags of a precondition; null if it is malformed or lists more than `maxTags`. */
+export function readTagList(value: string, maxTags: number): TagList | null {
+  const text = value.trim();
+  if (text === "*") return text;
+  const tags: EntityTag[] = [];
+  let at = 0;
+  while (at < text.length) {
+    listedTag.lastIndex = at;
+    const found = listedTag.exec(text);
+    if (found === null || tags.length === maxTags) return null;
+    tags.push({ isWeak: found[1] !== undefined, opaque: found[2]! });
+    at = listedTag.lastIndex;
+  }
+  // A comma at the end announces a tag that is missing.
+  return tags.length === 0 || text.endsWith(",") ? null : tags;
+}
+
+/** One tag, up to the next one. A tag has no quotes, blanks or control characters (section 8.8.3). */
+const listedTag = /(W\/)?"([!#-~\u0080-\uffff]*)"[ \t]*(?:,[ \t]*|$)/y;
+
+/** Reads one tag; null if it is malformed. */
+export function readTag(text: string): EntityTag | null {
+  const tags = readTagList(text, 1);
+  return tags === null || tags === "*" ? null : tags[0]!;
+}
+
+/** Compares tags as `If-None-Match` does (section 8.8.3.2): weak tags match, too. */
+export function matchesWeakly(list: TagList, tag: EntityTag | null): boolean {
+  return list === "*" || list.some(({ opaque }) => opaque === tag?.opaque);
+}
+
+/** Compares tags as `If-Match` does: weak tags never match. */
+export function matchesStrongly(list: TagList, tag: EntityTag | null): boolean {
+  if (list === "*") return true;
+  return list.some(({ isWeak, opaque }) =>
+    !isWeak && tag?.isWeak === false && opaque === tag.opaque
+  );
+}
 
 /** Returns the tag of a coded representation: `"a"` becomes `"a-gzip"`. */
 export function codedTag(tag: string, coding: ResponseCoding): string {

@@ -18,6 +18,7 @@ import { type ColumnPatches, planColumnPatches } from "./patch_plan.ts";
 import type { NestedInsert } from "./insert_level.ts";
 import { planNestedInsert } from "./nested_insert.ts";
 import { withMergeAction, type WriteSelect } from "./merge_action.ts";
+import type { WritePrecondition } from "./preconditions.ts";
 import {
   neededColumns,
   planRead,
@@ -59,6 +60,8 @@ interface WriteReturning extends Pick<WriteSelect, "mergeAction"> {
   readonly read: ReadPlan | null;
   /** Target names in `select` and its parameters, also when the response has no body. */
   readonly targetNameUses: readonly TargetNameUse[];
+  /** Default: none. */
+  readonly precondition?: WritePrecondition;
 }
 
 export type MutatePlan =

@@ -42,9 +42,11 @@ import {
   type RepresentedTarget,
 } from "./negotiate.ts";
 import { withoutNumberKind } from "./number_kinds.ts";
+import { type TagConfig, type Tagging, taggingOf, writePrecondition } from "./preconditions.ts";
 import { planRead, type ReadPlan } from "./read_plan.ts";
 import { isRetrySafeRead } from "./retry_safe.ts";
 import { planRoot, type RootConfig, type RootPlan } from "./root_plan.ts";
+import { insertedVersionOf, rowVersionOf } from "./row_version.ts";
 import { nameSuggesters } from "./suggest.ts";
 
 export type Plan =
@@ -55,12 +57,15 @@ export type Plan =
     readonly count: CountPlan;
     readonly representation: Representation;
     readonly headersOnly: boolean;
+    /** Null if the response has no entity tag. */
+    readonly tagging: Tagging | null;
   }
   | {
     readonly kind: "mutate";
     readonly action: "insert" | "update" | "put" | "delete";
     readonly mutate: MutatePlan;
     readonly representation: Representation;
+    readonly tagging: Tagging | null;
   }
   | {
     readonly kind: "call";
@@ -68,6 +73,7 @@ export type Plan =
     readonly count: CountPlan;
     readonly representation: Representation;
     readonly headersOnly: boolean;
+    readonly tagging: Tagging | null;
   }
   | RootPlan
   | OptionsPlan;
@@ -94,7 +100,8 @@ export type PlanConfig =
   & MutateConfig
   & NegotiationConfig
   & OptionsConfig
-  & RootConfig;
+  & RootConfig
+  & TagConfig;
 
 /** Plans any request. Throws the errors of names, relationships, bodies and media types. */
 export function plan(request: ApiRequest, cache: SchemaCache, config: PlanConfig): Plan {
@@ -193,6 +200,7 @@ function planReadAction(
   const representation = represent(request, { kind: "relation", relation }, cache, config);
   checkPreferences(request);
   const count = pageCount(read, planCount(preferences.count, bounds, config.dbMaxRows));
+  const version = () => isOfRows(read) ? rowVersionOf(relation, config) : null;
   return {
     kind: "read",
     relation,
@@ -202,6 +210,7 @@ function planReadAction(
       ? withoutCount(read, representation, cache)
       : representation,
     headersOnly,
+    tagging: headersOnly ? null : taggingOf(request, representation, config, version),
   };
 }
 
@@ -212,6 +221,12 @@ function isPage({ root }: ReadPlan): boolean {
 /** Returns how the total is counted. A page by a cursor does not hold all rows. */
 function pageCount(read: ReadPlan, count: CountPlan): CountPlan {
   return count.kind === "page" && isPage(read) ? { kind: "exact" } : count;
+}
+
+/** Whether a result shows rows of the relation, each with its version. */
+function isOfRows(read: ReadPlan): boolean {
+  const { grouped, distinct } = read.root;
+  return !grouped && distinct === null && !isPage(read);
 }
 
 /**
@@ -240,13 +255,25 @@ function planMutateAction(
   const mutate = mutations[action.kind](request, relation, cache, config);
   checkPreferences(request);
   const representation = represent(request, { kind: "relation", relation }, cache, config);
-  if (mutate.kind === "insert" && mutate.nested !== null && representation.explain !== null) {
+  const { read } = mutate;
+  const nested = mutate.kind === "insert" ? mutate.nested : null;
+  if (nested !== null && representation.explain !== null) {
     throw errors.notNestable([relation.name], "It has no execution plan");
   }
-  const fitting = mutate.read === null
-    ? mutate
-    : { ...mutate, read: fitToFormat(mutate.read, representation) };
-  return { kind: "mutate", action: action.kind, mutate: fitting, representation };
+  const fitting = read === null ? mutate : { ...mutate, read: fitToFormat(read, representation) };
+  const precondition = writePrecondition(request, relation, config);
+  const version = () => {
+    if (!isOfRows(read!)) return null;
+    const isInserted = mutate.kind === "insert" && nested === null;
+    return isInserted ? insertedVersionOf(relation, config) : rowVersionOf(relation, config);
+  };
+  return {
+    kind: "mutate",
+    action: action.kind,
+    mutate: precondition === null ? fitting : { ...fitting, precondition },
+    representation,
+    tagging: read === null ? null : taggingOf(request, representation, config, version),
+  };
 }
 
 function planCallAction(
@@ -270,6 +297,9 @@ function planCallAction(
     count,
     representation,
     headersOnly: action.method === "HEAD",
+    tagging: action.method === "HEAD" || routine.returns.void
+      ? null
+      : taggingOf(request, representation, config, () => null),
   };
 }
 

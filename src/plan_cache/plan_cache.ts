@@ -8,8 +8,10 @@ import type { Statement } from "../database/database.ts";
 import { plan } from "../plan/plan.ts";
 import { isRetrySafeRead } from "../plan/retry_safe.ts";
 import type { Query } from "../query/query.ts";
+import { tagsParam } from "../query/row_version.ts";
 import type { ApiRequest, Payload } from "../request/api_request.ts";
 import { parseHead } from "../request/parse_request.ts";
+import { noPreconditions, readPreconditions } from "../request/preconditions.ts";
 import type { PayloadReader } from "../request/payload.ts";
 import type { RawRequest } from "../request/raw_request.ts";
 import type { Config } from "../config/options.ts";
@@ -17,7 +19,13 @@ import type { SchemaCache } from "../schema_cache/schema_cache.ts";
 import type { ParamValue } from "../sql/fragment.ts";
 import { type DataPlan, queryOf } from "../transaction/data_plan.ts";
 import type { PlannedQuery } from "../transaction/transaction.ts";
-import { canonicalOf, payloadKey, type QueryShape, queryWith } from "./query_shape.ts";
+import {
+  canonicalOf,
+  payloadKey,
+  preconditionHeaders,
+  type QueryShape,
+  queryWith,
+} from "./query_shape.ts";
 
 /** The inputs of planning, apart from the request. */
 export interface PlanBasis {
@@ -43,6 +51,7 @@ interface StatementTemplate {
 interface QueryTemplate {
   readonly main: StatementTemplate;
   readonly estimate: StatementTemplate | null;
+  readonly unversioned: StatementTemplate | null;
   readonly writes: readonly LevelWriteTemplate[];
 }
 
@@ -56,11 +65,15 @@ interface LevelWriteTemplate {
 const constantSource = -1;
 /** The parameter is the body. */
 const bodySource = -2;
+/** The parameter is the list of tags of a precondition. */
+const tagsSource = -3;
 
 /** The values of one request, for the sources of parameters. */
 interface Bindings {
   readonly values: readonly string[];
   readonly text: ParamValue;
+  /** Null if the request has no tags that become a parameter. */
+  readonly tags: string | null;
 }
 
 /** The cached plan of a shape. It identifies the batches of the shape for the pool. */
@@ -121,8 +134,12 @@ export class PlanCache {
     const { values, offsetAt } = shape;
     const { plan, isRetrySafe } = cached;
     const first = offsetAt < 0 ? 0n : BigInt(values[offsetAt]!);
+    const { action, preconditions } = cached.request;
     const request = {
       ...cached.request,
+      preconditions: preconditions === noPreconditions
+        ? noPreconditions
+        : readPreconditions(action, { headers, received }),
       headers,
       cookies,
       queryString: received?.query ?? queryString,
@@ -132,7 +149,11 @@ export class PlanCache {
         ? { ...cached.request.query, canonical: canonicalOf(shape, cached.request) }
         : cached.request.query,
     };
-    const query = boundQuery(cached.query, bindingsOf(values, payload));
+    const query = boundQuery(cached.query, {
+      values,
+      text: payload?.kind === "json" ? payload.text : null,
+      tags: tagsParam(request),
+    });
     return { request, planned: { plan, query, kind: cached, isRetrySafe } };
   }
 
@@ -168,8 +189,10 @@ export class PlanCache {
   #templates(shape: QueryShape, { pieces, payload, query }: Example): CachedPlan | null {
     const { config, cache } = this.#basis;
     if (cache === null) return null;
-    const sentinels = sentinelsFor(shape);
-    const head = parseHead({ ...pieces, query: queryWith(shape, sentinels.values) }, config);
+    const { values, tag } = sentinelsFor(shape);
+    const headers = withSentinelTags(pieces.headers, tag);
+    const head = parseHead({ ...pieces, headers, query: queryWith(shape, values) }, config);
+    const sentinels = { values, text: new Uint8Array(0), tags: tagsParam(head.request) };
     const request = { ...head.request, payload: withSentinels(payload, sentinels) };
     const planned = plan(request, cache, config);
     if (planned.kind === "root" || planned.kind === "options") return null;
@@ -192,14 +215,26 @@ function put<Value>(map: Map<string, Value>, key: string, value: Value): void {
   }
 }
 
-/** Returns texts that no client can guess; for an offset digits that no client sends by accident. */
-function sentinelsFor({ values, offsetAt }: QueryShape): Bindings {
+/**
+ * Returns texts that no client can guess; for an offset digits that no client sends by accident; and an entity
+ * tag with a row version.
+ */
+function sentinelsFor({ values, offsetAt }: QueryShape) {
   const secret = crypto.randomUUID().replaceAll("-", "");
   const digits = String(900_000_000 + crypto.getRandomValues(new Uint32Array(1))[0]! % 99_999_999);
   return {
     values: values.map((_, position) => position === offsetAt ? digits : `${secret}_${position}`),
-    text: new Uint8Array(0),
+    tag: `"${secret.slice(0, 16)}-${secret}"`,
   };
+}
+
+/** Returns headers whose preconditions list one tag, unless they are `*`. */
+function withSentinelTags(headers: RawRequest["headers"], tag: string): RawRequest["headers"] {
+  const listing = preconditionHeaders.filter((name) =>
+    headers[name] !== undefined && headers[name].trim() !== "*"
+  );
+  if (listing.length === 0) return headers;
+  return { ...headers, ...Object.fromEntries(listing.map((name) => [name, tag])) };
 }
 
 function withSentinels(payload: Payload | null, { text }: Bindings): Payload | null {
@@ -207,18 +242,18 @@ function withSentinels(payload: Payload | null, { text }: Bindings): Payload | n
   return { ...payload, text: text as Uint8Array };
 }
 
-function bindingsOf(values: readonly string[], payload: Payload | null): Bindings {
-  return payload?.kind === "json" ? { values, text: payload.text } : { values, text: null };
-}
-
 function queryTemplate(sentinel: Query, real: Query, sentinels: Bindings): QueryTemplate | null {
-  const main = statementTemplate(sentinel.main, real.main, sentinels);
-  const estimate = sentinel.estimate === null || real.estimate === null
-    ? null
-    : statementTemplate(sentinel.estimate, real.estimate, sentinels);
+  const templateOf = (statement: Statement | null = null, other: Statement | null = null) =>
+    statement === null || other === null ? null : statementTemplate(statement, other, sentinels);
+  const main = templateOf(sentinel.main, real.main);
+  const estimate = templateOf(sentinel.estimate, real.estimate);
+  const unversioned = templateOf(sentinel.unversioned, real.unversioned);
   const writes = writeTemplates(sentinel, real, sentinels);
-  if (main === null || writes === null) return null;
-  return (sentinel.estimate === null) === (estimate === null) ? { main, estimate, writes } : null;
+  const isComplete = (sentinel.estimate === null) === (estimate === null) &&
+    (sentinel.unversioned === undefined) === (unversioned === null);
+  return main === null || writes === null || !isComplete
+    ? null
+    : { main, estimate, unversioned, writes };
 }
 
 function writeTemplates(
@@ -248,15 +283,20 @@ function statementTemplate(
   return isSame ? { statement: sentinel, sources } : null;
 }
 
-function sourceOf(value: ParamValue, { values, text }: Bindings): number {
+function sourceOf(value: ParamValue, { values, text, tags }: Bindings): number {
   if (value === text) return bodySource;
+  if (tags !== null && value === tags) return tagsSource;
   return typeof value === "string" ? values.indexOf(value) : constantSource;
 }
 
-function boundQuery({ main, estimate, writes }: QueryTemplate, bindings: Bindings): Query {
+function boundQuery(
+  { main, estimate, unversioned, writes }: QueryTemplate,
+  bindings: Bindings,
+): Query {
   const query = {
     main: boundStatement(main, bindings),
     estimate: estimate === null ? null : boundStatement(estimate, bindings),
+    ...(unversioned === null ? {} : { unversioned: boundStatement(unversioned, bindings) }),
   };
   if (writes.length === 0) return query;
   return {
@@ -270,7 +310,7 @@ function boundStatement({ statement, sources }: StatementTemplate, bindings: Bin
     const source = sources[index]!;
     if (source >= 0) return bindings.values[source]!;
     if (source === constantSource) return value;
-    return bindings.text;
+    return source === tagsSource ? bindings.tags : bindings.text;
   });
   return { ...statement, params };
 }

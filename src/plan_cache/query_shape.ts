@@ -4,6 +4,7 @@
  *
  * @module
  */
+import type { Config } from "../config/options.ts";
 import type { ApiRequest, Payload } from "../request/api_request.ts";
 import type { RawRequest } from "../request/raw_request.ts";
 import { type CursorPosition, readCursor, writeCursor } from "../request/cursor_text.ts";
@@ -54,7 +55,10 @@ const shapingHeaders: ReadonlyMap<string, readonly string[]> = new Map<string, r
 ]);
 
 /** Returns the shape of a request; null if its plan cannot be shared. */
-export function readQueryShape(pieces: RawRequest): QueryShape | null {
+export function readQueryShape(
+  pieces: RawRequest,
+  { etagMode }: Pick<Config, "etagMode">,
+): QueryShape | null {
   const { method, path, query, headers, received } = pieces;
   const shaping = shapingHeaders.get(method);
   if (shaping === undefined) return null;
@@ -66,6 +70,7 @@ export function readQueryShape(pieces: RawRequest): QueryShape | null {
     const value = headers[name];
     key += value === undefined ? "\0" : `\0=${value}`;
   }
+  if (etagMode !== "off") key += preconditionsKey(headers);
   if (key.length > maxLength) return null;
   const isRead = shaping !== writingHeaders;
   const isCall = shaping === readingHeaders && path.startsWith("/rpc/");
@@ -96,6 +101,19 @@ export function readQueryShape(pieces: RawRequest): QueryShape | null {
 }
 
 const noParams: readonly QueryParam[] = [];
+
+/** Returns the part of preconditions: whether there are tags or `*`. The tags are parameters. */
+function preconditionsKey(headers: RawRequest["headers"]): string {
+  let key = "";
+  for (const name of preconditionHeaders) {
+    const value = headers[name];
+    if (value !== undefined) key += value.trim() === "*" ? `\0${name}=*` : `\0${name}`;
+  }
+  return key;
+}
+
+/** Headers whose tags become a parameter. */
+export const preconditionHeaders = ["if-match", "if-none-match"] as const;
 
 /** Returns the payload's part of the cache key; null if its plan cannot be shared. */
 export function payloadKey(payload: Payload | null): string | null {

@@ -5,6 +5,7 @@
  */
 import type { BodyFormat } from "../plan/negotiate.ts";
 import { ident, type Sql, sql } from "../sql/fragment.ts";
+import { rowColumn, versionColumn } from "./row_version.ts";
 
 /** Alias of the rows that the body is built from. */
 export const rowsAlias = ident("svc_t");
@@ -15,6 +16,8 @@ export interface BodyRows {
   readonly scalarColumn: string | null;
   /** True if the result is one value or one row, not an array. */
   readonly single: boolean;
+  /** Whether each row is the value of a column, beside its version. Default: false. */
+  readonly isVersioned?: boolean;
 }
 
 /**
@@ -22,21 +25,19 @@ export interface BodyRows {
  * form of its type is the bytes of the body: a cast from `json` to `text` would copy them twice.
  */
 export function bodyExpression(format: BodyFormat, rows: BodyRows): Sql {
-  const element = rows.scalarColumn === null
-    ? sql`${rowsAlias}.*`
-    : sql`${rowsAlias}.${ident(rows.scalarColumn)}`;
+  const element = elementOf(rows);
   switch (format.kind) {
     case "array":
       return stripped(rows.single ? first(element) : all(element), format.stripped);
     case "object":
       // One row of a set is an object, even when the database gives its only column no name.
-      return stripped(first(rows.single ? element : sql`${rowsAlias}.*`), format.stripped);
+      return stripped(first(rows.single ? element : wholeRow(rows)), format.stripped);
     case "csv":
       return csvBody;
     case "ndjson":
       return sql`coalesce(string_agg(${jsonLines(format, rows)}, ''), '')`;
     case "geojson":
-      return geojson;
+      return geojson(wholeRow(rows));
     case "aggregate":
       return bytes(aggregated(format, element), format.binary);
     case "value":
@@ -44,6 +45,24 @@ export function bodyExpression(format: BodyFormat, rows: BodyRows): Sql {
     default:
       return format satisfies never;
   }
+}
+
+/** Returns the part of each row that goes into the body. */
+export function elementOf(rows: Omit<BodyRows, "single">): Sql {
+  return rows.scalarColumn === null
+    ? wholeRow(rows)
+    : sql`${rowsAlias}.${ident(rows.scalarColumn)}`;
+}
+
+/** Returns the version of the only row, as an aggregate; NULL for other numbers of rows. */
+export function onlyVersion({ isVersioned }: Pick<BodyRows, "isVersioned">): Sql {
+  if (isVersioned !== true) return sql`null::text`;
+  return sql`case when count(*) = 1 then min(${rowsAlias}.${versionColumn}) end`;
+}
+
+/** Returns the row with all its columns. */
+export function wholeRow({ isVersioned }: Pick<BodyRows, "isVersioned">): Sql {
+  return isVersioned === true ? sql`${rowsAlias}.${rowColumn}` : sql`${rowsAlias}.*`;
 }
 
 type LinesFormat = Extract<BodyFormat, { kind: "ndjson" }>;
@@ -102,7 +121,8 @@ function first(element: Sql): Sql {
   return sql`coalesce(pg_catalog.json_agg(${element})->0, 'null')`;
 }
 
-function stripped(json: Sql, strip: boolean): Sql {
+/** Removes members that are null, if requested. */
+export function stripped(json: Sql, strip: boolean): Sql {
   return strip ? sql`json_strip_nulls(${json})` : json;
 }
 
@@ -110,15 +130,16 @@ function stripped(json: Sql, strip: boolean): Sql {
  * Header and lines of CSV. Each row carries its number, so the header comes from the first row
  * without collecting all rows.
  */
-export const csvBody: Sql =
+const csvBody: Sql =
   sql`coalesce((select string_agg(svc_key, ',') from json_object_keys((pg_catalog.json_agg(${rowsAlias}.svc_row) filter (where ${rowsAlias}.svc_number = 1))->0) as svc_key), '') || E'\n' || coalesce(string_agg(substring(${rowsAlias}.svc_row::text, 2, length(${rowsAlias}.svc_row::text) - 2), E'\n' order by ${rowsAlias}.svc_number), '')`;
 
 /**
  * `st_asgeojson` is a function of PostGIS. It is not qualified, because PostGIS may be installed in
  * any schema.
  */
-const geojson: Sql =
-  sql`pg_catalog.json_build_object('type', 'FeatureCollection', 'features', coalesce(pg_catalog.json_agg(st_asgeojson(${rowsAlias}.*)::json), '[]'))`;
+function geojson(row: Sql): Sql {
+  return sql`pg_catalog.json_build_object('type', 'FeatureCollection', 'features', coalesce(pg_catalog.json_agg(st_asgeojson(${row})::json), '[]'))`;
+}
 
 function aggregated(
   { function: { schema, name }, over }: Extract<BodyFormat, { kind: "aggregate" }>,
@@ -142,8 +163,10 @@ function onlyValue(value: Sql, binary: boolean): Sql {
 }
 
 /** Returns the FROM item, under {@linkcode rowsAlias}, that a format's expression reads. */
-export function bodySource(format: BodyFormat, rows: Sql): Sql {
-  return format.kind === "csv"
-    ? sql`(select svc_row, row_number() over () as svc_number from (${rows}) as svc_row) as ${rowsAlias}`
-    : sql`(${rows}) as ${rowsAlias}`;
+export function bodySource(format: BodyFormat, rows: Sql, isVersioned = false): Sql {
+  if (format.kind !== "csv") return sql`(${rows}) as ${rowsAlias}`;
+  const number = sql`row_number() over () as svc_number`;
+  return isVersioned
+    ? sql`(select ${rowColumn}, ${versionColumn}, ${number} from (${rows}) as svc_rows) as ${rowsAlias}`
+    : sql`(select svc_row, ${number} from (${rows}) as svc_row) as ${rowsAlias}`;
 }

@@ -91,7 +91,7 @@ function groupParts(root: PagedRoot, source: JoinSource, range: ReadNode["range"
   const { outputs, values, rows, groups } = flatParts(
     { ...root, cursor: null },
     source,
-    "compared",
+    { json: "compared" },
   );
   const alias = ident(root.alias);
   const order = root.order.map((term, index) => ({
@@ -126,6 +126,7 @@ function groupParts(root: PagedRoot, source: JoinSource, range: ReadNode["range"
     })),
     joins: emptySql,
     order,
+    version: null,
   };
 }
 

@@ -27,17 +27,17 @@ export function renderKeyedUpdate(
   { table, source, returned }: {
     readonly table: Sql;
     readonly source: Sql;
-    /** Columns of RETURNING. */
-    readonly returned: readonly string[];
+    /** Columns of RETURNING, and how it makes them. */
+    readonly returned: readonly { readonly name: Sql; readonly column: Sql }[];
   },
 ): Sql {
   const { key, rows } = plan;
   const every = { ...rows, columns: [...key.columns, ...rows.columns] };
   const body = sql`${bodyAlias} as materialized (${numberedRows(every, key.keysVary)})`;
   const conditions = and([...matches(plan, table), ...renderConditions(plan.where, table)]);
-  const names = returned.map((name) => ident(name));
-  const qualified = names.map((name) => sql`${table}.${name}`);
-  const returning = join([...qualified, sql`${bodyAlias}.${rowNumber}`]);
+  const names = returned.map(({ name }) => name);
+  const columns = returned.map(({ column }) => column);
+  const returning = join([...columns, sql`${bodyAlias}.${rowNumber}`]);
   const shown = names.length === 0 ? sql`1` : join(names);
   // Without columns to write, no row changes; the rows that match are still counted.
   if (rows.columns.length === 0) {

@@ -6,6 +6,8 @@
  */
 import { mergeActionColumn } from "../plan/merge_action.ts";
 import type { MutatePlan } from "../plan/mutate_plan.ts";
+import type { WritePrecondition } from "../plan/preconditions.ts";
+import type { RowVersion } from "../plan/row_version.ts";
 import { and, emptySql, ident, join, param, type Sql, sql } from "../sql/fragment.ts";
 import { renderConditions, renderOrder } from "./condition.ts";
 import { nameOf } from "./field.ts";
@@ -14,27 +16,46 @@ import { mergeAction, oldRowAlias } from "./merge_action.ts";
 import { isNested, renderRootRows, rootMergeAction } from "./nested_insert.ts";
 import { conflictClause } from "./on_conflict.ts";
 import { patchAssignments, patchSource, patchTests } from "./patch.ts";
+import { hasVersion, renderVersion, versionColumn } from "./row_version.ts";
 import { bodyAlias, expandedRows, selectRows, writtenValue } from "./written_rows.ts";
 
+/** The rows of RETURNING. */
+export interface ReturnedRows {
+  /** Name of their common table expression. */
+  readonly source: Sql;
+  /** Version that each row has as a column beside its own; null for none. */
+  readonly version: RowVersion | null;
+}
+
 /** Renders the write as common table expressions; `source` has the rows of RETURNING. */
-export function renderMutationTables(plan: MutatePlan, source: Sql): Sql {
-  if (isNested(plan)) return sql`${source} as (${renderRootRows(plan, returnedColumns(plan))})`;
-  if (!isKeyed(plan)) return sql`${source} as (${renderMutation(plan)})`;
+export function renderMutationTables(plan: MutatePlan, { source, version }: ReturnedRows): Sql {
   const { relation } = plan;
+  const table = nameOf(relation);
+  const versions = version === null
+    ? []
+    : [{ name: versionColumn, column: sql`${renderVersion(version, table)} as ${versionColumn}` }];
+  if (!isKeyed(plan)) {
+    const columns = join([returnedColumns(plan), ...versions.map(({ column }) => column)]);
+    const write = isNested(plan) ? renderRootRows(plan, columns) : renderMutation(plan, columns);
+    return sql`${source} as (${write})`;
+  }
   const names = returnedNames(plan);
-  const returned = names === "all" ? relation.columns.map(({ name }) => name) : names;
-  return renderKeyedUpdate(plan, { table: nameOf(relation), source, returned });
+  const all = names === "all" ? relation.columns.map(({ name }) => name) : names;
+  const returned = all.map((text) => {
+    const name = ident(text);
+    return { name, column: sql`${table}.${name}` };
+  });
+  return renderKeyedUpdate(plan, { table, source, returned: [...returned, ...versions] });
 }
 
 /** Renders `insert|update|delete … returning …`. */
-function renderMutation(plan: MutatePlan): Sql {
-  const returned = returnedColumns(plan);
+function renderMutation(plan: MutatePlan, returned: Sql): Sql {
   switch (plan.kind) {
     case "insert":
       return sql`${renderInsert(plan)} returning ${oldRowAlias(plan)}${returned}`;
     case "update":
       return plan.rows.columns.length === 0
-        ? nothingUpdated(plan)
+        ? nothingUpdated(plan, returned)
         : sql`${renderUpdate(plan)} returning ${returned}`;
     case "patch":
       return renderPatch(plan, returned);
@@ -53,11 +74,39 @@ function renderInsert(plan: Extract<MutatePlan, { kind: "insert" }>): Sql {
   const source = where === null
     ? selectRows(rows)
     : sql`select ${names} from (${selectRows(rows)}) as ${bodyAlias} where ${
-      and(renderConditions(where, bodyAlias))
+      and([...renderConditions(where, bodyAlias), ...existing(plan)])
     }`;
-  return sql`insert into ${nameOf(plan.relation)}${target} ${source}${
-    conflictClause(plan.conflict, plan.relation, { isCounted: true })
-  }`;
+  return sql`insert into ${nameOf(plan.relation)}${target} ${source}${upsertClause(plan)}`;
+}
+
+/**
+ * Renders the test that the row of a PUT exists, if that is its precondition. A row that another transaction
+ * deletes meanwhile would be inserted: a check of the result rolls that back.
+ */
+function existing({ precondition, relation }: MutatePlan): readonly Sql[] {
+  if (precondition === undefined || precondition.kind === "absent") return [];
+  const row = ident("svc_existing");
+  const isSame = relation.primaryKey.map((name) =>
+    sql`${row}.${ident(name)} = ${bodyAlias}.${ident(name)}`
+  );
+  const conditions = and([...isSame, ...preconditionOf(precondition, row)]);
+  return [sql`exists (select from ${nameOf(relation)} as ${row} where ${conditions})`];
+}
+
+/** Renders the condition of a precondition on a row that exists. */
+function preconditionOf(precondition: WritePrecondition | undefined, row: Sql): readonly Sql[] {
+  return precondition?.kind === "version" ? [hasVersion(precondition, row)] : [];
+}
+
+function upsertClause(
+  { conflict, relation, precondition }: Extract<MutatePlan, { kind: "insert" }>,
+): Sql {
+  const mayUpdate = precondition?.kind !== "absent";
+  const applied = conflict === null || mayUpdate
+    ? conflict
+    : { ...conflict, resolution: "ignore" as const };
+  const conditions = preconditionOf(precondition, nameOf(relation));
+  return conflictClause(applied, relation, { isCounted: true, conditions });
 }
 
 function renderUpdate(plan: Extract<MutatePlan, { kind: "update" }>): Sql {
@@ -77,9 +126,9 @@ function renderUpdate(plan: Extract<MutatePlan, { kind: "update" }>): Sql {
  * Renders the update of a body without columns: no row changes, and the result has the columns of
  * RETURNING.
  */
-function nothingUpdated(plan: MutatePlan): Sql {
+function nothingUpdated(plan: MutatePlan, returned: Sql): Sql {
   if (returnedNames(plan).length === 0) return sql`select 1 where false`;
-  return sql`select ${returnedColumns(plan)} from ${nameOf(plan.relation)} where false`;
+  return sql`select ${returned} from ${nameOf(plan.relation)} where false`;
 }
 
 /** Renders the update of a patch document. Without columns to write, tests still see each row. */
@@ -94,7 +143,7 @@ function renderPatch(plan: Extract<MutatePlan, { kind: "patch" }>, returned: Sql
       whereOf(plan)
     } returning ${returned}`;
   }
-  if (tests.length === 0) return nothingUpdated(plan);
+  if (tests.length === 0) return nothingUpdated(plan, returned);
   const rows = sql`(select ${patchTests(tests, scope)} as holds from ${table}, ${body}${
     whereOf(plan)
   } offset 0)`;
@@ -104,8 +153,11 @@ function renderPatch(plan: Extract<MutatePlan, { kind: "patch" }>, returned: Sql
 function whereOf(plan: Extract<MutatePlan, { kind: "update" | "patch" | "delete" }>): Sql {
   const table = nameOf(plan.relation);
   const conditions = renderConditions(plan.where, table);
+  // Not in the subquery: PostgreSQL tests these again on a row that was updated meanwhile.
+  const preconditions = preconditionOf(plan.precondition, table);
   if (plan.limited === null) {
-    return conditions.length === 0 ? emptySql : sql` where ${and(conditions)}`;
+    const all = [...conditions, ...preconditions];
+    return all.length === 0 ? emptySql : sql` where ${and(all)}`;
   }
   const { order, limit, offset } = plan.limited;
   const keys = join(order.map(({ field }) => sql`${table}.${ident(field.name)}`));
@@ -113,9 +165,10 @@ function whereOf(plan: Extract<MutatePlan, { kind: "update" | "patch" | "delete"
   const window = sql` limit ${limit === null ? sql`all` : param(String(limit))} offset ${
     param(String(offset))
   }`;
-  return sql` where (${keys}) in (select ${keys} from ${table}${filters} order by ${
+  const picked = sql`(${keys}) in (select ${keys} from ${table}${filters} order by ${
     renderOrder(order, table, plan.relation)
   }${window})`;
+  return sql` where ${join([picked, ...preconditions], sql` and `)}`;
 }
 
 /** Returns the names of the columns of RETURNING. */

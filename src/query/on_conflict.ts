@@ -29,13 +29,17 @@ const counted =
 export function conflictClause(
   conflict: Conflict | null,
   relation: Relation,
-  { isCounted }: { readonly isCounted: boolean },
+  { isCounted, conditions: more = [] }: {
+    readonly isCounted: boolean;
+    /** Further conditions of the update. Default: none. */
+    readonly conditions?: readonly Sql[];
+  },
 ): Sql {
   if (conflict === null) return emptySql;
   const target = conflictTarget(conflict.target);
   if (conflict.resolution === "ignore") return sql` on conflict ${target} do nothing`;
   const assignments = conflict.columns.map((name) => sql`${ident(name)} = excluded.${ident(name)}`);
-  const conditions = renderConditions(conflict.where, nameOf(relation));
+  const conditions = [...renderConditions(conflict.where, nameOf(relation)), ...more];
   const update = sql` on conflict ${target} do update set ${join(assignments)}`;
   if (!isCounted) return update;
   // CASE: rows that stay as they are do not count.

@@ -9,6 +9,7 @@ import type { CallPlan } from "../plan/call_plan.ts";
 import type { MutatePlan } from "../plan/mutate_plan.ts";
 import type { BodyFormat, Explain } from "../plan/negotiate.ts";
 import type { CountPlan } from "../plan/count_plan.ts";
+import type { Tagging } from "../plan/preconditions.ts";
 import type { ReadPlan } from "../plan/read_plan.ts";
 import {
   compile,
@@ -21,7 +22,15 @@ import {
   type Sql,
   sql,
 } from "../sql/fragment.ts";
-import { bodyExpression, type BodyRows, bodySource, rowsAlias, valueExpression } from "./body.ts";
+import {
+  bodyExpression,
+  type BodyRows,
+  bodySource,
+  elementOf,
+  onlyVersion,
+  rowsAlias,
+  valueExpression,
+} from "./body.ts";
 import { renderCall } from "./call.ts";
 import { renderCount } from "./count.ts";
 import { renderRoot, type RootRows } from "./cursor_page.ts";
@@ -30,8 +39,9 @@ import { isKeyed, keyChecks } from "./keyed_update.ts";
 import { renderMutationTables } from "./mutate.ts";
 import { isNested, type LevelWrite, renderLevelWrites } from "./nested_insert.ts";
 import { updatedRowsSetting } from "./on_conflict.ts";
-import { renderRows } from "./read.ts";
+import { renderRows, renderVersionedRows } from "./read.ts";
 import { keepResult, renderSubstitute, type Substitutes } from "./result_reference.ts";
+import { renderTagged, type VersionSource } from "./row_version.ts";
 import { framingOf, renderRowsResult, rowFormatOf, type RowsResult } from "./rows_form.ts";
 
 /** Positions of the metadata columns in the result row. Those from 4 on belong to kinds of statements. */
@@ -71,6 +81,11 @@ export const resultColumn = {
 /** The statements of a request, in order. */
 export interface Query {
   readonly main: Statement;
+  /**
+   * The main statement for roles that cannot read the row versions in it. Default: the main statement reads
+   * none.
+   */
+  readonly unversioned?: Statement;
   /** The EXPLAIN whose row estimate is the count; null when the request needs no estimate. */
   readonly estimate: Statement | null;
   /** Writes before the main statement, which then only reads. Default: none. */
@@ -83,67 +98,86 @@ export interface ResultOptions {
   readonly format: BodyFormat | null;
   /** Options of EXPLAIN, to return the execution plan; null to return the result. */
   readonly explain: Explain | null;
+  /** How the result gets its tag; null if it has none. A tag is the last column before the body. */
+  readonly tagging: Tagging | null;
   /** SQL in the place of parameters. Default: none. */
   readonly substitutes?: Substitutes;
   /** Position of the operation whose rows later ones refer to; a setting keeps them. Default: none. */
   readonly keptFor?: number;
 }
 
-const tableRows: BodyRows = { scalarColumn: null, single: false };
 const source = ident("svc_source");
 
 /** Renders the query that reads a relation. */
 export function readQuery(plan: ReadPlan, count: CountPlan, options: ResultOptions): Query {
-  const { format } = options;
+  const { format, tagging } = options;
   const estimate = options.explain === null ? estimateOf(plan, count, options) : null;
   const total = totalOf(plan, count);
+  const element = tableRows(tagging);
+  const version = tagging?.version ?? null;
   const rowFormat = options.keptFor === undefined ? rowFormatOf(format, plan) : null;
-  const root = renderRoot(plan);
+  const root = version === null
+    ? renderRoot(plan)
+    : { rows: renderRowsOf(plan, { format, version }), common: null, metadata: [] };
   if (rowFormat !== null) {
-    const result = { root, common: [], total, format: rowFormat, element: tableRows };
+    const result = { root, common: [], total, format: rowFormat, element, tagging };
     return { main: rowsStatement(result, options), estimate };
   }
-  const kept = keptRows(options, tableRows);
-  const main = sql`${withTables(root)}select ${renderMetadataColumns(total, { root, kept })}, ${
-    bodyOf(format, tableRows)
-  } from ${sourceOf(format, root.rows)}`;
-  return { main: toStatement(main, options), estimate };
+  const main = renderResult({
+    total,
+    kept: keptRows(options, element),
+    metadata: root.metadata,
+    body: bodyOf(format, element),
+    from: sourceOf(format, root.rows, element),
+    element,
+  }, options);
+  return { main: toStatement(sql`${withTables(root)}${main}`, options), estimate };
 }
 
 /** Renders the query that writes rows. */
 export function mutateQuery(plan: MutatePlan, options: ResultOptions): Query {
   const from = sql`${source} as ${ident(plan.relation.name)}`;
-  const rows = plan.read === null ? sql`select * from ${source}` : renderRows(plan.read, from);
+  const version = options.tagging?.version ?? null;
   const shown = plan.read === null ? null : options.format;
-  const checks = isKeyed(plan) ? keyChecks(plan).map((check) => sql`, ${check}`) : [];
-  const main = sql`with ${renderMutationTables(plan, source)} select ${
-    renderMetadataColumns(nullText, { kept: keptWrites(plan, options) })
-  }, ${updatedRows(plan)}, ${keyOf(plan)}, ${affectedRows(plan)}${join(checks, emptySql)}, ${
-    bodyOf(shown, tableRows)
-  } from ${sourceOf(shown, rows)}`;
+  const returned = version === null ? null : { kind: "returned" } as const;
+  const rows = plan.read === null
+    ? sql`select * from ${source}`
+    : renderRowsOf(plan.read, { format: shown, version: returned }, from);
+  const element = tableRows(options.tagging);
+  const checks = isKeyed(plan) ? keyChecks(plan) : [];
+  const result = renderResult({
+    total: nullText,
+    kept: keptWrites(plan, options),
+    metadata: [updatedRows(plan), keyOf(plan), affectedRows(plan), ...checks],
+    body: bodyOf(shown, element),
+    from: sourceOf(shown, rows, element),
+    element,
+  }, options);
+  const main = sql`with ${renderMutationTables(plan, { source, version })} ${result}`;
   const query = { main: toStatement(main, options), estimate: null };
   return isNested(plan) ? { ...query, writes: renderLevelWrites(plan) } : query;
 }
 
 /** Renders the query that calls a function. */
 export function callQuery(plan: CallPlan, count: CountPlan, options: ResultOptions): Query {
-  const { format } = options;
+  const { format, tagging } = options;
   const { read, routine, scalarColumn } = plan;
   const alias = read.root.alias;
   const call = renderCall(plan, alias);
+  const element = { scalarColumn, single: !routine.returns.set };
   const isJson = format?.kind === "array" || format?.kind === "object";
   const isKept = options.keptFor !== undefined;
   if (isJson && scalarColumn !== null && isOneValue(plan, count) && !isKept) {
     // OFFSET 0 makes PostgreSQL run the function before it reads the response settings.
-    const main = sql`select '1'::text, ${nullText}, ${responseHeaders}, ${responseStatus}, ${
-      valueExpression(format, scalarColumn)
-    } from (${renderRows(read, call)} offset 0) as ${rowsAlias}`;
+    const main = renderResult({
+      rows: sql`'1'::text`,
+      total: nullText,
+      body: valueExpression(format, scalarColumn),
+      from: sql`(${renderRows(read, call)} offset 0) as ${rowsAlias}`,
+      element,
+    }, options);
     return { main: toStatement(main, options), estimate: null };
   }
-  const rows = {
-    scalarColumn,
-    single: !routine.returns.set,
-  };
   // The count reads the result a second time, but the function must run once.
   const materialized = count.kind === "exact";
   const from = materialized ? sql`${source} as ${ident(alias)}` : call;
@@ -161,15 +195,77 @@ export function callQuery(plan: CallPlan, count: CountPlan, options: ResultOptio
       common,
       total,
       format: rowFormat,
-      element: rows,
+      element,
+      tagging,
     };
     return { main: rowsStatement(result, options), estimate: null };
   }
-  const body = format === null ? calledOnly(rows) : bodyExpression(format, rows);
-  const main = sql`${withTables(root, common)}select ${
-    renderMetadataColumns(total, { root, kept: keptRows(options, rows) })
-  }, ${body} from ${sourceOf(format, root.rows)}`;
-  return { main: toStatement(main, options), estimate: null };
+  const body = format === null ? calledOnly(element) : bodyExpression(format, element);
+  const result = renderResult({
+    total,
+    kept: keptRows(options, element),
+    metadata: root.metadata,
+    body,
+    from: sourceOf(format, root.rows, element),
+    element,
+  }, options);
+  return {
+    main: toStatement(sql`${withTables(root, common)}${result}`, options),
+    estimate: null,
+  };
+}
+
+function tableRows(tagging: Tagging | null): BodyRows {
+  const isVersioned = tagging !== null && tagging.version !== null;
+  return { scalarColumn: null, single: false, isVersioned };
+}
+
+/** Renders rows of a relation, each with its version if they have one. */
+function renderRowsOf(
+  plan: ReadPlan,
+  { format, version }: {
+    readonly format: BodyFormat | null;
+    readonly version: VersionSource | null;
+  },
+  from?: Sql,
+): Sql {
+  if (version === null) return renderRows(plan, from);
+  const type = format?.kind === "aggregate" ? format.over : null;
+  return renderVersionedRows(plan, { version, type }, from);
+}
+
+/** The columns of a result that is one row. */
+interface ResultParts {
+  /** Number of rows as text. Default: that of the FROM item. */
+  readonly rows?: Sql;
+  readonly total: Sql;
+  /** Keeps the rows for later operations of a batch. Default: they are not kept. */
+  readonly kept?: Sql | null;
+  /** Metadata columns behind the settings of the response. Default: none. */
+  readonly metadata?: readonly Sql[];
+  readonly body: Sql;
+  readonly from: Sql;
+  readonly element: BodyRows;
+}
+
+/** Renders the select of a result that is one row, with its tag if it has one. */
+function renderResult(
+  { rows = sql`count(*)::text`, kept = null, metadata: others = [], element, ...parts }:
+    ResultParts,
+  { format, tagging }: ResultOptions,
+): Sql {
+  const { total, body, from } = parts;
+  const metadata = (kept: Sql | null) => {
+    const headers = kept === null
+      ? responseHeaders
+      : sql`case when ${kept} is not null then ${responseHeaders} end`;
+    return [headers, responseStatus, ...others];
+  };
+  if (tagging === null || format === null) {
+    return sql`select ${rows}, ${total}, ${join(metadata(kept))}, ${body} from ${from}`;
+  }
+  const version = onlyVersion(element);
+  return renderTagged({ ...parts, rows, kept, metadata, version, format }, tagging);
 }
 
 /**
@@ -192,25 +288,10 @@ const nullText = sql`null::text`;
 const responseHeaders = sql`current_setting('response.headers', true)`;
 const responseStatus = sql`current_setting('response.status', true)`;
 
-/** `kept` is the expression that keeps the rows; null for none. */
-function renderMetadataColumns(
-  total: Sql,
-  { root, kept }: { readonly root?: RootRows; readonly kept: Sql | null },
-): Sql {
-  const headers = kept === null
-    ? responseHeaders
-    : sql`case when ${kept} is not null then ${responseHeaders} end`;
-  const columns = [sql`count(*)::text`, total, headers, responseStatus];
-  return join([...columns, ...root?.metadata ?? []]);
-}
-
 /** Returns the expression that keeps the rows that become the body; null if they are not kept. */
-function keptRows({ keptFor }: ResultOptions, { scalarColumn }: BodyRows): Sql | null {
+function keptRows({ keptFor }: ResultOptions, rows: BodyRows): Sql | null {
   if (keptFor === undefined) return null;
-  const element = scalarColumn === null
-    ? sql`${rowsAlias}.*`
-    : sql`${rowsAlias}.${ident(scalarColumn)}`;
-  return keepResult(keptFor, sql`coalesce(pg_catalog.json_agg(${element}), '[]')`);
+  return keepResult(keptFor, sql`coalesce(pg_catalog.json_agg(${elementOf(rows)}), '[]')`);
 }
 
 /** Returns the expression that keeps columns of the written rows; null if they are not kept. */
@@ -261,8 +342,8 @@ function bodyOf(format: BodyFormat | null, rows: BodyRows): Sql {
   return format === null ? nullText : bodyExpression(format, rows);
 }
 
-function sourceOf(format: BodyFormat | null, rows: Sql): Sql {
-  return format === null ? sql`(${rows}) as ${rowsAlias}` : bodySource(format, rows);
+function sourceOf(format: BodyFormat | null, rows: Sql, { isVersioned }: BodyRows): Sql {
+  return format === null ? sql`(${rows}) as ${rowsAlias}` : bodySource(format, rows, isVersioned);
 }
 
 function updatedRows(plan: MutatePlan): Sql {
@@ -309,13 +390,13 @@ function keyOf({ relation, returning, read, kind }: MutatePlan): Sql {
 
 /** Makes the statement of a result that is sent row by row. */
 function rowsStatement(
-  { root, total, ...result }:
-    & Pick<RowsResult, "common" | "format" | "element">
-    & { readonly root: RootRows; readonly total: Sql },
+  { root, ...result }:
+    & Pick<RowsResult, "common" | "format" | "element" | "tagging" | "total">
+    & { readonly root: RootRows },
   options: ResultOptions,
 ): Statement {
   const { rows } = root;
-  const metadata = [total, responseHeaders, responseStatus, ...root.metadata];
+  const metadata = [responseHeaders, responseStatus, ...root.metadata];
   const common = root.common === null ? result.common : [...result.common, root.common];
   const statement = toStatement(renderRowsResult({ ...result, rows, metadata, common }), options);
   if (options.explain !== null) return statement;

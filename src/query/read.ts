@@ -13,10 +13,11 @@ import {
 } from "../plan/read_node.ts";
 import { unlimited } from "../plan/limit_offset.ts";
 import type { ReadPlan } from "../plan/read_plan.ts";
+import type { QualifiedName } from "../schema_cache/schema_cache.ts";
 import { emptySql, ident, join, or, smallNumber, type Sql, sql } from "../sql/fragment.ts";
 import { orderTerm, renderGroupConditions } from "./condition.ts";
 import { cursorText, rowsBehind } from "./cursor.ts";
-import { renderPath } from "./field.ts";
+import { nameOf, renderPath } from "./field.ts";
 import {
   embedSource,
   joinedColumn,
@@ -47,6 +48,7 @@ import {
   pageQuery,
   termKey,
 } from "./picked_rows.ts";
+import { renderVersion, rowColumn, versionColumn, type VersionSource } from "./row_version.ts";
 import { directReader, pageReader, readOperand, type RowReader } from "./row_reader.ts";
 
 /**
@@ -59,11 +61,29 @@ export function renderRows({ root }: ReadPlan, from?: Sql): Sql {
   return withNumberTexts(query, outputs);
 }
 
+/** How each row is returned beside its version. */
+export interface VersionedRows {
+  readonly version: VersionSource;
+  /** Relation whose row type the row gets; null to leave it a record. */
+  readonly type: QualifiedName | null;
+}
+
+/** Renders the same query with two columns: the version of each row, and the row. */
+export function renderVersionedRows(
+  { root }: ReadPlan,
+  versioned: VersionedRows,
+  from?: Sql,
+): Sql {
+  return renderNode(root, rootSource(root, from), { ...shownRows, versioned }).query;
+}
+
 /** How a node's columns are used by the query around it. */
 interface NodeUse {
   readonly naming: ColumnNaming;
   /** Whether that query sorts or groups by them: `jsonb` can be compared, `json` is made faster. */
   readonly json: JsonUse;
+  /** Default: the columns stand for themselves. */
+  readonly versioned?: VersionedRows;
 }
 
 const shownRows: NodeUse = { naming: "keys", json: "shown" };
@@ -78,12 +98,16 @@ function renderNode(node: ReadNode, source: JoinSource, use: NodeUse): NodeQuery
 }
 
 /** Renders a node as one SELECT. */
-function renderFlat(node: ReadNode, source: JoinSource, { naming, json }: NodeUse): NodeQuery {
-  const { outputs, values, rows, groups } = flatParts(node, source, json);
+function renderFlat(node: ReadNode, source: JoinSource, use: NodeUse): NodeQuery {
+  const { naming, versioned } = use;
+  const { outputs, values, rows, groups } = flatParts(node, source, use);
   const order = node.order.map((term, index) => orderTerm(values[index]!, term));
-  const query = sql`select ${distinctWord(node, outputs)}${selectList(outputs, naming)}${
-    rows(order)
-  }${groups}${orderClause(order)}${renderRange(node.range)}`;
+  const list = versioned === undefined
+    ? selectList(outputs, naming)
+    : versionedList(versioned, renderVersion(versioned.version, ident(node.alias)));
+  const query = sql`select ${distinctWord(node, outputs)}${list}${rows(order)}${groups}${
+    orderClause(order)
+  }${renderRange(node.range)}`;
   return { query, outputs };
 }
 
@@ -99,12 +123,16 @@ export interface FlatParts {
 }
 
 /** Renders the parts of a node's SELECT. */
-export function flatParts(node: ReadNode, source: JoinSource, json: JsonUse): FlatParts {
+export function flatParts(
+  node: ReadNode,
+  source: JoinSource,
+  { json, versioned }: Pick<NodeUse, "json" | "versioned">,
+): FlatParts {
   const reader = directReader(node, { ...shown, joined: false });
   const ownValues = () => node.order.map((term) => orderValue(term, node, reader, []));
   const { outputs, joins } = renderOutputs(node, reader, { json, order: ownValues });
   const values = node.order.map((term) => orderValue(term, node, reader, outputs));
-  const allJoins = sql`${orderJoins(node)}${joins}`;
+  const allJoins = sql`${orderJoins(node)}${joins}${rowJoin(outputs, versioned)}`;
   const order = node.order.map((term, index) => ({ term, value: values[index]! }));
   const behind = node.grouped || node.cursor === null ? null : rowsBehind(node.cursor, order);
   const all = renderFromWhere(
@@ -131,10 +159,15 @@ export function distinctWord({ distinct }: ReadNode, outputs: readonly Output[])
  * Renders a node as a subquery that picks the rows, and an outer query that embeds into them. The
  * outer query repeats the order: PostgreSQL skips the sort unless a join changes the order.
  */
-function renderPaged(node: ReadNode, source: JoinSource, { naming, json }: NodeUse): NodeQuery {
-  const { picked, outputs, joins, order } = pagedParts(node, source, { json, range: node.range });
+function renderPaged(node: ReadNode, source: JoinSource, use: NodeUse): NodeQuery {
+  const { naming, versioned } = use;
+  const parts = pagedParts(node, source, { ...use, range: node.range });
+  const { picked, outputs, joins, order, version } = parts;
   const alias = ident(node.alias);
-  const query = sql`select ${selectList(outputs, naming)} from (${picked}) as ${alias}${joins}${
+  const list = versioned === undefined
+    ? selectList(outputs, naming)
+    : versionedList(versioned, sql`${alias}.${version!}`);
+  const query = sql`select ${list} from (${picked}) as ${alias}${joins}${
     orderClause(order.map(({ name, term }) => orderTerm(sql`${alias}.${name}`, term)))
   }${repeatLimit(node)}`;
   return { query, outputs };
@@ -148,14 +181,15 @@ export interface PagedParts {
   readonly outputs: readonly Output[];
   readonly joins: Sql;
   readonly order: readonly Omit<OrderedColumn, "value">[];
+  /** Column of the version of the picked rows; null without versions. */
+  readonly version: Sql | null;
 }
 
 /** Renders the parts of a query that embeds into picked rows. */
 export function pagedParts(
   node: ReadNode,
   source: JoinSource,
-  { json, range, isDivided = false }: {
-    readonly json: JsonUse;
+  { json, range, versioned, isDivided = false }: Pick<NodeUse, "json" | "versioned"> & {
     readonly range: RowRange;
     /** See `PickedRows`. */
     readonly isDivided?: boolean;
@@ -172,6 +206,9 @@ export function pagedParts(
   const names = () => columns([]).map(({ name }) => sql`${alias}.${name}`);
   const { outputs, joins } = renderOutputs(node, page, { json, order: names });
   const order = columns(outputs);
+  const version = versioned === undefined
+    ? null
+    : ident(page.column("version", () => renderVersion(versioned.version, alias)));
   const rows = (conditions: readonly Sql[]) =>
     renderFromWhere(
       node,
@@ -180,11 +217,24 @@ export function pagedParts(
       orderJoins(node),
     );
   const picked = pageQuery(node, { page, own, rows, order, range, isDivided });
-  return { picked, outputs, joins, order };
+  return { picked, outputs, joins: sql`${joins}${rowJoin(outputs, versioned)}`, order, version };
 }
 
 function withConditions(source: JoinSource, conditions: readonly Sql[]): JoinSource {
   return { ...source, conditions: [...source.conditions, ...conditions] };
+}
+
+/** Renders the select list of versioned rows. */
+function versionedList({ type }: VersionedRows, version: Sql): Sql {
+  const row = type === null ? rowColumn : sql`${rowColumn}.*::${nameOf(type)}`;
+  return sql`${version} as ${versionColumn}, ${row} as ${rowColumn}`;
+}
+
+/** Joins a FROM item with the columns of the row, which stands for the row without its version. */
+function rowJoin(outputs: readonly Output[], versioned: VersionedRows | undefined): Sql {
+  if (versioned === undefined) return emptySql;
+  const columns = withNumberTexts(sql`select ${selectList(outputs, "keys")}`, outputs);
+  return sql` cross join lateral (${columns}) as ${rowColumn}`;
 }
 
 function havingClause(conditions: readonly Sql[]): Sql {

@@ -9,11 +9,23 @@
  */
 import type { BodyFraming } from "../database/database.ts";
 import type { BodyFormat } from "../plan/negotiate.ts";
+import type { Tagging } from "../plan/preconditions.ts";
 import { isAggregated, isPlainField } from "../plan/planned_values.ts";
 import type { Condition, ReadItem, ReadNode } from "../plan/read_node.ts";
 import type { ReadPlan } from "../plan/read_plan.ts";
 import { emptySql, ident, join, ordinal, type Sql, sql } from "../sql/fragment.ts";
-import { bodyExpression, type BodyRows, bodySource, csvBody, jsonLine, rowsAlias } from "./body.ts";
+import {
+  bodyExpression,
+  type BodyRows,
+  bodySource,
+  elementOf,
+  jsonLine,
+  onlyVersion,
+  rowsAlias,
+  stripped,
+  wholeRow,
+} from "./body.ts";
+import { renderTagged } from "./row_version.ts";
 
 /** The formats whose bodies can be sent row by row: other bodies need all rows at once. */
 export type RowFormat = Extract<BodyFormat, { kind: "array" | "csv" | "ndjson" }>;
@@ -63,35 +75,49 @@ export interface RowsResult {
   readonly rows: Sql;
   /** Common table expressions that it reads. */
   readonly common: readonly Sql[];
-  /** Metadata columns after the number of rows. */
+  readonly total: Sql;
+  /** Metadata columns behind the total. */
   readonly metadata: readonly Sql[];
   readonly format: RowFormat;
   /** The part of each row that goes into the body. */
-  readonly element: Pick<BodyRows, "scalarColumn">;
+  readonly element: Omit<BodyRows, "single">;
+  /** How a response of at most {@linkcode maxValueRows} gets its tag; null if it has none. */
+  readonly tagging: Tagging | null;
 }
 
 /** Renders the statement. Each row of its result has the same columns. */
 export function renderRowsResult(result: RowsResult): Sql {
-  const { rows, common, metadata, format, element } = result;
+  const { rows, common, total, metadata, format, element, tagging } = result;
   const { first, further } = bodyColumns(result);
-  const [firstPart, rest] = [
-    sql`select * from ${kept} limit ${ordinal(firstRows + 1)}`,
-    sql`select * from ${kept} offset ${ordinal(firstRows + 1)}`,
-  ];
-  const number = sql`case when count(*) > ${
-    ordinal(firstRows)
-  } then (select count(*) from ${kept}) else count(*) end`;
-  const others = metadata.reduce((list, column) => sql`${list}, ${column}`, emptySql);
-  const unused = metadata.reduce((list) => sql`${list}, null::text`, emptySql);
+  const others = [total, ...metadata].reduce((list, column) => sql`${list}, ${column}`, emptySql);
+  const unused = [total, ...metadata].reduce((list) => sql`${list}, null::text`, emptySql);
   if (format.kind === "ndjson" && !format.isCounted) {
     return sql`select null::text${others}, ''::text union all select null::text${unused}, ${
       jsonLine(format, element)
     } from (${rows}) as ${rowsAlias}`;
   }
-  const tables = join([...common, sql`${kept} as materialized (${rows})`]);
-  return sql`with ${tables} select (${number})::text${others}, ${first} from ${
-    bodySource(format, firstPart)
-  } union all select null::text${unused}, ${further} from (${rest}) as ${rowsAlias}`;
+  const most = tagging === null ? firstRows : maxValueRows;
+  const firstPart = sql`select * from ${kept} limit ${ordinal(most + 1)}`;
+  const rest = sql`select * from ${kept} offset ${ordinal(most + 1)}`;
+  const number = sql`(case when count(*) > ${
+    ordinal(most)
+  } then (select count(*) from ${kept}) else count(*) end)::text`;
+  const from = bodySource(format, firstPart, element.isVersioned);
+  const head = sql`with ${join([...common, sql`${kept} as materialized (${rows})`])} `;
+  if (tagging === null) {
+    return sql`${head}select ${number}${others}, ${first} from ${from} union all select null::text${unused}, ${further} from (${rest}) as ${rowsAlias}`;
+  }
+  const tagged = renderTagged({
+    rows: number,
+    total,
+    metadata: () => metadata,
+    body: first,
+    version: onlyVersion(element),
+    from,
+    format,
+    isWhole: sql`count(*) <= ${ordinal(most)}`,
+  }, tagging);
+  return sql`${head}(${tagged}) union all select null::text${unused}, null::text, ${further} from (${rest}) as ${rowsAlias}`;
 }
 
 const kept = ident("svc_rows");
@@ -103,26 +129,25 @@ interface BodyColumns {
   readonly further: Sql;
 }
 
-function bodyColumns({ format, element: { scalarColumn } }: RowsResult): BodyColumns {
-  if (format.kind === "csv") return { first: csvBody, further: csvLine };
-  if (format.kind === "ndjson") {
-    const first = bodyExpression(format, { scalarColumn, single: false });
-    return { first, further: jsonLine(format, { scalarColumn }) };
+function bodyColumns({ format, element }: RowsResult): BodyColumns {
+  const first = bodyExpression(format, { ...element, single: false });
+  const row = elementOf(element);
+  switch (format.kind) {
+    // The text of a row; the connection leaves its parentheses out.
+    case "csv":
+      return { first, further: sql`(${wholeRow(element)})::text` };
+    case "ndjson":
+      return { first, further: jsonLine(format, element) };
+    case "array": {
+      const json = element.scalarColumn === null
+        ? sql`pg_catalog.row_to_json(${row})`
+        : sql`coalesce(pg_catalog.to_json(${row}), 'null')`;
+      return { first, further: stripped(json, format.stripped) };
+    }
+    default:
+      return format satisfies never;
   }
-  const strip = (json: Sql) => format.stripped ? sql`json_strip_nulls(${json})` : json;
-  const element = scalarColumn === null
-    ? sql`${rowsAlias}.*`
-    : sql`${rowsAlias}.${ident(scalarColumn)}`;
-  return {
-    first: strip(sql`coalesce(pg_catalog.json_agg(${element}), '[]')`),
-    further: scalarColumn === null
-      ? strip(sql`pg_catalog.row_to_json(${element})`)
-      : strip(sql`coalesce(pg_catalog.to_json(${element}), 'null')`),
-  };
 }
-
-/** A row in the text form of PostgreSQL. The connection leaves its parentheses out. */
-const csvLine: Sql = sql`(${rowsAlias}.*)::text`;
 
 /**
  * Returns the texts around rows. The separator is the one that `json_agg` puts between rows, or between

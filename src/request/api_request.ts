@@ -7,6 +7,7 @@ import type { MediaRange } from "../http/media_type.ts";
 import type { PatchDocument } from "./patch_document.ts";
 import type { SelectableColumns } from "../schema_cache/schema_cache.ts";
 import type { QueryForm } from "./query_request.ts";
+import type { Preconditions } from "./preconditions.ts";
 import type { QueryParams, RowBounds } from "./query_types.ts";
 
 /** The action of a request, chosen by path and method. */
@@ -115,6 +116,8 @@ export interface ApiRequest {
   /** Rows of the root, by `limit`/`offset` and, for GET, `Range`. */
   readonly bounds: RowBounds;
   readonly preferences: Preferences;
+  /** Those that count, with `etag-mode`. */
+  readonly preconditions: Preconditions;
   /** Accepted media types, most preferred first. */
   readonly accept: readonly MediaRange[];
   /** Null when the action takes no body. */

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { Config } from "../config/options.ts";
 import type { Dialect } from "../dialect.ts";
 import { parseAccept } from "../http/accept.ts";
 import { type ActionConfig, chooseAction, readPath } from "./action.ts";
@@ -17,6 +18,7 @@ import {
   usesColumns,
 } from "./payload.ts";
 import { type RawRequest, readRawRequest } from "./raw_request.ts";
+import { noPreconditions, readPreconditions } from "./preconditions.ts";
 import { parsePreferences } from "./preferences.ts";
 import { chooseSchema, type ProfileConfig } from "./profile.ts";
 import { parseQuery, type QueryMode } from "./query_params.ts";
@@ -26,7 +28,7 @@ import type { QueryParams } from "./query_types.ts";
 import { chooseRowBounds } from "./row_bounds.ts";
 
 /** The part of the configuration that requests are read by. */
-export interface RequestConfig extends ActionConfig, ProfileConfig {
+export interface RequestConfig extends ActionConfig, ProfileConfig, Pick<Config, "etagMode"> {
   readonly dbSafeUpdate: boolean;
   readonly dialect: Pick<Dialect, "limitedChanges">;
 }
@@ -63,7 +65,8 @@ export function receivePayload(
 
 /**
  * Reads everything but the body. Raises, in this order: `125` and `126` (path), `106` (schema), `101`
- * and `117` (method), `100` (query string), `103`, `109` and `114` (bounds), `158` (no filter), `107` (content type).
+ * and `117` (method), `100` (query string), `103`, `109` and `114` (bounds), `159` (preconditions), `158` (no filter),
+ * `107` (content type).
  */
 export function parseHead(pieces: RawRequest, config: RequestConfig): RequestHead {
   const { method, path, query: rawQuery, headers, cookies, received } = pieces;
@@ -84,6 +87,7 @@ export function parseHead(pieces: RawRequest, config: RequestConfig): RequestHea
     query,
     bounds,
     preferences: parsePreferences(headers["prefer"] ?? null),
+    preconditions: config.etagMode === "off" ? noPreconditions : readPreconditions(action, pieces),
     accept: parseAccept(headers["accept"] ?? null),
     payload: null,
     headers,

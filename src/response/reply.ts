@@ -35,6 +35,8 @@ export interface ResultMetadata {
   readonly total: number | null;
   readonly responseHeaders: string | null;
   readonly responseStatus: string | null;
+  /** Entity tag without its quotes; null for none. */
+  readonly tag: string | null;
 }
 
 /** The metadata columns of the result row of a write. */
@@ -47,20 +49,27 @@ export interface WriteMetadata extends ResultMetadata {
   readonly key: string | null;
 }
 
-/** Reads the metadata columns of the result row. */
-export function readResultMetadata(head: readonly (string | null)[]): ResultMetadata {
+/** Reads the metadata columns of the result row. The last one is the tag, if the result has one. */
+export function readResultMetadata(
+  head: readonly (string | null)[],
+  isTagged: boolean,
+): ResultMetadata {
   return {
     rows: Number(head[resultColumn.rows] ?? 0),
     isCounted: head[resultColumn.rows] !== null,
     total: head[resultColumn.total] == null ? null : Number(head[resultColumn.total]),
     responseHeaders: head[resultColumn.headers] || null,
     responseStatus: head[resultColumn.status] || null,
+    tag: isTagged ? head.at(-1) ?? null : null,
   };
 }
 
 /** Reads the metadata columns of the result row of a write. */
-export function readWriteMetadata(head: readonly (string | null)[]): WriteMetadata {
-  const metadata = readResultMetadata(head);
+export function readWriteMetadata(
+  head: readonly (string | null)[],
+  isTagged: boolean,
+): WriteMetadata {
+  const metadata = readResultMetadata(head, isTagged);
   return {
     ...metadata,
     affected: Number(head[resultColumn.affected] ?? metadata.rows),
@@ -92,6 +101,9 @@ export function successReply(
   const sendsBody = hasBody(status) && success.body !== null;
   const own = [...success.headers];
   if (hasBody(status)) addBodyHeaders(own, request, success);
+  if (metadata.tag !== null && success.body !== null && isSuccess(status)) {
+    own.push(["ETag", `"${metadata.tag}"`]);
+  }
   own.push(vary);
   const headers = mergeHeaders(own, overrides);
   if (!sendsBody) return { status, headers, content: null, length: null };
@@ -101,6 +113,10 @@ export function successReply(
   }
   headers.push(["Content-Length", String(length ?? 0)]);
   return { status, headers, content, length: length ?? 0, failure, ended };
+}
+
+function isSuccess(status: number): boolean {
+  return hasBody(status) && status < 300;
 }
 
 function addBodyHeaders(

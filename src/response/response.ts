@@ -6,6 +6,7 @@
 import type { BatchResult, ResultBody } from "../database/database.ts";
 import type { HeaderList } from "../lib/header_list.ts";
 import type { Dialect } from "../dialect.ts";
+import { conditionalReply } from "./conditional.ts";
 import { contentRange, rangeHeaders, rangeStatus } from "./content_range.ts";
 import { linkHeader, type LinkMode } from "./link.ts";
 import { errors } from "../errors/catalogue.ts";
@@ -50,7 +51,7 @@ export function respondToRead(
   reply: PlanResult,
   config: ResponseConfig & { readonly estimate: number | null },
 ): Reply {
-  const metadata = readResultMetadata(reply.columns);
+  const metadata = readResultMetadata(reply.columns, plan.tagging !== null);
   const { read: { root } } = plan;
   const total = totalOf(plan, metadata, config.estimate);
   const range = { first: request.bounds.first, rows: metadata.rows, total };
@@ -95,7 +96,7 @@ export function respondToCall(
   config: ResponseConfig,
 ): Reply {
   const { returns } = plan.call.routine;
-  const columns = readResultMetadata(reply.columns);
+  const columns = readResultMetadata(reply.columns, plan.tagging !== null);
   // A single value or row counts as one row, even if a filter or an offset removes it.
   const metadata = returns.set ? columns : { ...columns, rows: 1 };
   const total = totalOf(plan, metadata, null);
@@ -130,7 +131,7 @@ export function respondToMutation(
   reply: PlanResult,
   config: ResponseConfig,
 ): Reply {
-  const metadata = readWriteMetadata(reply.columns);
+  const metadata = readWriteMetadata(reply.columns, plan.tagging !== null);
   const returnsRows = plan.mutate.read !== null;
   const body = returnsRows ? reply.body : plan.action === "insert" ? emptyBody : null;
   return successReply(request, metadata, {
@@ -163,7 +164,7 @@ export function respondToPlan(
   return successReply(request, emptyMetadata, { status: 200, headers: [], body, representation });
 }
 
-const emptyMetadata: ResultMetadata = readResultMetadata([]);
+const emptyMetadata: ResultMetadata = readResultMetadata([], false);
 
 /** Makes the reply to OPTIONS. */
 export function respondToOptions({ allow, acceptQuery }: OptionsPlan): Reply {
@@ -200,7 +201,13 @@ function rangedReply(
   const { representation } = plan;
   if (status !== 416) {
     const sentBody = plan.headersOnly ? null : body;
-    return successReply(request, metadata, { status, headers, body: sentBody, representation });
+    const reply = successReply(request, metadata, {
+      status,
+      headers,
+      body: sentBody,
+      representation,
+    });
+    return conditionalReply(reply, request.preconditions, metadata.rows > 0);
   }
   const error = outOfRange(range.first, range.total!, config);
   return successReply(request, metadata, {

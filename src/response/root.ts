@@ -8,7 +8,8 @@ import type { OpenApiVersion, RootPlan } from "../plan/root_plan.ts";
 import type { SchemaMetadata } from "../query/schema_metadata.ts";
 import type { ApiRequest } from "../request/api_request.ts";
 import type { SchemaCache } from "../schema_cache/schema_cache.ts";
-import { configKey, type DocumentConfig } from "./openapi/about.ts";
+import { conditionalReply, contentTag } from "./conditional.ts";
+import { configKey, type DocumentConfig, hasTags } from "./openapi/about.ts";
 import { type DocumentStore, documentStore } from "./openapi/document_store.ts";
 import { buildModel } from "./openapi/model.ts";
 import { openApi2 } from "./openapi/v2.ts";
@@ -24,19 +25,34 @@ export interface DocumentSource {
 }
 
 /** Makes the reply to `/`. Roles with the same privileges share one cached document. */
-export function respondToRoot(
-  { schemaNegotiated }: ApiRequest,
+export async function respondToRoot(
+  { schemaNegotiated, preconditions }: ApiRequest,
   plan: RootPlan,
   source: DocumentSource,
-): Reply {
+): Promise<Reply> {
   const content = plan.headersOnly ? null : documentOf(plan, source);
+  const isTagged = content !== null && hasTags(source.config);
   const headers: HeaderList = [
     ["Content-Type", contentTypes[plan.version]],
     ...(schemaNegotiated ? [["Content-Profile", plan.schema] as const] : []),
+    ...(isTagged ? [["ETag", `"${await tagOf(content, source)}"`] as const] : []),
     ["Vary", "Accept, Prefer, Range"],
     ...(content === null ? [] : [["Content-Length", String(content.length)] as const]),
   ];
-  return { status: 200, headers, content, length: content?.length ?? null };
+  const reply = { status: 200, headers, content, length: content?.length ?? null };
+  return conditionalReply(reply, preconditions, true);
+}
+
+/** Returns the tag of a document, which is made once. */
+function tagOf(content: Uint8Array, { cache }: DocumentSource): Promise<string> {
+  const tags = cache.derived(documentTags);
+  const tag = tags.get(content) ?? contentTag(content);
+  tags.set(content, tag);
+  return tag;
+}
+
+function documentTags(): WeakMap<Uint8Array, Promise<string>> {
+  return new WeakMap();
 }
 
 const contentTypes: Readonly<Record<OpenApiVersion, string>> = {

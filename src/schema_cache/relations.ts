@@ -119,10 +119,12 @@ function viewPrimaryKey(
 const eventBits = { update: 4, insert: 8, delete: 16 } as const;
 
 function buildRelation(
-  [, schema, name, comment, isView, events, columns, hasDivisibleInserts, mergeAction]: RelationRow,
+  row: RelationRow,
   end: RelationshipEnd,
   enums: ReadonlyMap<string, readonly string[]>,
 ): Omit<Relation, "volatile" | "hiddenJunctionsTo" | "uniqueIndexes"> {
+  const [, schema, name, comment, isView, events, columns, hasDivisibleInserts, ...rest] = row;
+  const [mergeAction, systemColumns] = rest;
   return {
     schema,
     name,
@@ -135,6 +137,7 @@ function buildRelation(
     columns: (columns ?? []).map((column) => buildColumn(column, enums)),
     ...(hasDivisibleInserts ? { hasDivisibleInserts } : {}),
     ...(mergeAction === null ? {} : { mergeAction }),
+    ...(systemColumns === null ? {} : { systemColumns }),
   };
 }
 

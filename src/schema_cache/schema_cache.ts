@@ -72,6 +72,11 @@ export interface Relation extends QualifiedName {
    * `xmax`. Default: nothing does.
    */
   readonly mergeAction?: "old" | "xmax";
+  /**
+   * When PostgreSQL can tell `tableoid`, `xmin` and `ctid` of its rows: `always`, or not from `INSERT …
+   * RETURNING`, as in a partitioned table. Default: never.
+   */
+  readonly systemColumns?: "always" | "except inserts";
   /** Primary key columns: alphabetical for tables, in key order for views. */
   readonly primaryKey: readonly string[];
   /** Unique indexes of a table, sorted by name. Default: none. */

@@ -6,7 +6,9 @@
 import type { AccessMode, IsolationLevel } from "../database/database.ts";
 import type { RoleDefaults } from "../config/in_database.ts";
 import type { Plan } from "../plan/plan.ts";
+import type { RowVersion } from "../plan/row_version.ts";
 import type { RootPlan } from "../plan/root_plan.ts";
+import type { Relation } from "../schema_cache/schema_cache.ts";
 import {
   callQuery,
   mutateQuery,
@@ -23,9 +25,49 @@ export type QueryReferences = Pick<ResultOptions, "keptFor" | "substitutes">;
 
 /** Returns the SQL of a plan. */
 export function queryOf(plan: DataPlan, references: QueryReferences = {}): Query {
-  const { explain, format } = plan.representation;
-  const withBody = { explain, format, ...references };
-  const withoutBody = { explain, format: null, ...references };
+  const query = versionedQueryOf(plan, references);
+  const unversioned = withoutVersions(plan);
+  return unversioned === null
+    ? query
+    : { ...query, unversioned: versionedQueryOf(unversioned, references).main };
+}
+
+/** Returns the relation that a plan reads or writes; null for a call. */
+export function relationOf(plan: DataPlan): Relation | null {
+  switch (plan.kind) {
+    case "read":
+      return plan.relation;
+    case "mutate":
+      return plan.mutate.relation;
+    case "call":
+      return null;
+    default:
+      return plan satisfies never;
+  }
+}
+
+/** Returns the versions of rows that a plan reads; null for none. */
+export function rowVersionIn({ tagging, ...plan }: DataPlan): RowVersion | null {
+  if (tagging !== null && tagging.version !== null) return tagging.version;
+  const precondition = plan.kind === "mutate" ? plan.mutate.precondition : undefined;
+  return precondition?.kind === "version" ? precondition.version : null;
+}
+
+/** Returns the plan without the versions of rows; null if it has none. */
+function withoutVersions(plan: DataPlan): DataPlan | null {
+  if (rowVersionIn(plan) === null) return null;
+  const tagging = plan.tagging === null ? null : { ...plan.tagging, version: null };
+  if (plan.kind !== "mutate" || plan.mutate.precondition?.kind !== "version") {
+    return { ...plan, tagging };
+  }
+  const precondition = { ...plan.mutate.precondition, version: null };
+  return { ...plan, tagging, mutate: { ...plan.mutate, precondition } };
+}
+
+function versionedQueryOf(plan: DataPlan, references: QueryReferences): Query {
+  const { tagging, representation: { explain, format } } = plan;
+  const withBody = { explain, format, tagging, ...references };
+  const withoutBody = { explain, format: null, tagging, ...references };
   switch (plan.kind) {
     case "read":
       return readQuery(plan.read, plan.count, plan.headersOnly ? withoutBody : withBody);

@@ -20,6 +20,7 @@ export interface ResultCheck {
 /** Lists the checks of a request's result, by descending priority of their errors. */
 export function resultChecks(request: ApiRequest, plan: DataPlan): readonly ResultCheck[] {
   return [
+    ...preconditionCheck(plan),
     ...keyCheck(plan),
     ...singularCheck(plan),
     ...maxAffectedCheck(request, plan),
@@ -27,7 +28,7 @@ export function resultChecks(request: ApiRequest, plan: DataPlan): readonly Resu
   ];
 }
 
-/** Throws the error of the first check that a result fails: `145`, `146`, `115`, `116`, `124` or `110`. */
+/** Throws the error of the first check that a result fails: `151`, `145`, `146`, `115`, `116`, `124` or `110`. */
 export function applyResultChecks(checks: readonly ResultCheck[], result: ResultColumns): void {
   for (const { bounds, error } of checks) {
     const value = numberIn(bounds, result);
@@ -45,6 +46,19 @@ const rowCount = [resultColumn.rows] as const;
 const affectedCount = [resultColumn.affected, resultColumn.rows] as const;
 
 const one = { columns: rowCount, min: 1, max: 1 } as const;
+
+/** A write with `If-Match` changes rows, with tags one row, and inserts none. */
+function preconditionCheck(plan: DataPlan): readonly ResultCheck[] {
+  const precondition = plan.kind === "mutate" ? plan.mutate.precondition : undefined;
+  if (precondition === undefined) return noChecks;
+  const { min, max } = { min: 1, max: precondition.kind === "version" ? 1 : Infinity };
+  const error = () => errors.preconditionFailed();
+  const changed: ResultCheck = { bounds: { columns: affectedCount, min, max }, error };
+  if (plan.kind !== "mutate" || plan.action !== "put" || precondition.kind === "absent") {
+    return [changed];
+  }
+  return [{ bounds: { columns: [resultColumn.updated], min, max }, error }, changed];
+}
 
 /** The rows of an update by key have different keys and, if requested, each matches a row. */
 function keyCheck(plan: DataPlan): readonly ResultCheck[] {

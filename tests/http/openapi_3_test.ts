@@ -211,7 +211,10 @@ suite.test("an operation says what it takes and what it answers", async (api) =>
   const first = ["select", "order", "limit"].map((name) => `query:${name}`);
   const clauses = ["distinct", "having", "after", "before"];
   const more = ["offset", "and", "or", ...clauses].map((name) => `query:${name}`);
-  const headers = ["Range", "Range-Unit", "Prefer", "Accept-Profile"].map((h) => `header:${h}`);
+  const headers = [
+    ...["Range", "Range-Unit", "Prefer", "Accept-Profile"],
+    ...["If-None-Match", "If-Match"],
+  ].map((h) => `header:${h}`);
   deepStrictEqual(names(get), [...first, ...filters, ...more, ...headers]);
   deepStrictEqual(names(put), [
     "query:select",
@@ -219,14 +222,19 @@ suite.test("an operation says what it takes and what it answers", async (api) =>
     "query:columns",
     "header:Prefer",
     "header:Content-Profile",
+    "header:Idempotency-Key",
+    "header:If-Match",
+    "header:If-None-Match",
   ]);
-  deepStrictEqual(Object.keys(get.responses), ["200", "206", "default"]);
+  deepStrictEqual(Object.keys(get.responses), ["200", "206", "304", "default"]);
   const rows = resolve(document, get.responses[200]);
+  deepStrictEqual(Object.keys(rows.headers), ["Content-Range", "Link", "ETag"]);
+  deepStrictEqual(Object.keys(resolve(document, get.responses[304]).headers), ["ETag"]);
   deepStrictEqual(rows.content["application/json"].schema, {
     type: "array",
     items: { $ref: "#/components/schemas/task" },
   });
-  deepStrictEqual(Object.keys(rows.headers), ["Content-Range", "Link"]);
+
   deepStrictEqual(Object.keys(rows.content), [
     "application/json",
     "application/vnd.svc.array+json;nulls=stripped",
@@ -349,6 +357,8 @@ const configured = apiSuite("openapi", {
   openapiVersion: "3.1",
   openapiSecurityActive: true,
   openapiServerProxyUri: "https://example.com/base/",
+  etagMode: "on",
+  idempotencyTable: { schema: "svc", name: "keys" },
 }, { title: "openapi 3.1, configured" });
 
 configured.test("openapi-version is the version when Accept names none", async (api) => {
@@ -363,3 +373,58 @@ configured.test("openapi-version is the version when Accept names none", async (
   const old = await api("GET /", { headers: { Accept: "application/openapi+json;version=2.0" } });
   strictEqual((await documentOf(old)).swagger, "2.0");
 });
+
+const headerNames = ["Idempotency-Key", "If-Match", "If-None-Match"];
+
+/** Headers by method of the table `task`, and by method of functions. */
+const headersOf = (document: Document, path: string) =>
+  Object.fromEntries(
+    Object.entries(document.paths[path] as Record<string, Document>).map(([method, operation]) => [
+      method,
+      parametersOf(document, operation).map(({ name }) => name)
+        .filter((name) => headerNames.includes(name)),
+    ]),
+  );
+
+const [keys, match, noneMatch] = headerNames as [string, string, string];
+
+for (const [title, test] of [["off", suite], ["on", configured]] as const) {
+  test.test(`3.1 lists keys and preconditions, which are ${title}`, async (api) => {
+    const document = await fetchDocument(api);
+    deepStrictEqual(headersOf(document, "/task"), {
+      get: [noneMatch, match],
+      post: [keys],
+      put: [keys, match, noneMatch],
+      patch: [keys, match],
+      delete: [keys, match],
+    });
+    deepStrictEqual(headersOf(document, "/"), { get: [noneMatch], post: [keys] });
+    deepStrictEqual(headersOf(document, "/rpc/tasks_of"), { get: [noneMatch], post: [] });
+  });
+}
+
+/** What 2.0 lists with each option. */
+const turnedOn: readonly (readonly [
+  Partial<Parameters<typeof apiSuite>[1]>,
+  read: readonly string[],
+  write: readonly string[],
+])[] = [
+  [{}, [], []],
+  [{ etagMode: "on" }, [match, noneMatch], [match]],
+  [{ idempotencyTable: { schema: "svc", name: "keys" } }, [], [keys]],
+];
+
+for (const [options, read, write] of turnedOn) {
+  const old = apiSuite("openapi", { dbSchemas: ["api"], dbAnonRole: "anon", ...options }, {
+    title: `openapi 2.0, ${JSON.stringify(options)}`,
+    engines: ["pg"],
+  });
+  old.test("2.0 lists keys and preconditions that are on", async (api) => {
+    const document = await documentOf(await api("GET /"));
+    await validate(document);
+    const { get, post, patch, delete: removal } = headersOf(document, "/task");
+    deepStrictEqual([get, patch, removal], [read, write, write]);
+    deepStrictEqual(post, write.filter((name) => name === keys));
+    deepStrictEqual(headersOf(document, "/rpc/tasks_of").get, read.filter((n) => n === noneMatch));
+  });
+}

@@ -120,6 +120,11 @@ const wrong: Readonly<Record<OptionKey, readonly [value: string, problem: string
     '"host=… dbname=…" or "pglite://memory"',
   ],
   "dialect": word("no such dialect", '"svc", "pgrst"'),
+  "etag-mode": word(
+    "Invalid etag-mode. Check your configuration.",
+    '"off", "on", "required"',
+  ),
+  "etag-version-columns": list("names of columns in quotes, separated by commas"),
   "idempotency-max-bytes": size,
   "idempotency-table": [
     '"keys"',

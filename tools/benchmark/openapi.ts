@@ -15,6 +15,7 @@ const config: DocumentConfig = {
   dialect: svcDialect,
   dbSchemas: ["api"],
   dbAnonRole: "anon",
+  etagMode: "off",
   idempotencyTable: null,
   batchMaxOperations: 0,
   openapiServerProxyUri: null,

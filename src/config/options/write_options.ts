@@ -3,11 +3,33 @@
  *
  * @module
  */
-import { tableName } from "../codecs.ts";
+import { list, oneOf, tableName } from "../codecs.ts";
 import { size, time } from "../units.ts";
 import { option } from "./option.ts";
 
 export const writeOptions = {
+  "etag-mode": option({
+    codec: oneOf(["off", "on", "required"], "Invalid etag-mode. Check your configuration."),
+    default: "off",
+    reloadable: true,
+    inDatabase: true,
+    doc:
+      "Whether responses have an `ETag` and preconditions count; with `required`, PATCH, PUT and " +
+      "DELETE without a precondition fail with SVC152.",
+    example: '"on"',
+    extension: true,
+  }),
+  "etag-version-columns": option({
+    codec: list({ expected: "names of columns in quotes, separated by commas", empty: "value" }),
+    default: [],
+    reloadable: true,
+    inDatabase: true,
+    doc:
+      "Columns that change with every update; the first that a relation has is the version of its " +
+      "rows.",
+    example: '"version,updated_at"',
+    extension: true,
+  }),
   "idempotency-max-bytes": option({
     codec: size(),
     default: 1024 * 1024,

@@ -12,6 +12,8 @@ export interface DocumentConfig {
   readonly dialect: Pick<Dialect, "displayName" | "vendor" | "documentation">;
   readonly dbSchemas: readonly string[];
   readonly dbAnonRole: string | null;
+  /** Responses have entity tags, and preconditions count, unless it is `off`. */
+  readonly etagMode: "off" | "on" | "required";
   /** Writes may have an `Idempotency-Key` if it is not null. */
   readonly idempotencyTable: object | null;
   /** Batches are off if it is 0. */
@@ -64,13 +66,34 @@ function hostName(serverHost: string): string {
   return serverHost.includes(":") ? `[${serverHost}]` : serverHost;
 }
 
+/** Returns whether writes may have an `Idempotency-Key`. */
+export function hasKeys({ idempotencyTable }: Pick<DocumentConfig, "idempotencyTable">): boolean {
+  return idempotencyTable !== null;
+}
+
+/** Returns whether responses have entity tags, and preconditions count. */
+export function hasTags({ etagMode }: Pick<DocumentConfig, "etagMode">): boolean {
+  return etagMode !== "off";
+}
+
 /** Returns a cache key of the options that documents depend on. */
 export function configKey(config: DocumentConfig): string {
-  const { dialect, dbSchemas, dbAnonRole, idempotencyTable, openapiSecurityActive } = config;
-  const features = [idempotencyTable !== null, config.batchMaxOperations > 0];
+  const { dialect, dbSchemas, dbAnonRole, openapiSecurityActive } = config;
+  const features = [hasKeys(config), hasTags(config), config.batchMaxOperations > 0];
   const security = [openapiSecurityActive, dbAnonRole === null];
   return JSON.stringify([dialect.displayName, dbSchemas, security, features, addressOf(config)]);
 }
+
+/** Description of `Idempotency-Key`. */
+export const keyDescription = "Name of the write, which takes effect once with idempotency-table";
+
+/** Description of `If-Match`. */
+export const ifMatchDescription =
+  "With etag-mode: `ETag` of the row that the client has read, or `*` for a row that exists; else 412";
+
+/** Description of `If-None-Match`. */
+export const ifNoneMatchDescription =
+  "With etag-mode: `ETag` of the response that the client has, for 304 without a body";
 
 /** Description of the security scheme. */
 export const tokenDescription = 'Add the token prepending "Bearer " (without quotes) to it';

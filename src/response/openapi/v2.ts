@@ -8,11 +8,13 @@ import {
   addressOf,
   documentationOf,
   type DocumentConfig,
+  hasKeys,
+  hasTags,
   infoOf,
   tokenDescription,
 } from "./about.ts";
 import type { ApiModel, DescribedColumn, DescribedRelation } from "./model.ts";
-import { fixedParameters, relationParameters } from "./v2_parameters.ts";
+import { fixedParameters, headerParameters, relationParameters } from "./v2_parameters.ts";
 import { batchPath, relationPath, rootPath, routinePath } from "./v2_paths.ts";
 import { pathSegment } from "./names.ts";
 import { described, unlessEmpty } from "./texts.ts";
@@ -22,6 +24,7 @@ import { columnType, defaultValue } from "./types.ts";
 export function openApi2(model: ApiModel, config: DocumentConfig): unknown {
   const { scheme, host, basePath } = addressOf(config);
   const { vendor } = config.dialect;
+  const headers = { keyed: hasKeys(config), tagged: hasTags(config) };
   const types = [...mediaTypes(vendor), "text/csv", "application/x-ndjson"];
   return {
     swagger: "2.0",
@@ -34,14 +37,21 @@ export function openApi2(model: ApiModel, config: DocumentConfig): unknown {
     ...documentationOf(config),
     ...(config.openapiSecurityActive ? security : {}),
     paths: Object.fromEntries([
-      ["/", config.batchMaxOperations > 0 ? { ...rootPath, ...batchPath(vendor) } : rootPath],
+      [
+        "/",
+        config.batchMaxOperations > 0 ? { ...rootPath, ...batchPath(vendor, headers) } : rootPath,
+      ],
       ...model.relations.map((relation) =>
-        [`/${pathSegment(relation.relation.name)}`, relationPath(relation)] as const
+        [`/${pathSegment(relation.relation.name)}`, relationPath(relation, headers)] as const
       ),
       ...model.routines.map((routine) =>
         [
           `/rpc/${pathSegment(routine.name)}`,
-          routinePath(routine, { produces: mediaTypes(vendor), typeName: model.parameterType }),
+          routinePath(routine, {
+            ...headers,
+            produces: mediaTypes(vendor),
+            typeName: model.parameterType,
+          }),
         ] as const
       ),
     ]),
@@ -50,6 +60,7 @@ export function openApi2(model: ApiModel, config: DocumentConfig): unknown {
     ),
     parameters: Object.fromEntries([
       ...fixedParameters,
+      ...headerParameters(headers),
       ...model.relations.flatMap(relationParameters),
     ]),
   };

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { ifMatchDescription, ifNoneMatchDescription, keyDescription } from "./about.ts";
 import { queryName, reference, rowFilterKey } from "./names.ts";
 import type { DescribedRelation } from "./model.ts";
 import { described } from "./texts.ts";
@@ -44,6 +45,29 @@ export const fixedParameters: readonly V2ParameterEntry[] = [
   ["offset", text("offset", "query", pagination)],
   ["limit", text("limit", "query", pagination)],
 ];
+
+/** Headers that operations have if the configuration turns them on. */
+export interface V2Headers {
+  /** Whether writes may have an `Idempotency-Key`. */
+  readonly keyed: boolean;
+  /** Whether preconditions count. */
+  readonly tagged: boolean;
+}
+
+/** Returns the parameters of the headers that are turned on. */
+export function headerParameters({ keyed, tagged }: V2Headers): readonly V2ParameterEntry[] {
+  return [
+    ...(keyed
+      ? [["idempotencyKey", text("Idempotency-Key", "header", keyDescription)] as const]
+      : []),
+    ...(tagged
+      ? [
+        ["ifMatch", text("If-Match", "header", ifMatchDescription)] as const,
+        ["ifNoneMatch", text("If-None-Match", "header", ifNoneMatchDescription)] as const,
+      ]
+      : []),
+  ];
+}
 
 /** Returns the body of a relation, and a filter for each column that requests can filter by. */
 export function relationParameters(

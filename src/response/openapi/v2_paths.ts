@@ -9,7 +9,7 @@ import { queryName, reference } from "./names.ts";
 import { described, summaryOf, unlessEmpty } from "./texts.ts";
 import { elementType, typeFacts } from "./types.ts";
 import { batchSchema } from "./batch_schemas.ts";
-import { bodyKey, filterReferences } from "./v2_parameters.ts";
+import { bodyKey, filterReferences, type V2Headers } from "./v2_parameters.ts";
 
 /** Path of the root. */
 export const rootPath = {
@@ -22,42 +22,51 @@ export const rootPath = {
 } as const;
 
 /** Returns the method of the root that runs a batch. */
-export function batchPath(vendor: string) {
+export function batchPath(vendor: string, headers: V2Headers) {
   return {
     post: {
       tags: ["Batch"],
       summary: "Several operations in one transaction",
       consumes: [`application/vnd.${vendor}.batch+json`],
       produces: ["application/json"],
-      parameters: [{ name: "batch", in: "body", required: true, schema: batchSchema }],
+      parameters: [
+        { name: "batch", in: "body", required: true, schema: batchSchema },
+        ...headerReferences(headers).keys,
+      ],
       responses: { "200": { description: "OK" } },
     },
   };
 }
 
 /** Returns the path of a relation: reads, and all writes if the relation permits one of them. */
-export function relationPath(described: DescribedRelation): unknown {
+export function relationPath(described: DescribedRelation, headers: V2Headers): unknown {
   const { name, comment } = described.relation;
   const about = { tags: [name], ...summaryOf(comment) };
   const filters = filterReferences(described);
   const body = shared(bodyKey(name));
+  const { keys, ifMatch, ifNoneMatch } = headerReferences(headers);
+  const changing = [...keys, ...ifMatch];
   const writes = {
     post: {
       ...about,
-      parameters: [body, shared("select"), shared("preferPost")],
+      parameters: [body, shared("select"), shared("preferPost"), ...keys],
       responses: { "201": { description: "Created" } },
     },
     patch: {
       ...about,
-      parameters: [...filters, body, shared("preferReturn")],
+      parameters: [...filters, body, shared("preferReturn"), ...changing],
       responses: noContent,
     },
-    delete: { ...about, parameters: [...filters, shared("preferReturn")], responses: noContent },
+    delete: {
+      ...about,
+      parameters: [...filters, shared("preferReturn"), ...changing],
+      responses: noContent,
+    },
   };
   return {
     get: {
       ...about,
-      parameters: [...filters, ...readParameters],
+      parameters: [...filters, ...readParameters, ...ifMatch, ...ifNoneMatch],
       responses: {
         "200": {
           description: "OK",
@@ -71,6 +80,15 @@ export function relationPath(described: DescribedRelation): unknown {
 }
 
 const noContent = { "204": { description: "No Content" } } as const;
+
+/** Returns references to the headers that are turned on. */
+function headerReferences({ keyed, tagged }: V2Headers) {
+  return {
+    keys: keyed ? [shared("idempotencyKey")] : [],
+    ifMatch: tagged ? [shared("ifMatch")] : [],
+    ifNoneMatch: tagged ? [shared("ifNoneMatch")] : [],
+  };
+}
 
 function shared(key: string) {
   return reference("parameters", key);
@@ -87,14 +105,16 @@ const readParameters = [
 ].map(shared);
 
 /** Context of a function's operations. */
-export interface V2RoutineContext {
+export interface V2RoutineContext extends V2Headers {
   readonly produces: readonly string[];
   /** Returns the name of a parameter's type. */
   readonly typeName: (type: string) => string;
 }
 
 /** Returns the path of a function: POST, and GET unless the function is volatile. */
-export function routinePath(routine: Routine, { produces, typeName }: V2RoutineContext): unknown {
+export function routinePath(routine: Routine, context: V2RoutineContext): unknown {
+  const { produces, typeName } = context;
+  const { keys, ifNoneMatch } = headerReferences(context);
   const about = {
     tags: [`(rpc) ${routine.name}`],
     ...summaryOf(routine.comment),
@@ -106,14 +126,18 @@ export function routinePath(routine: Routine, { produces, typeName }: V2RoutineC
   const inQuery = unnamed === null
     ? routine.parameters.map((parameter) => queryParameter(parameter, typeName(parameter.type)))
     : [];
-  const get = { ...about, ...unlessEmpty("parameters", inQuery) };
+  const get = { ...about, ...unlessEmpty("parameters", [...inQuery, ...ifNoneMatch]) };
   const body = unnamed === null
     ? { schema: argumentSchema(routine, typeName) }
     : { schema: typeFacts(typeName(unnamed.type)) };
   const post = {
     ...about,
     ...(unnamed === null ? {} : { consumes: [rawBodyType(unnamed.type)] }),
-    parameters: [{ name: "args", in: "body", required: true, ...body }, shared("preferParams")],
+    parameters: [
+      { name: "args", in: "body", required: true, ...body },
+      shared("preferParams"),
+      ...(routine.volatility === "volatile" ? keys : []),
+    ],
   };
   return routine.volatility === "volatile" || unnamed?.required ? { post } : { get, post };
 }

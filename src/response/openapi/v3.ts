@@ -15,7 +15,14 @@ import { pathSegment } from "./names.ts";
 import { batchReplySchema, batchSchema } from "./batch_schemas.ts";
 import { filterParameters, shared, sharedParameters } from "./v3_parameters.ts";
 import { relationPath } from "./v3_relations.ts";
-import { errorResponse, rowsResponse, sharedHeaders, sharedResponses } from "./v3_responses.ts";
+import {
+  errorResponse,
+  notModified,
+  rowsResponse,
+  sharedHeaders,
+  sharedResponses,
+  tagHeader,
+} from "./v3_responses.ts";
 import { routinePath } from "./v3_routines.ts";
 import { errorSchema, relationSchemas } from "./v3_schemas.ts";
 
@@ -33,10 +40,10 @@ export function openApi3(whole: ApiModel, config: DocumentConfig): unknown {
     components: {
       schemas: Object.fromEntries([errorSchema, ...model.relations.flatMap(relationSchemas)]),
       parameters: Object.fromEntries([
-        ...sharedParameters(
-          { schema: model.schema, isDefault: model.schema === config.dbSchemas[0] },
-          { keyed: config.idempotencyTable !== null },
-        ),
+        ...sharedParameters({
+          schema: model.schema,
+          isDefault: model.schema === config.dbSchemas[0],
+        }),
         ...model.relations.flatMap(filterParameters),
       ]),
       responses: Object.fromEntries([
@@ -56,11 +63,11 @@ function serverUrl(config: DocumentConfig): string {
 
 function pathsOf({ relations, routines, schema }: ApiModel, config: DocumentConfig) {
   const { dbSchemas, dialect: { vendor } } = config;
-  const headers = { profiled: dbSchemas.length > 1, keyed: config.idempotencyTable !== null };
+  const headers = { profiled: dbSchemas.length > 1 };
   const names = new Set(relations.map(({ relation }) => relation.name));
   const isDescribed = (relation: string) => names.has(relation);
   return Object.fromEntries([
-    ["/", { ...rootPath, ...batchPath(vendor, config.idempotencyTable !== null) }],
+    ["/", { ...rootPath, ...batchPath(vendor) }],
     ...relations.map((relation) =>
       [`/${pathSegment(relation.relation.name)}`, relationPath(relation, headers)] as const
     ),
@@ -78,24 +85,27 @@ const rootPath = {
     operationId: "openapi",
     tags: ["Introspection"],
     summary: "OpenAPI description (this document)",
+    parameters: [shared("ifNoneMatch")],
     responses: {
+      "304": notModified,
       "200": {
         description: "A description of the API",
+        headers: tagHeader,
         content: { "application/openapi+json": { schema: { type: "object" } } },
       },
     },
   },
 } as const;
 
-/** Returns the method of the root that runs a batch. `keyed`: it may have an `Idempotency-Key`. */
-function batchPath(vendor: string, keyed: boolean) {
+/** Returns the method of the root that runs a batch. */
+function batchPath(vendor: string) {
   return {
     post: {
       operationId: "batch",
       tags: ["Batch"],
       summary: "Several operations in one transaction",
       description: "405, unless the server has `batch-max-operations`.",
-      ...(keyed ? { parameters: [shared("idempotencyKey")] } : {}),
+      parameters: [shared("idempotencyKey")],
       requestBody: {
         required: true,
         content: { [`application/vnd.${vendor}.batch+json`]: { schema: batchSchema } },

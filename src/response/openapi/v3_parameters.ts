@@ -4,6 +4,7 @@
  * @module
  */
 import type { Column } from "../../schema_cache/schema_cache.ts";
+import { ifMatchDescription, ifNoneMatchDescription, keyDescription } from "./about.ts";
 import type { DescribedRelation } from "./model.ts";
 import { componentKey, queryName, reference } from "./names.ts";
 import { typeSchema } from "./v3_types.ts";
@@ -40,7 +41,9 @@ export type SharedParameter =
   | "preferCall"
   | "readProfile"
   | "writeProfile"
-  | "idempotencyKey";
+  | "idempotencyKey"
+  | "ifMatch"
+  | "ifNoneMatch";
 
 /** Returns a reference to a shared parameter. */
 export function shared(name: SharedParameter) {
@@ -90,8 +93,11 @@ export interface ProfileFacts {
 export interface HeaderContext {
   /** Whether requests can select a schema by a profile header. */
   readonly profiled: boolean;
-  /** Whether writes may have an `Idempotency-Key`. */
-  readonly keyed: boolean;
+}
+
+/** Returns the headers of reads. */
+export function readHeaders({ profiled }: HeaderContext): readonly SharedParameter[] {
+  return [...(profiled ? ["readProfile"] as const : []), "ifNoneMatch"];
 }
 
 const clauses = ["distinct", "having"] as const;
@@ -109,17 +115,18 @@ export function clausesOf(
 }
 
 /** Returns the headers of writes. */
-export function writeHeaders({ profiled, keyed }: HeaderContext): readonly SharedParameter[] {
-  return [
-    ...(profiled ? ["writeProfile"] as const : []),
-    ...(keyed ? ["idempotencyKey"] as const : []),
-  ];
+export function writeHeaders({ profiled }: HeaderContext): readonly SharedParameter[] {
+  return [...(profiled ? ["writeProfile"] as const : []), "idempotencyKey"];
+}
+
+/** Returns the headers of writes to rows that exist. */
+export function changeHeaders(context: HeaderContext): readonly SharedParameter[] {
+  return [...writeHeaders(context), "ifMatch"];
 }
 
 /** Returns the parameters that do not depend on relations. */
 export function sharedParameters(
   { schema, isDefault }: ProfileFacts,
-  { keyed }: Pick<HeaderContext, "keyed">,
 ): readonly V3ParameterEntry[] {
   const profile = (name: string) => ({
     ...header(name, "Schema that the request is about", { const: schema }),
@@ -163,14 +170,11 @@ export function sharedParameters(
     preferCall: prefer(...counts, ...limits, ...always),
     readProfile: profile("Accept-Profile"),
     writeProfile: profile("Content-Profile"),
-    idempotencyKey: header("Idempotency-Key", "Name of the write, which takes effect once", {
-      type: "string",
-      maxLength: 255,
-    }),
+    idempotencyKey: header("Idempotency-Key", keyDescription, { type: "string", maxLength: 255 }),
+    ifMatch: header("If-Match", ifMatchDescription),
+    ifNoneMatch: header("If-None-Match", ifNoneMatchDescription),
   };
-  return Object.entries(parameters)
-    .filter(([name]) => keyed || name !== "idempotencyKey")
-    .map(([name, parameter]) => [`shared.${name}`, parameter]);
+  return Object.entries(parameters).map(([name, parameter]) => [`shared.${name}`, parameter]);
 }
 
 /** Returns a filter for each column that requests can filter by. */

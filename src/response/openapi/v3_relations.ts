@@ -8,15 +8,24 @@ import { orderKey } from "../../plan/order_key.ts";
 import type { DescribedRelation } from "./model.ts";
 import { summaryOf } from "./texts.ts";
 import {
+  changeHeaders,
   clausesOf,
   filterReference,
   filterReferences,
   type HeaderContext,
+  readHeaders,
   shared,
   type SharedParameter,
   writeHeaders,
 } from "./v3_parameters.ts";
-import { errorResponse, insertBody, rowBody, rowsReference, updateBody } from "./v3_responses.ts";
+import {
+  errorResponse,
+  insertBody,
+  notModified,
+  rowBody,
+  rowsReference,
+  updateBody,
+} from "./v3_responses.ts";
 import { queryName } from "./names.ts";
 
 /** Context of relations' operations. */
@@ -63,17 +72,17 @@ function parameters({ first = [], filters = [], more = [], headers }: OperationP
   return { parameters: [...first.map(shared), ...filters, ...[...more, ...headers].map(shared)] };
 }
 
-function readOperation(described: DescribedRelation, { filters, profiled }: FilteredContext) {
+function readOperation(described: DescribedRelation, context: FilteredContext) {
   const rows = rowsReference(described.relation.name);
   return {
     ...about("read", described),
     ...parameters({
       first: ["select", "order", "limit"],
-      filters,
+      filters: context.filters,
       more: ["offset", "and", "or", ...readClauses(described), "range", "rangeUnit", "preferRead"],
-      headers: profiled ? ["readProfile"] : [],
+      headers: [...readHeaders(context), "ifMatch"],
     }),
-    responses: { "200": rows, "206": rows, "default": errorResponse },
+    responses: { "200": rows, "206": rows, "304": notModified, "default": errorResponse },
   };
 }
 
@@ -115,7 +124,7 @@ function putOperation(described: DescribedRelation, context: PathContext) {
       first: ["selectWritten"],
       filters: primaryKey.map((column) => filterReference(name, column)),
       more: ["columns", "preferInsert"],
-      headers: writeHeaders(context),
+      headers: [...changeHeaders(context), "ifNoneMatch"],
     }),
     requestBody: rowBody(name),
     responses: written(name),
@@ -130,7 +139,7 @@ function updateOperation(described: DescribedRelation, context: FilteredContext)
       first: ["select", "order", "limit"],
       filters: context.filters,
       more: ["columns", "on", "and", "or", "preferUpdate"],
-      headers: writeHeaders(context),
+      headers: changeHeaders(context),
     }),
     requestBody: updateBody(name),
     responses: written(name),
@@ -145,7 +154,7 @@ function deleteOperation(described: DescribedRelation, context: FilteredContext)
       first: ["select", "order", "limit"],
       filters: context.filters,
       more: ["and", "or", "preferWrite"],
-      headers: writeHeaders(context),
+      headers: changeHeaders(context),
     }),
     responses: written(name),
   };

@@ -13,8 +13,18 @@ const text: Schema = { type: "string" };
 /** Reference to the response for errors. */
 export const errorResponse = reference("components", "responses", "error.response");
 
+/** Reference to the header that stands for the content of a response. */
+export const tagHeader = { ETag: reference("components", "headers", "ETag") } as const;
+
+/** Reference to the response to a client that has the body. */
+export const notModified = reference("components", "responses", "unmodified.response");
+
 /** Responses that do not depend on relations. */
 export const sharedResponses = {
+  "unmodified.response": {
+    description: "The client has the body: `If-None-Match` lists its `ETag`",
+    headers: tagHeader,
+  },
   "error.response": {
     description: "An error",
     content: { "application/json": { schema: errorReference } },
@@ -30,7 +40,7 @@ export function rowsReference(relation: string) {
 export function rowsResponse({ relation: { name } }: DescribedRelation, vendor: string) {
   return [componentKey(name), {
     description: "Rows; with `select`, only what it names",
-    headers: pageHeaders,
+    headers: { ...pageHeaders, ...tagHeader },
     content: resultContent(rowReference(name, "read"), { set: true, rows: true }, vendor),
   }] as const;
 }
@@ -43,6 +53,7 @@ export const pageHeaders = {
 
 /** Headers that responses refer to. */
 export const sharedHeaders = {
+  ETag: { description: "With etag-mode: version of the row, and hash of the body", schema: text },
   "Content-Range": {
     description: "First and last row, and their number where it was counted: `0-24/*`",
     schema: text,

@@ -9,11 +9,18 @@ import { summaryOf } from "./texts.ts";
 import {
   clausesOf,
   type HeaderContext,
+  readHeaders,
   shared,
   type SharedParameter,
   writeHeaders,
 } from "./v3_parameters.ts";
-import { errorResponse, pageHeaders, resultContent } from "./v3_responses.ts";
+import {
+  errorResponse,
+  notModified,
+  pageHeaders,
+  resultContent,
+  tagHeader,
+} from "./v3_responses.ts";
 import { argumentsSchema, rowReference } from "./v3_schemas.ts";
 import { namedTypeSchema, type Schema, typeSchema } from "./v3_types.ts";
 import { rawBodyType } from "./v2_paths.ts";
@@ -57,21 +64,23 @@ function getOperation(
   context: V3RoutineContext,
 ) {
   const own = unnamed === null ? routine.parameters.flatMap(queryParameter) : [];
-  const names = [
-    ...resultParameters(routine),
-    ...(context.profiled ? ["readProfile"] as const : []),
-  ];
+  const names = [...resultParameters(routine), ...readHeaders(context)];
   return {
     ...about("query", routine),
     parameters: [...own, ...names.map(shared)],
-    responses: responsesOf(routine, context),
+    responses: {
+      ...responsesOf(routine, context),
+      ...(routine.returns.void ? {} : { "304": notModified }),
+    },
   };
 }
 
 function postOperation(routine: Routine, unnamed: Parameter | null, context: V3RoutineContext) {
   const names = [
     ...resultParameters(routine),
-    ...writeHeaders({ ...context, keyed: context.keyed && routine.volatility === "volatile" }),
+    ...writeHeaders(context).filter((name) =>
+      name !== "idempotencyKey" || routine.volatility === "volatile"
+    ),
   ];
   return {
     ...about("call", routine),
@@ -123,7 +132,7 @@ function responsesOf(routine: Routine, { vendor, ...context }: V3RoutineContext)
   const shape = { set: returns.set, rows: returns.composite };
   const result = {
     description: "The result",
-    ...(returns.set ? { headers: pageHeaders } : {}),
+    headers: { ...(returns.set ? pageHeaders : {}), ...tagHeader },
     content: resultContent(resultSchema(routine, context), shape, vendor),
   };
   return { "200": result, ...(returns.set ? { "206": result } : {}), "default": errorResponse };

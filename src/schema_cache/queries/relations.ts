@@ -4,6 +4,7 @@
  *
  * @module
  */
+import type { Relation } from "../schema_cache.ts";
 import { domainBases } from "./domain_bases.ts";
 
 /** One column in the result of {@linkcode relationsQuery}. */
@@ -40,6 +41,7 @@ export type RelationRow = readonly [
   hasDivisibleInserts: boolean,
   /** See `Relation.mergeAction`. */
   mergeAction: "old" | "xmax" | null,
+  systemColumns: Relation["systemColumns"] | null,
 ];
 
 /** The result of {@linkcode relationsQuery}. */
@@ -65,6 +67,9 @@ export interface RelationsResult {
  * - A policy has a subquery.
  * - A default, a check, a domain or a policy calls a function in SQL or a procedural language, which may
  *   query the table. `statement_timestamp()` (function 2648) differs between statements.
+ *
+ * System columns are those of PostgreSQL's own storage, in a table and in all tables below it. Foreign
+ * tables and other access methods than `heap` (2) need not keep them.
  *
  * The query does not test whether foreign tables are updatable if their wrapper has no handler: the
  * test would fail.
@@ -119,6 +124,11 @@ dead_foreign_tables (relid) as (
     join pg_foreign_server s on s.oid = f.ftserver
     join pg_foreign_data_wrapper w on w.oid = s.srvfdw
   where w.fdwhandler = 0
+),
+without_system_columns (relid) as (
+  select oid from pg_class where relkind = 'f' or relkind = 'r' and relam not in (0, 2)
+  union
+  select i.inhparent from pg_inherits i join without_system_columns w on w.relid = i.inhrelid
 ),
 sql_functions (oid) as (
   select p.oid from pg_proc p join pg_language l on l.oid = p.prolang
@@ -182,6 +192,11 @@ select json_build_object(
         case
           when current_setting('server_version_num')::int >= 180000 then 'old'
           when r.relkind = 'r' then 'xmax'
+        end,
+        case
+          when r.oid in (select relid from without_system_columns) then null
+          when r.relkind = 'r' then 'always'
+          when r.relkind = 'p' then 'except inserts'
         end
       ) order by r.nspname, r.relname
     )

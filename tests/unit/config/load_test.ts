@@ -74,6 +74,8 @@ Deno.test("loadConfig takes the defaults", () => {
       dbUri: "postgresql://",
       dbUrlFunctions: ["*"],
       dialect: svcDialect,
+      etagMode: "off",
+      etagVersionColumns: [],
       idempotencyMaxBytes: 1_048_576,
       idempotencyTable: null,
       idempotencyTtl: 86_400,

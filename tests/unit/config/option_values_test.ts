@@ -498,6 +498,11 @@ const cases: Readonly<Record<OptionKey, Cases>> = {
     ...words("no such dialect", "svc", "pgrst"),
     accepted: [["svc", svcDialect], ["pgrst", pgrstDialect], [{ toml: "'svc'" }, svcDialect]],
   },
+  "etag-mode": words("Invalid etag-mode. Check your configuration.", "off", "on", "required"),
+  "etag-version-columns": {
+    accepted: [["", []], ["version", ["version"]], ["a, b", ["a", "b"]]],
+    rejected: lists("names of columns in quotes, separated by commas").rejected,
+  },
   "idempotency-max-bytes": sizes,
   "idempotency-table": {
     accepted: [

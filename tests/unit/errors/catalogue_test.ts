@@ -314,6 +314,11 @@ const rows: readonly Row[] = [
   ],
   [errors.invalidConflict("d"), "157", 400, "Invalid conflict handling", { details: "d" }],
   [errors.invalidPatch("d"), "149", 400, "Invalid patch document", { details: "d" }],
+  [errors.preconditionFailed(), "151", 412, "Precondition failed"],
+  [errors.preconditionRequired(), "152", 428, "Precondition required", {
+    hint: "Send If-Match with the ETag of a read",
+  }],
+  [errors.invalidPrecondition("If-Match"), "159", 400, "Invalid If-Match"],
   [errors.invalidIdempotencyKey(), "153", 400, "Invalid Idempotency-Key", {
     hint: "Send 1 to 255 visible ASCII characters, or a quoted string of them",
   }],
@@ -600,12 +605,15 @@ Deno.test("errors have every code of the interface, and the rows above every err
       "148:409",
       "149:400",
       "150:409",
+      "151:412",
+      "152:428",
       "153:400",
       "154:422",
       "155:409",
       "156:413",
       "157:400",
       "158:400",
+      "159:400",
     ],
     ...[
       "160:400",

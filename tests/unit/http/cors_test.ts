@@ -132,6 +132,10 @@ Deno.test("actualHeaders lets pages see the rate limits where requests are limit
     );
     strictEqual(shown.includes("RateLimit"), areRequestsLimited);
   }
+  deepStrictEqual(
+    actualHeaders(request("GET", origin), null, { ...unlimited, areTagged: true }),
+    [anyOrigin, [exposed[0], `${exposed[1]}, ETag`]],
+  );
   deepStrictEqual(actualHeaders(request("GET", origin), null, { areRequestsLimited: true }), [
     anyOrigin,
     [exposed[0], `${exposed[1]}, RateLimit, RateLimit-Policy, Retry-After`],

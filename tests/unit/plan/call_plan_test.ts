@@ -3,6 +3,7 @@ import { svcDialect } from "../../../src/dialect.ts";
 import { ServiceError } from "../../../src/errors/service_error.ts";
 import { planCall } from "../../../src/plan/call_plan.ts";
 import type { ApiRequest, Payload } from "../../../src/request/api_request.ts";
+import { noPreconditions } from "../../../src/request/preconditions.ts";
 import { indexSchemaCache } from "../../../src/schema_cache/lookups.ts";
 import type { Parameter, Routine } from "../../../src/schema_cache/schema_cache.ts";
 
@@ -144,6 +145,7 @@ function call({ name, method = "GET", values = [], payload }: Call) {
       numbers: null,
       invalid: [],
     },
+    preconditions: noPreconditions,
     accept: [],
     payload: payload ?? null,
     headers: {},

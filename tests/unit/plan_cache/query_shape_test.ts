@@ -15,8 +15,14 @@ function pieces(target: string, more: Partial<RawRequest> = {}): RawRequest {
   return { method: "GET", path, query, headers: {}, cookies: {}, ...more };
 }
 
-function shape(target: string, more: Partial<RawRequest> = {}) {
-  const read = readQueryShape(pieces(target, more));
+const untagged = { etagMode: "off" } as const;
+
+function shape(
+  target: string,
+  more: Partial<RawRequest> = {},
+  config: Parameters<typeof readQueryShape>[1] = untagged,
+) {
+  const read = readQueryShape(pieces(target, more), config);
   if (read === null) throw new Error(`${target} has no shape`);
   return read;
 }
@@ -112,6 +118,19 @@ Deno.test("readQueryShape looks at the headers that planning looks at", async (t
   strictEqual(shape("/t", { headers: { "user-agent": "x" } }).key, shape("/t").key);
 });
 
+Deno.test("readQueryShape tells preconditions apart, but not their tags", () => {
+  const headers = ["if-match", "if-none-match"].flatMap((name) => [
+    { [name]: '"a"' },
+    { [name]: "*" },
+  ]);
+  const both = { "if-match": "*", "if-none-match": '"a"' };
+  const keyOf = (each: Record<string, string>, etagMode: "off" | "on") =>
+    shape("/t", { headers: each }, { etagMode }).key;
+  strictEqual(new Set([{}, both, ...headers].map((each) => keyOf(each, "on"))).size, 6);
+  strictEqual(keyOf({ "if-match": 'W/"b", "c"' }, "on"), keyOf({ "if-match": '"a"' }, "on"));
+  strictEqual(new Set([{}, both, ...headers].map((each) => keyOf(each, "off"))).size, 1);
+});
+
 const shapeless: [string, Partial<RawRequest>][] = [
   ["/t", { method: "PUT" }],
   ["/t", { method: "OPTIONS" }],
@@ -130,7 +149,7 @@ Deno.test("readQueryShape leaves out what is to be refused, too long or decided 
   for (const [target, more] of shapeless) {
     await t.step(
       target.slice(0, 40),
-      () => strictEqual(readQueryShape(pieces(target, more)), null),
+      () => strictEqual(readQueryShape(pieces(target, more), untagged), null),
     );
   }
 });

@@ -2,12 +2,14 @@ import { svcDialect } from "../../../src/dialect.ts";
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import type { ApiRequest, Preferences } from "../../../src/request/api_request.ts";
 import { parseRequest, type RequestConfig } from "../../../src/request/parse_request.ts";
+import { noPreconditions } from "../../../src/request/preconditions.ts";
 import { splitUrl } from "../../../src/request/raw_request.ts";
 import { parseQuery } from "../../../src/request/query_params.ts";
 import { type Refusal, refusalOf, rejectionOf } from "../../support/refusal.ts";
 
 const config: RequestConfig = {
   dbSafeUpdate: false,
+  etagMode: "off",
   dialect: svcDialect,
   dbSchemas: ["api", "v2"],
   dbRootSpec: null,
@@ -71,6 +73,7 @@ Deno.test("parseRequest reads what needs no body at once", () => {
     query: parseQuery("id=eq.5&limit=3", "relation"),
     bounds: { first: 0n, last: 2n },
     preferences: { ...noPreferences, count: "exact" },
+    preconditions: noPreconditions,
     accept: [{ kind: "csv" }],
     payload: null,
     headers: {
@@ -91,6 +94,7 @@ Deno.test("parseRequest reads what needs no body at once", () => {
     query: parseQuery("", "relation"),
     bounds: { first: 0n, last: null },
     preferences: noPreferences,
+    preconditions: noPreconditions,
     accept: [{ kind: "any" }],
     payload: null,
     headers: {},

@@ -27,6 +27,7 @@ const config: DocumentConfig = {
   dialect: svcDialect,
   dbSchemas: ["api"],
   dbAnonRole: "anon",
+  etagMode: "off",
   idempotencyTable: null,
   batchMaxOperations: 0,
   openapiServerProxyUri: null,
@@ -77,6 +78,8 @@ Deno.test("configKey() differs if documents differ", () => {
     { openapiSecurityActive: true },
     { openapiServerProxyUri: "https://x.org" },
     { serverPort: 1 },
+    { etagMode: "on" },
+    { idempotencyTable: {} },
   ];
   strictEqual(new Set(parts.map((part) => configKey({ ...config, ...part }))).size, parts.length);
 });
@@ -206,7 +209,7 @@ Deno.test("documents grow with the number of tables and no faster", () => {
     const tables = Array.from({ length: count }, (_, index) => table(`t${1000 + index}`, columns));
     return JSON.stringify(write(modelOf(tables), config)).length;
   };
-  for (const [write, perTable] of [[openApi2, 4800], [openApi3, 11_200]] as const) {
+  for (const [write, perTable] of [[openApi2, 4800], [openApi3, 11_900]] as const) {
     const [few, many] = [sizeOf(write, 100), sizeOf(write, 500)];
     ok((many - few) / 400 < perTable, `${write.name}: ${(many - few) / 400}`);
     ok(many / few < 5);
