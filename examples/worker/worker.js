@@ -23,6 +23,7 @@ export default {
       serverRequestIdHeader: env.REQUEST_ID_HEADER,
       serverHealthPath: env.HEALTH_PATH,
       serverSecurityHeaders: env.SECURITY_HEADERS === "true",
+      serverQueryMethod: env.QUERY_METHOD === "true",
     });
     return api(request, {
       client: request.headers.get("CF-Connecting-IP"),

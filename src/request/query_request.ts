@@ -93,6 +93,7 @@ export function requestInQuery(pieces: RawRequest, target: QueryTarget): RawRequ
 
 /** Whether the body is JSON. Throws `107` if it is neither JSON nor a form. */
 function hasJsonArguments(contentType: string | null, { form, isRoutine }: QueryTarget): boolean {
+  if (contentType === "application/x-www-form-urlencoded") return false;
   const media = contentType === null ? null : parseMediaType(contentType);
   if (media?.kind === "form" || (media?.kind === "text" && form === "path")) return false;
   if (media?.kind === "json" && isRoutine) return true;
@@ -133,16 +134,19 @@ export function withParameters(request: RawRequest, body: Uint8Array): RawReques
   return { ...request, query: query === "" || text === "" ? query + text : `${query}&${text}` };
 }
 
+const utf8 = new TextDecoder("utf-8", { fatal: true });
+
 /** Returns the text of UTF-8; null for other bytes. */
 function textOf(bytes: Uint8Array): string | null {
   try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    return utf8.decode(bytes);
   } catch {
     return null;
   }
 }
 
 function hasTooManyParameters(text: string): boolean {
+  if (text.length < 2 * maxParameters) return false;
   let count = 0;
   for (const _ of text.matchAll(/[^&;]+/g)) if (++count > maxParameters) return true;
   return false;

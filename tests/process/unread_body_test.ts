@@ -27,6 +27,8 @@ const rows: readonly (readonly [
   ["LINK /texts", {}, "", 405],
   ["DELETE /texts?a=eq.1", {}, "", 204],
   ["POST /texts", {}, `{"a":"${"x".repeat(maxBytes)}`, 413],
+  ["QUERY /texts", { "Content-Type": "application/x-www-form-urlencoded" }, "a=eq.", 413],
+  ["QUERY /texts", { "Content-Type": "text/csv" }, "", 415],
   ["POST /rpc/limited", {}, "", 429],
 ];
 
@@ -62,6 +64,7 @@ for (const [mode, limits] of Object.entries(modes)) {
       "db-anon-role": "anon",
       "jwt-secret": "a secret of at least thirty-two characters",
       "server-max-body-size": maxBytes,
+      "server-query-method": true,
       "rate-limits": "few: 1/1h by ip on POST /rpc/limited",
       ...limits,
     });

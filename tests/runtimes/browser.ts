@@ -91,6 +91,7 @@ const page = `<!DOCTYPE html>
       dbUri: "pglite://memory",
       dbSchemas: ["api"],
       dbAnonRole: "anon",
+      serverQueryMethod: true,
       jwtSecret: secret,
       jwtJwksUrl: location.origin + "/keys",
       embeddedInit: sql,

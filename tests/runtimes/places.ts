@@ -109,6 +109,7 @@ async function runInWorkerd(place: Place): Promise<Outcome> {
     REQUEST_ID_HEADER: suiteRequestIdHeader,
     HEALTH_PATH: suiteHealthPath,
     SECURITY_HEADERS: "true",
+    QUERY_METHOD: "true",
   };
   const report = await runServed({
     command: ["node", "tests/runtimes/serve_worker.mjs", folder, JSON.stringify(bindings)],
@@ -139,6 +140,7 @@ async function environment(
     SVC_SERVER_REQUEST_ID_HEADER: suiteRequestIdHeader,
     SVC_SERVER_HEALTH_PATH: suiteHealthPath,
     SVC_SERVER_SECURITY_HEADERS: "true",
+    SVC_SERVER_QUERY_METHOD: "true",
   };
 }
 

@@ -71,6 +71,7 @@ const expired =
   "Bearer eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJyb2xlIjoid3JpdGVyIiwiZXhwIjoxfQ.Fh61gzrJk1LkMIdHU9OiLJ9y1QRSXZrB2lOjuu5Jzt4";
 
 const json = { "Content-Type": "application/json" };
+const form = { "Content-Type": "application/x-www-form-urlencoded" };
 const asWriter = { ...json, Authorization: writer };
 
 /** In order: later ones see what earlier ones wrote. */
@@ -115,6 +116,23 @@ export const cases: readonly Case[] = [
     line: "GET /orders?select=id,customers(name)&id=eq.3",
     status: 200,
     answer: [{ id: 3, customers: { name: "Böhm" } }],
+  },
+  // parameters in a body
+  {
+    line: "QUERY /orders?order=id",
+    headers: form,
+    body: "select=id&id=in.(1,3)",
+    status: 200,
+    answer: [{ id: 1 }, { id: 3 }],
+    answerHeaders: { Location: "/orders?id=in.%281%2C3%29&order=id&select=id" },
+  },
+  {
+    line: "POST /orders/$query",
+    headers: form,
+    body: "select=id&id=eq.2",
+    status: 200,
+    answer: [{ id: 2 }],
+    answerHeaders: { "Content-Location": "/orders?id=eq.2&select=id" },
   },
   // calls
   { line: "GET /rpc/add?a=2&b=3", status: 200, answer: 5 },
