@@ -7,7 +7,7 @@
 import { errors } from "../errors/catalogue.ts";
 import type { OrderTerm, RowBounds } from "../request/query_types.ts";
 import type { RelatedOperand } from "../request/value_types.ts";
-import type { Relationship, SchemaCache, SelectableColumns } from "../schema_cache/schema_cache.ts";
+import type { Relationship } from "../schema_cache/schema_cache.ts";
 import type { Aliases } from "./aliases.ts";
 import { planRowCondition } from "./conditions.ts";
 import { resolveNullFilters } from "./embed_filters.ts";
@@ -16,14 +16,8 @@ import { type FieldScope, planField } from "./fields.ts";
 import { type GroupScope, namesAggregate, planGroupCondition } from "./group_conditions.ts";
 import { isKeyed, keyOfItem, levelNames, ownNames, valueOf } from "./level_names.ts";
 import { type EmbedScope, planCondition, planRelatedValue, positionOf } from "./related.ts";
-import {
-  type AggregateFilters,
-  hasRepresentation,
-  plainField,
-  planItems,
-  type SelectListOptions,
-} from "./select_list.ts";
-import { isLeftOut, shownColumns } from "./shown_columns.ts";
+import { type AggregateFilters, plainField, planItems } from "./select_list.ts";
+import { isLeftOut, selectListOptions, type ShownContext } from "./shown_columns.ts";
 import { hasSpreadAggregate, spreadsMany } from "./tree_checks.ts";
 import { addressOf, type EmbedItem } from "./select_tree.ts";
 import { checkCursor, type CursorPlace, planCursor, usesCursor } from "./node_cursor.ts";
@@ -51,30 +45,17 @@ interface RangeLimits {
   readonly embedMaxRows: number | null;
 }
 
-/** The context of planning one node. */
-export interface NodeContext {
+/** The context of planning one node, and those below it. */
+export interface NodeContext extends ShownContext {
   /** Alias of the node. */
   readonly alias: string;
-  readonly cache: SchemaCache;
   /** Number of ancestors; 0 for the root. */
   readonly depth: number;
   /** Source of aliases for the nodes below. */
   readonly aliases: Aliases;
-  /**
-   * Purpose of the rows that the caller supplies for the root; null when the root reads a relation.
-   */
-  readonly rows: "read" | "result" | "representation" | null;
-  /** True to plan `*` as a list of columns, in this node and below. */
-  readonly expandAll: boolean;
   /** Null when row ranges do not apply. */
   readonly ranges: RangeLimits | null;
   readonly values: ValueRules;
-  /** Columns of the root's rows when they have no relation; null when unknown. */
-  readonly columns: ReadonlySet<string> | null;
-  /** Columns that the role may select; null if they are unknown. */
-  readonly selectable: SelectableColumns | null;
-  /** True if `bigint` and `numeric` become JSON strings. */
-  readonly numbersAsText: boolean;
   /** Source and path of the node, which its cursors belong to. */
   readonly place: Pick<CursorPlace, "source" | "path">;
 }
@@ -110,7 +91,7 @@ export function planNode(node: ResolvedNode, context: NodeContext): ReadNode {
     (distinct !== null && distinct !== "all" && node.relation !== null);
   const expandAll = context.expandAll || paged || grouped || node.item?.kind === "spread" ||
     (node.item === null && context.rows === "representation");
-  const list = selectListOf(node, { ...context, expandAll });
+  const list = selectListOptions(node, { ...context, expandAll });
   const order = node.order.map((term) => planOrder(term, { level, filters }));
   const unpaged = {
     items: planItems(node.fields, scope, { ...list, filters }),
@@ -130,25 +111,6 @@ export function planNode(node: ResolvedNode, context: NodeContext): ReadNode {
     range,
     paged,
     joined,
-  };
-}
-
-/** Returns the options of a node's select list. Throws `173`. */
-function selectListOf(node: ResolvedNode, context: NodeContext): SelectListOptions {
-  const { relation, leftOut, fields } = node;
-  const { cache, numbersAsText, expandAll, rows } = context;
-  const columns = shownColumns(node, node.item === null ? context.columns : null);
-  const isResult = node.item === null ? rows === "result" : node.relationship.kind === "computed";
-  const namesSelectable = fields.some((item) => item.kind === "all" && item.only !== undefined);
-  const selectable = namesSelectable && !isResult && relation !== null
-    ? context.selectable?.of(relation) ?? null
-    : null;
-  const isListed = relation !== null && (expandAll || hasRepresentation(relation, cache));
-  return {
-    expandAll: isListed || leftOut.length > 0 || selectable !== null || numbersAsText,
-    columns,
-    selectable,
-    numbersAsText,
   };
 }
 

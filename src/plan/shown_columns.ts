@@ -6,7 +6,9 @@
  */
 import { errors } from "../errors/catalogue.ts";
 import type { SelectItem } from "../request/query_types.ts";
+import type { SchemaCache, SelectableColumns } from "../schema_cache/schema_cache.ts";
 import type { ResolvedNode } from "./resolved_tree.ts";
+import { hasRepresentation, type SelectListOptions } from "./select_list.ts";
 import type { SelectNode } from "./select_tree.ts";
 
 /** Returns true if a select list, or that of an embed, contains `**`. */
@@ -26,7 +28,7 @@ export function isLeftOut(name: string, { leftOut }: Pick<SelectNode, "leftOut">
  * Returns the columns that `*` stands for; null if the columns of the rows are unknown. Throws `173` for
  * columns that are left out and are not among them.
  */
-export function shownColumns(
+function shownColumns(
   { leftOut, relation, origin }: ResolvedNode,
   known: ReadonlySet<string> | null,
 ): readonly string[] | null {
@@ -38,4 +40,38 @@ export function shownColumns(
   }
   const omitted = new Set(leftOut.map(({ column }) => column));
   return columns!.filter((name) => !omitted.has(name));
+}
+
+/** The properties of a node and its request that decide what `*` and `**` become. */
+export interface ShownContext {
+  readonly cache: SchemaCache;
+  /** Purpose of the rows that the caller supplies for the root; null when the root reads a relation. */
+  readonly rows: "read" | "result" | "representation" | null;
+  /** True to plan `*` as a list of columns. */
+  readonly expandAll: boolean;
+  /** Columns of the root's rows when they have no relation; null when unknown. */
+  readonly columns: ReadonlySet<string> | null;
+  /** Columns that the role may select; null if they are unknown. */
+  readonly selectable: SelectableColumns | null;
+  /** True if `bigint` and `numeric` become JSON strings. */
+  readonly numbersAsText: boolean;
+}
+
+/** Returns the options of a node's select list. Throws `173`. */
+export function selectListOptions(node: ResolvedNode, context: ShownContext): SelectListOptions {
+  const { relation, leftOut, fields } = node;
+  const { cache, numbersAsText, expandAll, rows } = context;
+  const columns = shownColumns(node, node.item === null ? context.columns : null);
+  const isResult = node.item === null ? rows === "result" : node.relationship.kind === "computed";
+  const namesRestricted = fields.some((item) => item.kind === "all" && item.only !== undefined);
+  const selectable = namesRestricted && !isResult && relation !== null
+    ? context.selectable?.of(relation) ?? null
+    : null;
+  const isListed = relation !== null && (expandAll || hasRepresentation(relation, cache));
+  return {
+    expandAll: isListed || leftOut.length > 0 || selectable !== null || numbersAsText,
+    columns,
+    selectable,
+    numbersAsText,
+  };
 }

@@ -210,6 +210,12 @@ suite.rows("Prefer: numbers=string", [
   ],
 ]);
 
+const checked = apiSuite("shown_columns", {
+  ...config,
+  dbTxEnd: "commit",
+  dbPreRequest: { schema: "api", name: "check_request" },
+}, { title: "shown columns behind a check of requests", roles });
+
 const pgrst = apiSuite("shown_columns", { ...config, dialect: "pgrst" }, {
   title: "shown columns in arrays",
   roles,
@@ -239,6 +245,14 @@ changing.test("** asks again after a REVOKE, and shows a GRANT after a reload", 
   deepStrictEqual(await rowsOf(api, line, "reader"), [{ id: 1, maker_id: 1 }]);
   await api.handler.reloadSchema();
   deepStrictEqual(await rowsOf(api, line, "reader"), [saw]);
+});
+
+checked.test("** repeats nothing behind db-pre-request", async (api) => {
+  const line = "GET /tools?select=**&id=eq.1";
+  deepStrictEqual(await rowsOf(api, line, "reader"), [saw]);
+  strictEqual((await api("POST /rpc/revoke_name")).status, 204);
+  strictEqual((await api(line, reader)).status, 403);
+  deepStrictEqual(await rowsOf(api, line, "reader"), [{ id: 1, maker_id: 1 }]);
 });
 
 changing.test("** repeats no write, and forgets the columns of a refused one", async (api) => {
