@@ -49,6 +49,14 @@ function renderPage(root: PagedRoot, source: JoinSource): RootRows {
   const alias = ident(root.alias);
   const terms = (wrap: (term: PlannedOrder) => PlannedOrder, qualifier: Sql) =>
     orderClause(order.map(({ name, term }) => orderTerm(sql`${qualifier}${name}`, wrap(term))));
+  const names = order.map(({ name }) => name);
+  // PostgreSQL computes the text of one row, as the subquery picks it first.
+  const endCursor = (end: "first" | "last", order: Sql) =>
+    leadsOn(root.cursor.page, end)
+      ? sql`(select ${
+        cursorText(root.cursor, names)
+      } from (select * from ${shown}${order} limit 1) as ${shown})`
+      : sql`null::text`;
   const reading = terms((term) => readingOrder(term, root.cursor.page), emptySql);
   const shown = limit === null ? pageRows : shownRows;
   const whole = sql`${pageRows} as materialized (${picked})`;
@@ -68,13 +76,15 @@ function renderPage(root: PagedRoot, source: JoinSource): RootRows {
       limit === null
         ? sql`false::text`
         : sql`((select count(*) from ${pageRows}) > ${smallNumber(limit)})::text`,
-      ...(["first", "last"] as const).map((end) =>
-        sql`(select ${cursorText(root.cursor, order.map(({ name }) => name))} from ${shown}${
-          terms(end === "first" ? (term) => term : backwards, emptySql)
-        } limit 1)`
-      ),
+      endCursor("first", terms((term) => term, emptySql)),
+      endCursor("last", terms(backwards, emptySql)),
     ],
   };
+}
+
+/** Returns true if rows may stand beyond an end of a page: nothing precedes the first page. */
+function leadsOn({ direction, keys }: CursorPage, end: "first" | "last"): boolean {
+  return keys !== null || (end === "last") === (direction === "after");
 }
 
 /** Returns a limit that reads one more row, up to PostgreSQL's greatest limit. */

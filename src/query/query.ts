@@ -72,9 +72,9 @@ export const resultColumn = {
   unmatchedKeys: 11,
   /** Reads of a page by a cursor: `true` if more rows follow in the order of reading. */
   more: 4,
-  /** Reads of a page by a cursor: the cursor of the first row; NULL without rows. */
+  /** Reads of a page by a cursor: the cursor of the first row; NULL without rows before the page. */
   firstCursor: 5,
-  /** Reads of a page by a cursor: the cursor of the last row; NULL without rows. */
+  /** Reads of a page by a cursor: the cursor of the last row; NULL without rows behind the page. */
   lastCursor: 6,
 } as const;
 

@@ -314,6 +314,7 @@ const orders = [
   "bought,price.desc.nullslast,name.desc",
   "name.desc",
   "id.desc",
+  "price,price.desc,id",
   "maker_id.desc.nullslast,price.asc.nullsfirst,bought.desc",
   "price.mod(2),name.left(1).desc",
   "makers(city).desc.nullslast",
