@@ -35,14 +35,17 @@ export function readCursor(text: string): CursorPosition | undefined {
 function positionOf(json: unknown): CursorPosition | undefined {
   if (!Array.isArray(json) || json.length !== 3 || json[0] !== version) return undefined;
   const [, fingerprint, keys] = json as readonly unknown[];
-  if (typeof fingerprint !== "string" || !Array.isArray(keys)) return undefined;
-  return keys.length <= maxCursorKeys && keys.every(isKey) ? { fingerprint, keys } : undefined;
+  if (!isText(fingerprint) || !Array.isArray(keys) || keys.length > maxCursorKeys) return undefined;
+  return keys.every(isKey) ? { fingerprint, keys } : undefined;
+}
+
+function isKey(key: unknown): key is string | null {
+  return key === null || isText(key);
 }
 
 /** PostgreSQL has no text with the character U+0000. */
-function isKey(key: unknown): key is string | null {
-  return key === null ||
-    (typeof key === "string" && key.isWellFormed() && !key.includes("\0"));
+function isText(value: unknown): value is string {
+  return typeof value === "string" && value.isWellFormed() && !value.includes("\0");
 }
 
 /** Returns the text of a position. PostgreSQL makes the same text of a row. */

@@ -417,6 +417,15 @@ for (const [target, rows] of walks) {
   });
 }
 
+suite.test("a cursor of another role shows no rows that a policy hides", async (api) => {
+  const target = "/owned?select=id&limit=1&order=owner.desc";
+  const ofWriter = linksOf(await api(`GET ${target}&after=`, { as: "writer" })).get("next")!;
+  deepStrictEqual(await (await api(`GET /owned${ofWriter}`)).json(), [{ id: 1 }]);
+  const ofAnon = linksOf(await api(`GET ${target}&after=`)).get("next")!;
+  deepStrictEqual(await (await api(`GET /owned${ofAnon}`)).json(), [{ id: 3 }]);
+  deepStrictEqual(await (await api(`GET /owned${ofAnon}`, { as: "writer" })).json(), []);
+});
+
 suite.test("links lead from an empty page to the other end", async (api) => {
   const behind = await api(
     "GET /tools?select=id&limit=2&after=" +

@@ -34,6 +34,7 @@ Deno.test("readCursor() refuses texts that are not cursors", async (t) => {
     ["no keys", encode('[1,"f"]')],
     ["more members", encode('[1,"f",[],0]')],
     ["a number as fingerprint", encode("[1,1,[]]")],
+    ["U+0000 in the fingerprint", encode('[1,"\\u0000",[]]')],
     ["a number as key", encode('[1,"f",[1]]')],
     ["a nested key", encode('[1,"f",[["1"]]]')],
     ["17 keys", encode(JSON.stringify([1, "f", Array(17).fill("")]))],
