@@ -287,6 +287,10 @@ suite.rows("GeoJSON", [
     type: "FeatureCollection",
     features: [point(1, "here", "[1,2]"), point(2, "there", "[3,4]")],
   }, geojson],
+  ["GET /places?order=name.desc&limit=1&after=", accept("application/geo+json"), 200, {
+    type: "FeatureCollection",
+    features: [point(2, "there", "[3,4]")],
+  }, geojson],
   ["GET /places?id=eq.9", accept("application/geo+json"), 200, {
     type: "FeatureCollection",
     features: [],
