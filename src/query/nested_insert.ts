@@ -143,9 +143,11 @@ class LevelWriter {
     const path = level.path.join(".");
     const isFound = level.conflict?.resolution === "ignore" && level.isReferred;
     if (!isFound) return [toWrite(this.#insert(level, step.level), path)];
+    // Transactions that insert the same rows do it in the same order, so that they wait for each other.
+    const insert = this.#insertRows(level, join(this.#conflictValues(level)));
     // A statement of its own sees rows that other transactions committed while the first one waited.
     return [
-      toWrite(sql`with ${this.#rows(level, emptySql)} ${this.#insertRows(level)}`, path),
+      toWrite(sql`with ${this.#rows(level, emptySql)} ${insert}`, path),
       toWrite(this.#lookUp(level, step.level), path),
     ];
   }
@@ -206,28 +208,34 @@ class LevelWriter {
       (around === null || this.#isSingle(this.#nested.levels[around]!));
   }
 
-  #insertRows(level: InsertLevel): Sql {
+  #insertRows(level: InsertLevel, order = sql`svc_n`): Sql {
     const { relation, columns, filled, around, conflict } = level;
     const names = [...filled, ...columns].map(({ name }) => ident(name));
     const target = names.length === 0 ? emptySql : sql` (${join(names)})`;
     const values = join(names.map((_, position) => valueColumn(position)));
     const onConflict = conflictClause(conflict, relation, { isCounted: around === null });
     const table = nameOf(relation);
-    return sql`insert into ${table}${target} select ${values} from ${rows} order by svc_n${onConflict}`;
+    return sql`insert into ${table}${target} select ${values} from ${rows} order by ${order}${onConflict}`;
+  }
+
+  /** Returns the columns of the rows by which rows that exist are found. */
+  #conflictValues({ conflict, columns, filled }: InsertLevel): readonly Sql[] {
+    const all = [...filled, ...columns].map(({ name }) => name);
+    return conflict!.target.columns!.map((name) => valueColumn(all.indexOf(name)));
   }
 
   /** Renders the keys of the rows that a level has inserted or that exist, by the columns of its conflict. */
   #lookUp(level: InsertLevel, number: number): Sql {
-    const { relation, conflict, columns, filled } = level;
+    const { relation, conflict } = level;
     const { columns: names, predicate } = conflict!.target;
     const alias = ident("svc_found");
     const table = nameOf(relation);
     const needed = new Set([...names!, ...level.keys.map(({ name }) => name)]);
     const where = predicate === null ? emptySql : sql` where ${catalogueSql(predicate)}`;
     const found = sql`select ${join([...needed].map((name) => ident(name)))} from ${table}${where}`;
-    const all = [...filled, ...columns].map(({ name }) => name);
-    const equal = names!.map((name) =>
-      sql`${alias}.${ident(name)} = ${rows}.${valueColumn(all.indexOf(name))}`
+    const values = this.#conflictValues(level);
+    const equal = names!.map((name, position) =>
+      sql`${alias}.${ident(name)} = ${rows}.${values[position]!}`
     );
     const selected = level.keys.map(({ name }, position) =>
       sql`, ${alias}.${ident(name)}::text as ${keyColumn(position)}`

@@ -126,6 +126,12 @@ suite.rows("rows belong to the rows around them", [
     [{ start: { name: "A" }, end: { name: "B" } }],
   ],
   [
+    `POST /orders?columns=${encodeURIComponent(`"it's \\"\\\\x\\"":lines(sku)`)}&select=lines(sku)`,
+    { body: { 'it\'s "\\x"': [{ sku: "x" }] }, headers: shown },
+    201,
+    [{ lines: [{ sku: "x" }] }],
+  ],
+  [
     "POST /parts?columns=name,parts(name,parts(name))&select=name,parts(name,parts(name))" +
     "&parts.order=name&parts.parts.order=name",
     {
@@ -641,6 +647,11 @@ const failing: readonly (readonly [line: string, body: unknown, status: number, 
   ["*,lines(sku)", "{", 400, "SVC102"],
   ["order_labels(label_id)", { order_labels: [{ label_id: 999 }] }, 409, "23503"],
   ["labels(name)", { labels: [{ name: "old" }] }, 409, "23505"],
+  // The role may not write the rows around, or inside.
+  ["vaults(name)", { vaults: [{ name: "x" }] }, 401, "42501"],
+  ["clerks(name)", { clerks: { name: "x" } }, 401, "42501"],
+  ["*,lines(sku)", '{"__proto__":1}', 400, "SVC204"],
+  ["lines(sku)", '{"lines":[{"sku":"\\u0000"}]}', 400, "22P05"],
   ["places(name)", {}, 400, "SVC200"],
   ["customers!places(name)", {}, 400, "SVC200"],
 ];
@@ -666,19 +677,23 @@ suite.test("a request that fails leaves no row", async ({ committing }) => {
   strictEqual(await count(), 0);
 });
 
-suite.test("two requests that create one row both get it", async ({ committing }) => {
+suite.test("requests that create the same rows at once all get them", async ({ committing }) => {
   if (committing === null) return;
   const line = "POST /orders?columns=status,labels(name)&labels.on_conflict=name" +
-    "&labels.resolution=ignore-duplicates&select=labels(name)";
-  const body = { status: "twice", labels: [{ name: "shared" }] };
-  const requests = Array.from({ length: 8 }, () => committing(line, { body, headers: shown }));
+    "&labels.resolution=ignore-duplicates&select=labels(name)&labels.order=name";
+  const names = Array.from({ length: 40 }, (_, index) => ({ name: `shared ${100 + index}` }));
+  const requests = Array.from({ length: 8 }, (_, index) => {
+    const labels = index % 2 === 0 ? names : names.toReversed();
+    return committing(line, { body: { status: "at once", labels }, headers: shown });
+  });
   for (const response of await Promise.all(requests)) {
-    deepStrictEqual(await response.json(), [{ labels: [{ name: "shared" }] }]);
+    deepStrictEqual(await response.json(), [{ labels: names }]);
   }
-  const labels = await committing("GET /labels?name=eq.shared&select=orders(status)");
-  deepStrictEqual(await labels.json(), [
-    { orders: Array.from({ length: 8 }, () => ({ status: "twice" })) },
-  ]);
+  const labels = await committing("GET /labels?name=like.shared*&select=orders(status)");
+  deepStrictEqual(
+    await labels.json(),
+    names.map(() => ({ orders: Array.from({ length: 8 }, () => ({ status: "at once" })) })),
+  );
 });
 
 suite.test("operations of a batch refer to the rows of a nested insert", async (api) => {

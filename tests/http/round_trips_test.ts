@@ -21,6 +21,14 @@ const requests: readonly [string, RequestParts, typeof once][] = [
     { body: { id: 51, name: "two" }, headers: { Prefer: "return=representation" } },
     once,
   ],
+  [
+    "POST /makers?columns=id,name,tools(id,name)&select=id,tools(name)",
+    {
+      body: { id: 52, name: "three", tools: [{ id: 5200, name: "saw" }] },
+      headers: { Prefer: "return=representation" },
+    },
+    once,
+  ],
   ["PATCH /makers?id=eq.50", { body: { name: "uno" } }, once],
   ["DELETE /makers?id=eq.51", {}, once],
   // What has to be looked at before it is kept takes a second round trip.
