@@ -2,7 +2,12 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import { type Api, apiSuite } from "../support/api.ts";
 
-const config = { dbSchemas: ["api"], dbAnonRole: "anon", dbAggregatesEnabled: true };
+const config = {
+  dbSchemas: ["api"],
+  dbAnonRole: "anon",
+  dbAggregatesEnabled: true,
+  serverQueryMethod: true,
+};
 const roles = ["anon", "reader", "writer"];
 const suite = apiSuite("shown_columns", config, { title: "shown columns", roles });
 const changing = apiSuite("shown_columns", { ...config, dbTxEnd: "commit" }, {
@@ -42,6 +47,16 @@ suite.rows("**", [
     { ...reader, headers: { Accept: "text/csv" } },
     200,
     "id,name,maker_id\n1,saw,1",
+  ],
+  [
+    "POST /tools/$query",
+    {
+      ...reader,
+      headers: { "Content-Type": "application/x-www-form-urlencoded" },
+      body: "select=**&id=eq.1",
+    },
+    200,
+    [saw],
   ],
   // Rows of a function belong to the function.
   ["GET /rpc/all_tools?select=**&limit=1", reader, 200, [wholeSaw]],
@@ -172,6 +187,9 @@ suite.rows("Prefer: numbers=string", [
   ], applied],
   ["GET /makers?select=id,numbers(big,id)", strings(), 200, [
     { id: 1, numbers: [{ big: "9007199254740993", id: 1 }] },
+  ], applied],
+  ["GET /numbers?select=id,big&order=big&limit=1&after=", strings(), 200, [
+    { id: 1, big: "9007199254740993" },
   ], applied],
   ["GET /tools?select=cost,...makers(budget)&order=id&limit=1", strings(), 200, [
     { cost: "12.50", budget: "9007199254740993" },

@@ -7,7 +7,12 @@ import { apiSuite, type Row } from "../support/api.ts";
 import type { Engine } from "../support/engines.ts";
 import { missingOnServer } from "../support/extensions.ts";
 
-const config = { dbSchemas: ["api"], dbAnonRole: "anon", dbPlanEnabled: true };
+const config = {
+  dbSchemas: ["api"],
+  dbAnonRole: "anon",
+  dbPlanEnabled: true,
+  serverQueryMethod: true,
+};
 const skippedOnServer = await missingOnServer("pg_trgm", "btree_gist", "cube");
 const suites = (["pg", "pglite"] as const satisfies readonly Engine[]).map((engine) =>
   apiSuite("distances", { ...config, dbPreRequest: { schema: "api", name: "use_indexes" } }, {
@@ -58,6 +63,15 @@ const distances: readonly Row[] = [
     { id: 1, places: { name: "saw" } },
   ]],
   ["GET /rpc/all_places?select=id&order=loc.distance('(5,5)')&limit=1", {}, 200, ids(2)],
+  [
+    "POST /places/$query?limit=1",
+    {
+      headers: { "Content-Type": "application/x-www-form-urlencoded" },
+      body: "select=id&order=loc.distance(@q)&@q=%285,5%29",
+    },
+    200,
+    ids(2),
+  ],
   // The parameter of a value has no part in statement texts.
   [nearest("loc", "(1,2)'%3B drop table api.places"), {}, 400, {
     ...failure("22P02", `invalid input syntax for type point: "(1,2)'; drop table api.places"`),
