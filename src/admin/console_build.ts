@@ -5,11 +5,8 @@
  */
 import { join } from "node:path";
 
-/** Entries of the console. Each becomes a file `<name>-<hash>.js`. */
-const entries = ["main"] as const;
-
-/** Style sheets, each of which becomes a file `<name>-<hash>.css`. */
-const styles = ["theme"] as const;
+/** Entries of the console. Each becomes the files `<name>-<hash>.js` and `<name>-<hash>.css`. */
+const entries = ["main", "plan"] as const;
 
 const sources = new URL("../console/", import.meta.url);
 
@@ -20,12 +17,8 @@ export async function buildConsole(): Promise<
   const folder = await Deno.makeTempDir({ prefix: "svc_console_" });
   try {
     await bundle(folder);
-    const scripts = await readAll(folder);
-    const sheets = await Promise.all(styles.map(async (name) => {
-      const text = await readText(new URL(`${name}.css`, sources));
-      return [`${name}.css`, new TextEncoder().encode(text)] as const;
-    }));
-    const named = [...scripts, ...sheets].map(async ([name, bytes]) =>
+    const files = await readAll(folder);
+    const named = files.map(async ([name, bytes]) =>
       [await hashedName(name, bytes), bytes] as const
     );
     return new Map(await Promise.all(named));
@@ -56,11 +49,7 @@ async function readAll(
   );
 }
 
-async function readText(url: URL): Promise<string> {
-  return url.protocol === "file:" ? await Deno.readTextFile(url) : await (await fetch(url)).text();
-}
-
-/** Returns `main-1f3a….js` for an entry or a style sheet. The bundler names the other files so. */
+/** Returns `main-1f3a….js` for the files of an entry. The bundler names the other files so. */
 async function hashedName(name: string, bytes: Uint8Array<ArrayBuffer>): Promise<string> {
   const [, stem = "", extension = ""] = /^([a-z]+)\.([a-z]+)$/.exec(name) ?? [];
   if (stem === "") return name;

@@ -39,7 +39,7 @@ export const planPolicy: string = [
 ].join("; ");
 
 /** Headers of each response of the console but those of the API. */
-export function consoleHeaders(policy: string = consolePolicy): Readonly<Record<string, string>> {
+export function consoleHeaders(policy: string): Readonly<Record<string, string>> {
   return {
     "Content-Security-Policy": policy,
     "X-Content-Type-Options": "nosniff",

@@ -1,5 +1,5 @@
 /**
- * The documents of the console: the shell, which has no data, and frames.
+ * The documents of the console: the shell, which has no data, and the frame of plans.
  *
  * @module
  */
@@ -7,20 +7,14 @@
 /** Content of the console's files by their names. */
 export type ConsoleFiles = ReadonlyMap<string, Uint8Array<ArrayBuffer>>;
 
-/** Returns the document that loads the console's script and style sheet. */
-export function shellHtml(files: ConsoleFiles, title: string): string {
-  return documentHtml(files, { title, name: "main", style: "theme" });
+/** An entry of the console with the title of its document. */
+export interface ConsoleDocument {
+  readonly entry: "main" | "plan";
+  readonly title: string;
 }
 
-/** Returns a document with one script and one style sheet, which `name` and `style` begin with. */
-export function documentHtml(
-  files: ConsoleFiles,
-  { title, name, style }: {
-    readonly title: string;
-    readonly name: string;
-    readonly style: string;
-  },
-): string {
+/** Returns a document that loads the script and the style sheet of an entry. */
+export function documentHtml(files: ConsoleFiles, { entry, title }: ConsoleDocument): string {
   return `<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -29,8 +23,8 @@ export function documentHtml(
 <meta name="color-scheme" content="light dark">
 <title>${escaped(title)}</title>
 <link rel="icon" href="${icon}">
-<link rel="stylesheet" href="/console/${fileName(files, style, "css")}">
-<script type="module" src="/console/${fileName(files, name, "js")}"></script>
+<link rel="stylesheet" href="/console/${fileName(files, entry, "css")}">
+<script type="module" src="/console/${fileName(files, entry, "js")}"></script>
 </head>
 <body>
 <div id="app"><noscript>The console needs JavaScript.</noscript></div>

@@ -9,8 +9,8 @@ import type { Service } from "../service/service.ts";
 import type { Peer, Protection } from "./admin_access.ts";
 import { apiPrefix, apiRequest, type HandleApi } from "./console_api.ts";
 import type { ConsoleFindings, ConsoleRequests } from "./console_data.ts";
-import { consoleHeaders } from "./console_headers.ts";
-import { type ConsoleFiles, shellHtml } from "./console_page.ts";
+import { consoleHeaders, consolePolicy, planPolicy } from "./console_headers.ts";
+import { type ConsoleDocument, type ConsoleFiles, documentHtml } from "./console_page.ts";
 import { consoleSchema } from "./console_schema.ts";
 import { consoleState } from "./console_state.ts";
 import type { RecentRequest, Recorder } from "./recorder.ts";
@@ -48,16 +48,26 @@ export function consoleRoutes(
   parts: ConsoleParts,
 ): (pathname: string) => GuardedRoute | null {
   const data = dataRoutes(service, parts);
-  const shell: GuardedRoute = {
+  const page = (document: ConsoleDocument, policy: string): GuardedRoute => ({
     protection: "page",
-    respond: () => fileResponse(parts, (files) => shellResponse(files, service)),
-  };
+    respond: () =>
+      fileResponse(
+        parts,
+        (files) => respond(documentHtml(files, document), html, { policy }),
+      ),
+  });
+  const { displayName } = service.dialect;
+  const pages = new Map([
+    ["/", page({ entry: "main", title: `${displayName} console` }, consolePolicy)],
+    ["/console/plan", page({ entry: "plan", title: "Plan" }, planPolicy)],
+  ]);
   const api: GuardedRoute = {
     protection: "data",
     respond: (request, peer) => parts.handleApi(apiRequest(request), peer),
   };
   return function routeOf(pathname) {
-    if (pathname === "/") return shell;
+    const document = pages.get(pathname);
+    if (document !== undefined) return document;
     if (pathname.startsWith(apiPrefix)) return api;
     const respond = data.get(pathname);
     if (respond !== undefined) return { protection: "data", respond };
@@ -147,15 +157,12 @@ async function fileResponse(
     files = await readFiles();
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    return respond(`The console cannot be built: ${reason}\n`, "text/plain; charset=utf-8", 500);
+    return respond(`The console cannot be built: ${reason}\n`, plainText, { status: 500 });
   }
   return respondWith(files);
 }
 
-function shellResponse(files: ConsoleFiles, { dialect }: ConsoleService): Response {
-  const title = `${dialect.displayName} console`;
-  return respond(shellHtml(files, title), "text/html; charset=utf-8");
-}
+const html = "text/html; charset=utf-8";
 
 const mediaTypes: Readonly<Record<string, string>> = {
   js: "text/javascript; charset=utf-8",
@@ -165,15 +172,24 @@ const mediaTypes: Readonly<Record<string, string>> = {
 
 function file(files: ConsoleFiles, name: string): Response {
   const bytes = files.get(name);
-  if (bytes === undefined) return respond("Not found\n", "text/plain; charset=utf-8", 404);
+  if (bytes === undefined) return respond("Not found\n", plainText, { status: 404 });
   const response = respond(bytes, mediaTypes[name.slice(name.lastIndexOf(".") + 1)]!);
   response.headers.set("Cache-Control", "public, max-age=31536000, immutable");
   return response;
 }
 
-function respond(body: string | Uint8Array<ArrayBuffer>, type: string, status = 200): Response {
+const plainText = "text/plain; charset=utf-8";
+
+function respond(
+  body: string | Uint8Array<ArrayBuffer>,
+  type: string,
+  { status = 200, policy = consolePolicy }: {
+    readonly status?: number;
+    readonly policy?: string;
+  } = {},
+): Response {
   return new Response(body, {
     status,
-    headers: { "Content-Type": type, "Cache-Control": "no-store", ...consoleHeaders() },
+    headers: { "Content-Type": type, "Cache-Control": "no-store", ...consoleHeaders(policy) },
   });
 }

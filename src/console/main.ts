@@ -4,6 +4,7 @@
  *
  * @module
  */
+import "./theme.css";
 import { render } from "preact";
 import { Shell } from "./shell.ts";
 import { html } from "./view.ts";

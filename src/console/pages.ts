@@ -19,6 +19,7 @@ const modules: Readonly<Partial<Record<PageRoute["page"], () => Promise<PageComp
   function: async () => (await import("./function_page.ts")).FunctionPage as PageComponent,
   reference: async () => (await import("./reference_page.ts")).ReferencePage as PageComponent,
   requests: async () => (await import("./requests_page.ts")).RequestsPage as PageComponent,
+  diagram: async () => (await import("./diagram_page.ts")).DiagramPage as PageComponent,
   health: async () => (await import("./health_page.ts")).HealthPage as PageComponent,
 };
 

@@ -7,7 +7,7 @@
 import { signal } from "@preact/signals";
 
 /** Views of a table. */
-export const tableViews = ["rows"] as const;
+export const tableViews = ["rows", "chart", "plan"] as const;
 
 export type TableView = typeof tableViews[number];
 

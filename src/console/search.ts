@@ -78,6 +78,7 @@ function find(text: string): readonly Hit[] {
       label: name,
       to: { page: "function", schema, name, query: "" },
     })),
+    { icon: "diagram", label: "Diagram", to: { page: "diagram", schema, name: null } },
     { icon: "book", label: "Reference", to: { page: "reference", schema, name: null } },
     { icon: "pulse", label: "Requests", to: { page: "requests" } },
     { icon: "heart", label: "Health", to: { page: "health" } },

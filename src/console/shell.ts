@@ -43,7 +43,11 @@ export function Shell(): View {
   usePolling(() => serviceState.value === null ? void 0 : void refreshState(), 15_000);
   useEffect(() => {
     addEventListener("keydown", onKey);
-    return () => removeEventListener("keydown", onKey);
+    addEventListener("pointerdown", closeMenus);
+    return () => {
+      removeEventListener("keydown", onKey);
+      removeEventListener("pointerdown", closeMenus);
+    };
   }, []);
   useEffect(() => {
     menuOpen.value = false;
@@ -78,7 +82,25 @@ function focusMain(event: Event): void {
   document.getElementById("main")!.focus();
 }
 
+/** Closes open menus that an event is outside of. */
+function closeMenus({ target }: Event): void {
+  for (const menu of document.querySelectorAll<HTMLDetailsElement>("details.menu[open]")) {
+    if (!(target instanceof Node && menu.contains(target))) menu.open = false;
+  }
+}
+
+/** Closes the menu with the focus, which its button gets. */
+function leaveMenu(target: EventTarget | null): void {
+  const menu = target instanceof Element
+    ? target.closest<HTMLDetailsElement>("details.menu[open]")
+    : null;
+  if (menu === null) return;
+  menu.open = false;
+  menu.querySelector("summary")!.focus();
+}
+
 function onKey(event: KeyboardEvent): void {
+  if (event.key === "Escape") leaveMenu(event.target);
   const isTyping = event.target instanceof HTMLElement &&
     event.target.closest("input, textarea, select, dialog") !== null;
   const isShortcut = (event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k";
@@ -144,6 +166,7 @@ function Status(): View {
 function Sidebar(): View {
   const name = schemaName.value;
   const links: readonly (readonly [icon: IconName, label: string, to: PageRoute])[] = [
+    ["diagram", "Diagram", { page: "diagram", schema: name, name: null }],
     ["book", "Reference", { page: "reference", schema: name, name: null }],
     ["pulse", "Requests", { page: "requests" }],
     ["heart", "Health", { page: "health" }],

@@ -14,6 +14,7 @@ import { CodePanel, codeShown } from "./code_panel.ts";
 import { type GridRow, hasKey } from "./edit.ts";
 import { ErrorBox } from "./error_box.ts";
 import { FilterBar } from "./filter_bar.ts";
+import { LazyView } from "./lazy_view.ts";
 import { emptyTableQuery, fieldName, formatQuery, parseQuery, type TableQuery } from "./filters.ts";
 import { Grid } from "./grid.ts";
 import { InsertDialog } from "./insert_dialog.ts";
@@ -81,6 +82,7 @@ function RelationPage({ relation, route }: RelationPageProps): View {
         ${relation.comment !== null && html`<p class="lead">${relation.comment}</p>`}
       </header>
       <${Toolbar} ...${{ relation, query }} onQuery=${setQuery}
+        view=${route.view} routeQuery=${route.query}
         onRefresh=${reload} onInsert=${() => setInserting(true)}
         onExport=${() => download(relation.name, loaded?.rows ?? [], columns)} />
       <${FilterBar} ...${{ relation, query }} onQuery=${setQuery} />
@@ -90,7 +92,12 @@ function RelationPage({ relation, route }: RelationPageProps): View {
             <${ErrorBox} error=${error} />
             <${Candidates} ...${{ error, query }} onQuery=${setQuery} />
           `}
-          ${loaded === null
+          ${route.view !== "rows"
+            ? html`
+              <${LazyView} view=${route.view} ...${{ call, columns, relation }}
+                rows=${loaded?.rows ?? []} />
+            `
+            : loaded === null
             ? error === null && html`<p class="loading">Loading…</p>`
             : loaded.rows.length === 0
             ? html`

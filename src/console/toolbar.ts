@@ -9,7 +9,8 @@ import { codeShown, toggleCode } from "./code_panel.ts";
 import { newFilter } from "./filter_bar.ts";
 import { fieldName, type TableQuery, toggleColumn } from "./filters.ts";
 import { relationshipsOf, verbsOf } from "./model.ts";
-import { html, Icon, type View } from "./view.ts";
+import { hrefOf, type TableView, tableViews } from "./route.ts";
+import { html, Icon, type IconName, type View } from "./view.ts";
 
 interface ToolbarProps {
   readonly relation: ConsoleRelation;
@@ -18,11 +19,14 @@ interface ToolbarProps {
   readonly onInsert: () => void;
   readonly onRefresh: () => void;
   readonly onExport: () => void;
+  readonly view: TableView;
+  /** Query string of the route. */
+  readonly routeQuery: string;
 }
 
 /** Filters, columns, embeds, and actions. */
 export function Toolbar(props: ToolbarProps): View {
-  const { relation, query, onQuery, onInsert, onRefresh, onExport } = props;
+  const { relation, query, onQuery, onInsert, onRefresh, onExport, view, routeQuery } = props;
   const addFilter = () => {
     const { filters } = query;
     onQuery({ ...query, filters: [...filters, newFilter(relation, filters)] });
@@ -32,6 +36,7 @@ export function Toolbar(props: ToolbarProps): View {
       <button type="button" class="button" onClick=${addFilter}><${Icon} name="filter" />Filter</button>
       <${ColumnMenu} ...${{ relation, query, onQuery }} />
       <${EmbedMenu} ...${{ relation, query, onQuery }} />
+      <${ViewLinks} ...${{ relation, view, routeQuery }} />
       <span class="spacer"></span>
       <button type="button" class="icon-button" aria-label="Refresh" onClick=${onRefresh}>
         <${Icon} name="refresh" /></button>
@@ -43,6 +48,31 @@ export function Toolbar(props: ToolbarProps): View {
           <${Icon} name="plus" />Insert</button>
       `}
     </div>
+  `;
+}
+
+const viewLabels: Readonly<Record<TableView, readonly [icon: IconName, label: string]>> = {
+  rows: ["table", "Rows"],
+  chart: ["chart", "Chart"],
+  plan: ["plan", "Plan"],
+};
+
+function ViewLinks(
+  { relation: { schema, name }, view, routeQuery: query }: Pick<
+    ToolbarProps,
+    "relation" | "view" | "routeQuery"
+  >,
+): View {
+  return html`
+    <nav class="segmented" aria-label="View">
+      ${tableViews.map((each) =>
+        html`
+          <a key=${each} aria-current=${each === view ? "page" : null}
+            href=${hrefOf({ page: "table", schema, name, view: each, query })}>
+                    <${Icon} name=${viewLabels[each][0]} /><span>${viewLabels[each][1]}</span></a>
+        `
+      )}
+    </nav>
   `;
 }
 

@@ -25,6 +25,7 @@ const paths = {
   pulse: "M2 12h5l3-8 4 16 3-8h5",
   heart: "M4 12h4l2-4 4 8 2-4h4M12 3a9 9 0 1 0 .01 0",
   plus: "M12 5v14M5 12h14",
+  minus: "M5 12h14",
   close: "M6 6l12 12M18 6L6 18",
   filter: "M3 5h18l-7 8v6l-4-2v-4z",
   columns: "M4 5h16v14H4zM10 5v14M15 5v14",

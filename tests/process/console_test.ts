@@ -1,6 +1,7 @@
 import { deepStrictEqual, match, ok, strictEqual } from "node:assert/strict";
 import { openConsole } from "../support/console_browser.ts";
 import { engines } from "../support/engines.ts";
+import { eventually } from "../support/eventually.ts";
 import { hasChromium } from "../support/chromium.ts";
 import { type ServiceProcess, startService } from "../support/process.ts";
 import { signToken, testSecret } from "../support/token.ts";
@@ -199,11 +200,47 @@ Deno.test({
         strictEqual(browser.lastApiTarget(), "/rpc/add?a=20&b=22");
       });
 
+      await step("read a plan", async () => {
+        await browser.open("#/table/api/film/plan?id=eq.1&limit=50");
+        const frame = page.frameLocator("iframe[title=Plan]");
+        await frame.getByText("Index Scan").first().waitFor();
+        await page.getByLabel("Show as text").check();
+        match(await page.getByLabel("Plan", { exact: true }).innerText(), /"Plan": \{/);
+      });
+
+      await step("draw a chart", async () => {
+        await browser.open("#/table/api/film/chart?limit=50");
+        await page.getByRole("img", { name: "Dots of length by released, 50 rows" }).waitFor();
+        await page.getByLabel("Draw").selectOption("bar");
+        await page.getByLabel("Across").selectOption("rating");
+        await page.locator(".drawn rect").first().waitFor();
+      });
+
+      await step("find the way in the diagram", async () => {
+        await browser.open("#/diagram/api");
+        await page.getByRole("link", { name: /^film_actor film_id/ }).waitFor();
+        await page.getByRole("button", { name: "List" }).click();
+        await page.getByText("language_id refers to language (id)").first().waitFor();
+        await page.getByRole("button", { name: "List" }).click();
+        await page.getByLabel("Around").selectOption("actor");
+        await page.getByRole("link", { name: /^film_actor film_id/ }).focus();
+        strictEqual(await page.getByRole("link", { name: /^note text/ }).count(), 0);
+        await page.keyboard.press("Enter");
+        await page.getByRole("grid", { name: "film_actor" }).waitFor();
+      });
+
       await step("watch requests and figures", async () => {
         await browser.open("#/requests");
         await page.getByText("GET /rpc/add?a=20&b=22").waitFor();
-        const figure = page.getByRole("group", { name: "Requests per second" });
-        await figure.getByText(/all [1-9]/).waitFor();
+        const requests = page.getByRole("table", { name: "Figures by minute" })
+          .locator("td:nth-child(2)");
+        const count = async () =>
+          (await requests.allInnerTexts()).reduce((total, text) => total + Number(text), 0);
+        await page.getByRole("button", { name: "Show as table" }).click();
+        await eventually("the page counts requests", async () => await count() > 0);
+        const before = await count();
+        await fetch(`${adminOrigin}/console/api/film?limit=1`, { headers: { Console: "1" } });
+        await eventually("the page counts one more", async () => await count() > before);
       });
 
       await step("find by keyboard", async () => {
@@ -225,6 +262,9 @@ Deno.test({
 const pages = [
   "#/start",
   "#/table/api/film?length=gt.100&limit=20",
+  "#/table/api/film/chart?limit=20",
+  "#/table/api/film/plan?limit=20",
+  "#/diagram/api",
   "#/function/api/films_of?rating=PG",
   "#/reference/api/film",
   "#/requests",

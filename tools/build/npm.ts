@@ -79,7 +79,7 @@ export async function buildNpmPackage(folder: string): Promise<void> {
   }
   await Deno.writeTextFile(
     join(folder, "THIRD_PARTY.md"),
-    await thirdPartyLicences([...bundles.keys(), "src/console/main.ts"]),
+    await thirdPartyLicences([...bundles.keys(), "src/console/main.ts", "src/console/plan.ts"]),
   );
   const text = JSON.stringify(manifest(await pgliteVersion()), null, 2);
   await Deno.writeTextFile(join(folder, "package.json"), `${text}\n`);

@@ -101,8 +101,9 @@ const noMetrics: Metrics = {
 };
 
 const main = "main-0123456789ab.js";
-const theme = "theme-0123456789ab.css";
-const files = new Map([main, theme].map((name) => [name, new Uint8Array([59])]));
+const theme = "main-0123456789ab.css";
+const plan = ["plan-0123456789ab.js", "plan-0123456789ab.css"];
+const files = new Map([main, theme, ...plan].map((name) => [name, new Uint8Array([59])]));
 
 interface Admin {
   readonly handle: ReturnType<typeof adminHandler>;
@@ -161,7 +162,7 @@ function wholeAdmin(
 }
 
 const openPaths = ["/live", "/ready", "/metrics"];
-const pagePaths = ["/", `/console/${main}`, `/console/${theme}`];
+const pagePaths = ["/", "/console/plan", `/console/${main}`, `/console/${theme}`];
 const dataPaths = ["state", "findings", "stats", "requests", "log", "config", "schema", "api/film"]
   .map((name) => `/console/${name}`);
 const innerPaths = [...pagePaths, ...dataPaths, "/config", "/schema_cache"];
@@ -354,6 +355,13 @@ Deno.test("adminHandler() sends the console with a strict policy", async () => {
   strictEqual(script.headers.get("Cache-Control"), "public, max-age=31536000, immutable");
   strictEqual(script.headers.get("Content-Type"), "text/javascript; charset=utf-8");
   strictEqual(await script.text(), ";");
+  const frame = await handle(new Request("http://localhost/console/plan"), loopback);
+  strictEqual(
+    frame.headers.get("Content-Security-Policy"),
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; " +
+      "font-src 'self' data:; connect-src 'none'; base-uri 'none'; form-action 'none'; " +
+      "frame-ancestors 'self'",
+  );
   const missing = await handle(new Request("http://localhost/console/main-00.js"), loopback);
   strictEqual(missing.status, 404);
 });
