@@ -1,4 +1,4 @@
-import { deepStrictEqual, strictEqual } from "node:assert/strict";
+import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
 import { createHandler } from "../../mod.ts";
 import { startCountingProxy } from "../support/counting_proxy.ts";
 import { engines } from "../support/engines.ts";
@@ -98,3 +98,41 @@ for (const [fixture, list] of Object.entries({ writes: requests, ...calls })) {
     await handler.close();
   });
 }
+
+const megabyte = 1024 * 1024;
+
+Deno.test("304 of a body of 1 MB reads less than 1 kB from the database", async () => {
+  await using resources = new AsyncDisposableStack();
+  const database = await engines.pg({ name: "etags", roles: ["anon", "writer", "clerk"] });
+  resources.defer(() => database.remove());
+  await using proxy = startCountingProxy(Number(new URL(database.uri).port));
+  const uri = new URL(database.uri);
+  uri.port = String(proxy.port);
+  const handler = createHandler({
+    dbUri: uri.href,
+    dbSchemas: ["api"],
+    dbAnonRole: "anon",
+    dbPool: 1,
+    dbChannelEnabled: false,
+    etagMode: "on",
+  });
+  resources.defer(() => handler.close());
+  await handler.ready();
+  const send = async (line: string, parts: RequestParts) => {
+    const response = await handler(await buildRequest({ line, origin: "http://x" }, parts));
+    return { response, length: (await response.bytes()).length };
+  };
+  const body = { customer: "x".repeat(megabyte) };
+  strictEqual((await send("PATCH /orders?id=eq.1", { body })).response.status, 204);
+  for (const line of ["GET /orders?id=eq.1", "GET /orders", "GET /rpc/order_of?order_id=1"]) {
+    const { response, length } = await send(line, {});
+    ok(length > megabyte);
+    const headers = { "If-None-Match": response.headers.get("ETag")! };
+    for (let time = 0; time < 3; time++) {
+      proxy.takeBytes();
+      strictEqual((await send(line, { headers })).response.status, 304);
+      const bytes = proxy.takeBytes();
+      ok(bytes > 0 && bytes < 1024, `${line}: ${bytes} bytes`);
+    }
+  }
+});

@@ -57,9 +57,11 @@ Deno.test("/metrics counts every request that was sent", async (t) => {
       "db-uri": database.uri,
       "jwt-secret": testSecret,
       "metrics-max-routes": 200,
+      "etag-mode": "on",
     });
     await service.listening();
     const token = await signToken({ role: "web_anon" });
+    const unseen = { "If-Match": '"unseen"' };
     const sent = [
       ["GET /items?id=eq.1", 3, "/items", 200],
       ["HEAD /items", 1, "/items", 200],
@@ -73,11 +75,12 @@ Deno.test("/metrics counts every request that was sent", async (t) => {
       ["BREW /items", 1, "/items", 405],
       ["OPTIONS /items", 1, "/items", 200],
       ["GET /", 1, "/", 200],
+      ["GET /items?id=eq.1", 2, "/items", 412, unseen],
     ] as const;
     const expected = new Map<string, number>();
-    for (const [line, times, route, status] of sent) {
+    for (const [line, times, route, status, condition = {}] of sent) {
       for (let time = 0; time < times; time++) {
-        const headers = { Authorization: `Bearer ${token}` };
+        const headers = { Authorization: `Bearer ${token}`, ...condition };
         const body = line.startsWith("POST") ? { body: {} } : {};
         const response = await service.fetch(line, { headers, ...body });
         if (status !== null) strictEqual(response.status, status, line);
@@ -103,6 +106,7 @@ Deno.test("/metrics counts every request that was sent", async (t) => {
       match(text, /^svc_build_info\{version="[^"]+",dialect="svc",postgres="\d+[^"]*"\} 1\.0$/m);
       match(text, /^svc_db_pool_in_use 0\.0$/m);
       match(text, /^svc_db_pool_queue_seconds_count [1-9]/m);
+      match(text, /^svc_precondition_failed_total 2\.0$/m);
     });
     await t.step("in the format that promtool checks", async () => {
       const complaints = await lint(text);

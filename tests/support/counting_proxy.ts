@@ -15,12 +15,15 @@ export interface CountingProxy extends AsyncDisposable {
   readonly port: number;
   /** Pieces that passed since the last call. */
   take(): PassedPieces;
+  /** Bytes that came from the server since the last call. */
+  takeBytes(): number;
 }
 
 /** Starts a proxy to a local port. */
 export function startCountingProxy(serverPort: number): CountingProxy {
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const counts = { toServer: 0, fromServer: 0 };
+  let bytes = 0;
   const connections = new Set<Deno.Conn>();
   const passing: Promise<void>[] = [];
   const accepting = (async () => {
@@ -31,7 +34,10 @@ export function startCountingProxy(serverPort: number): CountingProxy {
       connections.add(client).add(server);
       passing.push(
         pass(client, server, () => counts.toServer++),
-        pass(server, client, () => counts.fromServer++),
+        pass(server, client, (read) => {
+          counts.fromServer++;
+          bytes += read;
+        }),
       );
     }
   })();
@@ -40,6 +46,11 @@ export function startCountingProxy(serverPort: number): CountingProxy {
     take: () => {
       const taken = { ...counts };
       counts.toServer = counts.fromServer = 0;
+      return taken;
+    },
+    takeBytes: () => {
+      const taken = bytes;
+      bytes = 0;
       return taken;
     },
     async [Symbol.asyncDispose]() {
@@ -51,11 +62,15 @@ export function startCountingProxy(serverPort: number): CountingProxy {
   };
 }
 
-async function pass(from: Deno.Conn, to: Deno.Conn, count: () => void): Promise<void> {
+async function pass(
+  from: Deno.Conn,
+  to: Deno.Conn,
+  count: (bytes: number) => void,
+): Promise<void> {
   const buffer = new Uint8Array(1024 * 1024);
   try {
     for (let read; (read = await from.read(buffer)) !== null;) {
-      count();
+      count(read);
       for (let at = 0; at < read;) at += await to.write(buffer.subarray(at, read));
     }
   } catch {

@@ -94,6 +94,7 @@ const groups: readonly GuardGroup[] = [
       { name: "limits of requests in progress", config: inProcess },
       { name: "statement timeout", config: timeouts },
       { name: "cost limit", config: cost },
+      { name: "entity tags", config: { "etag-mode": "on" } },
       { name: "rate policies, JSON log, limits", config: all },
     ],
   },
