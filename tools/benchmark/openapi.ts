@@ -17,6 +17,7 @@ const config: DocumentConfig = {
   dbAnonRole: "anon",
   etagMode: "off",
   idempotencyTable: null,
+  serverQueryMethod: false,
   batchMaxOperations: 0,
   openapiServerProxyUri: null,
   openapiSecurityActive: false,

@@ -16,6 +16,8 @@ export interface DocumentConfig {
   readonly etagMode: "off" | "on" | "required";
   /** Writes may have an `Idempotency-Key` if it is not null. */
   readonly idempotencyTable: object | null;
+  /** Whether POST to `/<relation>/$query` reads. */
+  readonly serverQueryMethod: boolean;
   /** Batches are off if it is 0. */
   readonly batchMaxOperations: number;
   readonly openapiServerProxyUri: string | null;
@@ -79,7 +81,12 @@ export function hasTags({ etagMode }: Pick<DocumentConfig, "etagMode">): boolean
 /** Returns a cache key of the options that documents depend on. */
 export function configKey(config: DocumentConfig): string {
   const { dialect, dbSchemas, dbAnonRole, openapiSecurityActive } = config;
-  const features = [hasKeys(config), hasTags(config), config.batchMaxOperations > 0];
+  const features = [
+    hasKeys(config),
+    hasTags(config),
+    config.batchMaxOperations > 0,
+    config.serverQueryMethod,
+  ];
   const security = [openapiSecurityActive, dbAnonRole === null];
   return JSON.stringify([dialect.displayName, dbSchemas, security, features, addressOf(config)]);
 }

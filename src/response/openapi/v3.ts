@@ -10,10 +10,11 @@ import {
   infoOf,
   tokenDescription,
 } from "./about.ts";
-import type { ApiModel } from "./model.ts";
+import type { ApiModel, DescribedRelation } from "./model.ts";
 import { pathSegment } from "./names.ts";
 import { batchReplySchema, batchSchema } from "./batch_schemas.ts";
 import { filterParameters, shared, sharedParameters } from "./v3_parameters.ts";
+import { queryPath, querySchema } from "./v3_queries.ts";
 import { relationPath } from "./v3_relations.ts";
 import {
   errorResponse,
@@ -38,7 +39,11 @@ export function openApi3(whole: ApiModel, config: DocumentConfig): unknown {
     ...(config.openapiSecurityActive ? { security: securityOf(config) } : {}),
     paths: pathsOf(model, config),
     components: {
-      schemas: Object.fromEntries([errorSchema, ...model.relations.flatMap(relationSchemas)]),
+      schemas: Object.fromEntries([
+        errorSchema,
+        ...(config.serverQueryMethod ? [querySchema] : []),
+        ...model.relations.flatMap(relationSchemas),
+      ]),
       parameters: Object.fromEntries([
         ...sharedParameters({
           schema: model.schema,
@@ -64,6 +69,8 @@ function serverUrl(config: DocumentConfig): string {
 function pathsOf({ relations, routines, schema }: ApiModel, config: DocumentConfig) {
   const { dbSchemas, dialect: { vendor } } = config;
   const headers = { profiled: dbSchemas.length > 1 };
+  const queryPathOf = (relation: DescribedRelation) =>
+    [`/${pathSegment(relation.relation.name)}/$query`, queryPath(relation, headers)] as const;
   const names = new Set(relations.map(({ relation }) => relation.name));
   const isDescribed = (relation: string) => names.has(relation);
   return Object.fromEntries([
@@ -71,6 +78,7 @@ function pathsOf({ relations, routines, schema }: ApiModel, config: DocumentConf
     ...relations.map((relation) =>
       [`/${pathSegment(relation.relation.name)}`, relationPath(relation, headers)] as const
     ),
+    ...(config.serverQueryMethod ? relations.filter(isReadable).map(queryPathOf) : []),
     ...routines.map((routine) =>
       [
         `/rpc/${pathSegment(routine.name)}`,
@@ -78,6 +86,10 @@ function pathsOf({ relations, routines, schema }: ApiModel, config: DocumentConf
       ] as const
     ),
   ]);
+}
+
+function isReadable({ methods }: DescribedRelation): boolean {
+  return methods.includes("get");
 }
 
 const rootPath = {

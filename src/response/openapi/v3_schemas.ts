@@ -9,7 +9,7 @@ import { described, unlessEmpty } from "./texts.ts";
 import { columnSchema, constantDefault, nullable, type Schema } from "./v3_types.ts";
 
 /** A schema with its key. */
-type SchemaEntry = readonly [key: string, schema: Schema];
+export type SchemaEntry = readonly [key: string, schema: Schema];
 
 /** Use of a row's schema. */
 export type RowUse = "read" | "insert" | "update";

@@ -29,6 +29,7 @@ const config: DocumentConfig = {
   dbAnonRole: "anon",
   etagMode: "off",
   idempotencyTable: null,
+  serverQueryMethod: false,
   batchMaxOperations: 0,
   openapiServerProxyUri: null,
   openapiSecurityActive: false,
@@ -80,6 +81,7 @@ Deno.test("configKey() differs if documents differ", () => {
     { serverPort: 1 },
     { etagMode: "on" },
     { idempotencyTable: {} },
+    { serverQueryMethod: true },
   ];
   strictEqual(new Set(parts.map((part) => configKey({ ...config, ...part }))).size, parts.length);
 });
