@@ -358,6 +358,6 @@ function sortableEmbed(
 ): Embed {
   if (embed.hasOutput) return embed;
   const scope: FieldScope = { relation, untypedRow: null, cache, names: ownNames, values };
-  const items = planItems([...names].map(plainField), scope, { expandAll: false, columns: null });
+  const items = planItems([...names].map(plainField), scope, { columns: null });
   return { ...embed, node: { ...embed.node, items } };
 }

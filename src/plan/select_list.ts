@@ -14,9 +14,7 @@ import { planValue } from "./values.ts";
 
 /** Options of planning a select list. */
 export interface SelectListOptions {
-  /** True to plan `*` as a list of columns. */
-  readonly expandAll: boolean;
-  /** The columns that `*` stands for; null if they are unknown. */
+  /** The columns to list in place of `*`; null to leave `*` to PostgreSQL. */
   readonly columns: readonly string[] | null;
   /** The columns that `**` is restricted to; null for those of `*`. */
   readonly selectable?: ReadonlySet<string> | null;
@@ -60,9 +58,9 @@ export function planItems(
 function planAll(
   { only }: SelectAll,
   scope: FieldScope,
-  { expandAll, columns, selectable = null }: SelectListOptions,
+  { columns, selectable = null }: SelectListOptions,
 ): readonly ReadItem[] {
-  if (columns === null || !expandAll) return [{ kind: "all" }];
+  if (columns === null) return [{ kind: "all" }];
   const restricted = only === "selectable" ? selectable : null;
   const shown = restricted === null ? columns : columns.filter((name) => restricted.has(name));
   return shown.map((name) => columnItem(plainField(name), scope));

@@ -61,17 +61,13 @@ export interface ShownContext {
 export function selectListOptions(node: ResolvedNode, context: ShownContext): SelectListOptions {
   const { relation, leftOut, fields } = node;
   const { cache, numbersAsText, expandAll, rows } = context;
-  const columns = shownColumns(node, node.item === null ? context.columns : null);
   const isResult = node.item === null ? rows === "result" : node.relationship.kind === "computed";
   const namesRestricted = fields.some((item) => item.kind === "all" && item.only !== undefined);
   const selectable = namesRestricted && !isResult && relation !== null
     ? context.selectable?.of(relation) ?? null
     : null;
-  const isListed = relation !== null && (expandAll || hasRepresentation(relation, cache));
-  return {
-    expandAll: isListed || leftOut.length > 0 || selectable !== null || numbersAsText,
-    columns,
-    selectable,
-    numbersAsText,
-  };
+  const isListed = relation !== null && (expandAll || hasRepresentation(relation, cache)) ||
+    leftOut.length > 0 || selectable !== null || numbersAsText;
+  const known = node.item === null ? context.columns : null;
+  return { columns: isListed ? shownColumns(node, known) : null, selectable, numbersAsText };
 }
