@@ -153,16 +153,16 @@ export function createHandler(options: HandlerOptions): Handler {
     keyStore,
     ...configOptions
   } = options;
-  const configured = configOf(configOptions, schemaCache ? "provided" : "loaded");
+  const configure = (added: Readonly<Record<string, unknown>>) =>
+    configOf({ ...configOptions, ...added }, schemaCache ? "provided" : "loaded");
+  const mcp = new McpExtension(configure);
   checkDependencies(options);
-  const { dialect = "svc" } = options;
-  const mcp = new McpExtension((added) => checkHandlerOptions(added, dialects.get(dialect)!));
   const source = () =>
     configSource({
       file: null,
       environment: {},
       readFile: rejectFile,
-      programmatic: { ...configured, ...mcp.options },
+      programmatic: mcp.config,
     });
   const handler = lazyHandler(() => mcp.start(source), {
     embeddedInit: embeddedInit ?? null,

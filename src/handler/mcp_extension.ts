@@ -10,20 +10,21 @@ import type { LoadMcp } from "./mcp_port.ts";
 
 type Options = Readonly<Record<string, unknown>>;
 
-/** Holds the endpoint and its options until the handler starts. */
+/** Holds the endpoint and the configuration of a handler until it starts. */
 export class McpExtension {
-  readonly #check: (options: Options) => Partial<Config>;
+  readonly #configure: (added: Options) => Partial<Config>;
   #load: LoadMcp = loadMcp;
-  #options: Partial<Config> = {};
+  #config: Partial<Config>;
   #source: ConfigSource | null = null;
 
-  constructor(check: (options: Options) => Partial<Config>) {
-    this.#check = check;
+  /** `configure` returns the configuration with further options. Throws if it is invalid. */
+  constructor(configure: (added: Options) => Partial<Config>) {
+    this.#configure = configure;
+    this.#config = configure({});
   }
 
-  /** Checked options. */
-  get options(): Partial<Config> {
-    return this.#options;
+  get config(): Partial<Config> {
+    return this.#config;
   }
 
   /** Returns the source of the configuration, which is made once. */
@@ -39,7 +40,7 @@ export class McpExtension {
   /** Sets endpoint and options. */
   readonly extend = (load: LoadMcp, options: Options): void => {
     if (this.#source !== null) throw new Error("withMcp: the handler has started");
-    this.#options = this.#check(options);
+    this.#config = this.#configure(options);
     this.#load = load;
   };
 }

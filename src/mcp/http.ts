@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { deferred } from "../lib/deferred.ts";
 import type { HeaderList } from "../lib/header_list.ts";
 import type { Reply } from "../response/reply.ts";
 
@@ -75,7 +76,7 @@ function observed(
   stream: ReadableStream<Uint8Array>,
   onCancel: () => void,
 ): Pick<Required<Reply>, "content" | "ended"> {
-  const { promise: ended, resolve } = Promise.withResolvers<void>();
+  const { promise: ended, resolve } = deferred<void>();
   const reader = stream.getReader();
   const content = new ReadableStream<Uint8Array>({
     async pull(controller) {

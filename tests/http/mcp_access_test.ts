@@ -1,4 +1,7 @@
-import { deepStrictEqual, match, ok, rejects, strictEqual } from "node:assert/strict";
+import { withMcp } from "../../mcp.ts";
+import { createHandler } from "../../mod.ts";
+import { engines } from "../support/engines.ts";
+import { deepStrictEqual, match, ok, rejects, strictEqual, throws } from "node:assert/strict";
 import { type Api, apiSuite } from "../support/api.ts";
 import { eventually } from "../support/eventually.ts";
 import {
@@ -179,6 +182,31 @@ streams.test("a stream ends with the token, and with the handler", async (api) =
   await api.handler.close();
   ok(["remote", "graceful"].includes(await long.stream.closed));
   for (const { mcp } of [short, long]) await mcp.client.close();
+});
+
+Deno.test("withMcp() gives a handler the endpoint and its options", async () => {
+  const database = await engines.pg({ name: "mcp", roles: options.roles });
+  const made = { dbUri: database.uri, dbSchemas, dbAnonRole: "anon" } as const;
+  const handler = withMcp(createHandler({ ...made, mcpMaxRows: 1 }), {
+    mcpPath: "/agents",
+    mcpMaxRows: 2,
+  });
+  try {
+    const url = "http://localhost/agents";
+    const args = { relation: "film", select: "id" };
+    const result = await callMcp(handler, ["query", args, { url }]);
+    deepStrictEqual(result.structuredContent.rows, [{ id: 1 }, { id: 2 }]);
+    throws(() => withMcp(handler), /^Error: withMcp: the handler has started$/);
+    const invalid = () => withMcp(createHandler(made), { mcpPath: "mcp" });
+    throws(invalid, /^Error: mcpPath: expected a path/);
+    const other = Object.assign(() => Promise.resolve(new Response()), handler, {
+      [Symbol.for("svc.mcp")]: undefined,
+    });
+    throws(() => withMcp(other), /^Error: withMcp: expected a handler of createHandler$/);
+  } finally {
+    await handler.close();
+    await database.remove();
+  }
 });
 
 const off = apiSuite("mcp", { dbSchemas, dbAnonRole: "anon" }, { ...options, title: "mcp is off" });

@@ -5,11 +5,13 @@
  */
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { bundle, externalWithMcp } from "../../tools/build/build.ts";
 import { authenticator, fixtureSql } from "../support/fixture.ts";
 import { withClient } from "../support/postgres_client.ts";
 import type { PostgresServer } from "../support/postgres_server.ts";
 import { runInBrowser } from "./browser.ts";
 import { coldStart } from "./cold_start.ts";
+import { bothReports, runMcpSuite, suiteMcpPath } from "./mcp_suite.ts";
 import { installPackages } from "./npm_folder.ts";
 import {
   type Report,
@@ -62,6 +64,7 @@ async function runInDeno(place: Place): Promise<Outcome> {
     command: [Deno.execPath(), "run", "-A", "examples/deno_app/app.ts"],
     env: await environment(place),
     path: "/api",
+    hasMcp: true,
   });
   return { version: Deno.version.deno, report };
 }
@@ -70,13 +73,29 @@ async function runInNode(place: Place): Promise<Outcome> {
   const version = await versionOf("node");
   if (version === null) return { version: "", reason: "node is not installed" };
   const env = await environment(place);
-  const report = await runServed({ command: ["node", "examples/node/server.mjs"], env });
+  await installPackages(place.folder, { [mcpLibrary]: mcpLibraryVersion });
+  const server = await copyBuild(place.folder);
+  const report = await runServed({ command: ["node", server], env, hasMcp: true });
   const milliseconds = await coldStart(env, place.folder);
   const note = `first answer ${milliseconds} ms after the import with a given schema cache`;
   return { version, report, note };
 }
 
 const architectures: Readonly<Record<string, string>> = { x86_64: "x64", aarch64: "aarch64" };
+
+const mcpLibrary = "@modelcontextprotocol/server";
+const mcpLibraryVersion = "2.4.0";
+
+/** Copies the build and its example beside installed packages. Returns the path of the example. */
+async function copyBuild(folder: string): Promise<string> {
+  for (
+    const path of ["dist/svc.js", "dist/mcp.js", "dist/package.json", "examples/node/server.mjs"]
+  ) {
+    await Deno.mkdir(join(folder, path, ".."), { recursive: true });
+    await Deno.copyFile(join(root, path), join(folder, path));
+  }
+  return join(folder, "examples/node/server.mjs");
+}
 
 /** The package of this platform is installed alone: `bun` itself would find it by an install script. */
 async function runInBun(place: Place): Promise<Outcome> {
@@ -116,7 +135,20 @@ async function runInWorkerd(place: Place): Promise<Outcome> {
     env: {},
     send: sendWithLimit,
   });
-  return { version: `of miniflare ${miniflareVersion}`, report };
+  const mcpWorker = join(folder, "mcp_worker.js");
+  await bundle("tests/runtimes/mcp_worker.ts", mcpWorker, externalWithMcp);
+  const withMcp = await runServed({
+    command: [
+      "node",
+      "tests/runtimes/serve_worker.mjs",
+      folder,
+      JSON.stringify(bindings),
+      mcpWorker,
+    ],
+    env: {},
+    hasMcp: "alone",
+  });
+  return { version: `of miniflare ${miniflareVersion}`, report: bothReports(report, withMcp) };
 }
 
 /** What configures `handler`, with a new database. */
@@ -131,6 +163,7 @@ async function environment(
   return {
     SVC_DB_URI: server.uri(login),
     SVC_DB_SCHEMAS: "api",
+    SVC_MCP_PATH: suiteMcpPath,
     SVC_DB_ANON_ROLE: "anon",
     SVC_JWT_SECRET: suiteSecret,
     SVC_JWT_JWKS_URL: keysUrl,
@@ -169,10 +202,14 @@ interface Served {
   /** Where the handler is mounted. */
   readonly path?: string;
   readonly send?: Send;
+  /** Whether the endpoint for agents is there: beside the API, or as what is tested alone. */
+  readonly hasMcp?: true | "alone";
 }
 
 /** Starts a server, runs the suite over HTTP and stops the server. */
-async function runServed({ command, env, path = "", send = fetch }: Served): Promise<Report> {
+async function runServed(
+  { command, env, path = "", send = fetch, hasMcp }: Served,
+): Promise<Report> {
   const [program = "", ...args] = command;
   const child = new Deno.Command(program, {
     args,
@@ -187,7 +224,11 @@ async function runServed({ command, env, path = "", send = fetch }: Served): Pro
   try {
     const origin = await addressIn(output);
     void drain(output);
-    return await runSuite(send, { base: origin + path, cancels: true, sendsCookies: true });
+    const base = origin + path;
+    const ofAgents = hasMcp === undefined ? null : await runMcpSuite(base + suiteMcpPath);
+    if (hasMcp === "alone") return ofAgents!;
+    const report = await runSuite(send, { base, cancels: true, sendsCookies: true });
+    return ofAgents === null ? report : bothReports(report, ofAgents);
   } finally {
     clearTimeout(limit);
     child.kill("SIGTERM");

@@ -1,6 +1,6 @@
 /**
  * Serves the example Worker in Cloudflare's runtime, by Miniflare, which runs in Node:
- * `node serve_worker.mjs <folder of package.json> <bindings as JSON>`.
+ * `node serve_worker.mjs <folder of package.json> <bindings as JSON> [bundle of another Worker]`.
  *
  * @module
  */
@@ -8,7 +8,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
 
-const [folder, bindings] = process.argv.slice(2);
+const [folder, bindings, bundle] = process.argv.slice(2);
 const { Miniflare } = createRequire(`${folder}/package.json`)("miniflare");
 const root = new URL("../../", import.meta.url);
 const settings = readFileSync(new URL("examples/worker/wrangler.toml", root), "utf8");
@@ -29,18 +29,20 @@ const main = `
   };
 `;
 
+const example = [{ type: "ESModule", path: `${rootFolder}main.js`, contents: main }].concat(
+  ["examples/worker/worker.js", "dist/svc.js"].map((path) => ({
+    type: "ESModule",
+    path: rootFolder + path,
+  })),
+);
+
 const miniflare = new Miniflare({
   host: "127.0.0.1",
   port: 0,
   compatibilityDate: setting("compatibility_date"),
   compatibilityFlags: setting("compatibility_flags"),
-  modulesRoot: rootFolder,
-  modules: [{ type: "ESModule", path: `${rootFolder}main.js`, contents: main }].concat(
-    ["examples/worker/worker.js", "dist/svc.js"].map((path) => ({
-      type: "ESModule",
-      path: rootFolder + path,
-    })),
-  ),
+  modulesRoot: bundle === undefined ? rootFolder : folder,
+  modules: bundle === undefined ? example : [{ type: "ESModule", path: bundle }],
   bindings: JSON.parse(bindings),
 });
 console.log(`Listening on ${await miniflare.ready}`);

@@ -14,11 +14,14 @@ const root = new URL("../../", import.meta.url);
 /** Where the bundle is written. */
 const bundleFile: string = fileURLToPath(new URL("dist/svc.js", root));
 
+/** The library of the endpoint for agents. */
+const mcpServer = "@modelcontextprotocol/server";
+
 /** What stays outside; the last exists in Cloudflare's runtime alone. */
 const external = [
   "@electric-sql/pglite",
   "@electric-sql/pglite-prepopulatedfs",
-  "@modelcontextprotocol/server",
+  mcpServer,
   "cloudflare:sockets",
 ];
 
@@ -37,13 +40,20 @@ export interface BundleSize {
   readonly gzipped: number;
 }
 
+/** Packages outside of a bundle that contains the library of the endpoint for agents. */
+export const externalWithMcp: readonly string[] = external.filter((name) => name !== mcpServer);
+
 /** Bundles a module of the project into one ES module; raises an `Error` with the bundler's words. */
-export async function bundle(entry: string, file: string): Promise<BundleSize> {
+export async function bundle(
+  entry: string,
+  file: string,
+  outside: readonly string[] = external,
+): Promise<BundleSize> {
   await Deno.mkdir(dirname(file), { recursive: true });
   const command = new Deno.Command(Deno.execPath(), {
     args: [
       ...["bundle", "--quiet", "--platform=browser", "--minify", `--output=${file}`],
-      ...external.map((name) => `--external=${name}`),
+      ...outside.map((name) => `--external=${name}`),
       entry,
     ],
     cwd: fileURLToPath(root),
