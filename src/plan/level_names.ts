@@ -7,7 +7,7 @@ import type { Field, SelectCount, SelectField, SelectValue } from "../request/qu
 import type { Value, ValueStep } from "../request/value_types.ts";
 import type { QualifiedName, Relation, SchemaCache } from "../schema_cache/schema_cache.ts";
 import { keyOf } from "./fields.ts";
-import type { FieldItem } from "./select_tree.ts";
+import type { EmbedItem, FieldItem } from "./select_tree.ts";
 import { hasAggregateCall } from "./values.ts";
 import { isAggregateName } from "./value_functions.ts";
 
@@ -52,6 +52,21 @@ export function levelNames(
         : isColumnOrFunction(name, relation, cache),
     item: (key) => (items ??= itemsByKey(fields)).get(key),
   };
+}
+
+/** Returns the names of an embed's level. The node that groups has the aggregates of a spread. */
+export function embedNames(
+  { item, relation, fields }: {
+    readonly item: EmbedItem;
+    readonly relation: Relation | null;
+    readonly fields: readonly FieldItem[];
+  },
+  cache: SchemaCache,
+): LevelNames {
+  const named = item.kind === "spread"
+    ? fields.filter((field) => isKeyed(field) && !isAggregateItem(field))
+    : fields;
+  return levelNames({ relation, columns: null }, named, cache);
 }
 
 /** Returns the value that an item selects. */

@@ -5,12 +5,13 @@
  */
 import { errors } from "../errors/catalogue.ts";
 import { fnv1a } from "../lib/fnv.ts";
-import { type CursorPosition, maxCursorKeys, readCursor } from "../request/cursor_text.ts";
+import { maxCursorKeys, readCursor } from "../request/cursor_text.ts";
 import { cachedColumn, type FieldScope, planField } from "./fields.ts";
 import { orderKey } from "./order_key.ts";
 import { orderText } from "./order_text.ts";
 import { isAggregated, isDistance, isPlainField } from "./planned_values.ts";
 import {
+  type CursorPage,
   type CursorTerm,
   isSpread,
   type NodeCursor,
@@ -23,7 +24,7 @@ import type { ResolvedNode } from "./resolved_tree.ts";
 /** The place of a node in the tree. */
 export interface CursorPlace {
   /** The relation, or the function whose result the root reads. */
-  readonly source: unknown;
+  readonly source: readonly string[];
   /** Names of the embeds from the root to the node. */
   readonly path: readonly string[];
   /** True if the constraints of the relation need not hold for the rows: a function returns them. */
@@ -68,23 +69,32 @@ export function planCursor(
   const order = [...planned.order, ...completion(node, planned, scope)];
   if (order.length > maxCursorKeys) throw errors.queryTooComplex(maxCursorKeys, "keys in a cursor");
   const described = order.map((term, index) => describe(term, node.order[index], planned));
-  const distinct = node.distinct === null ? null : node.distinct;
-  const fingerprint = fnv1a(JSON.stringify([place.source, place.path, described, distinct]));
+  const { source, path } = place;
+  const fingerprint = fnv1a(JSON.stringify([source, path, described, node.distinct]));
   const terms = order.map((term) => cursorTerm(term, scope, place));
-  const { after, before } = node;
-  const text = after ?? before;
-  const direction = after === null ? "before" : "after";
-  const page = text === null ? null : { direction, keys: keysOf(text) } as const;
+  const page = pageOf(node, { fingerprint, order });
   return { order, cursor: { fingerprint, terms, page } };
+}
 
-  function keysOf(text: string): CursorPosition["keys"] | null {
-    if (text === "") return null;
-    const position = readCursor(text);
-    if (position === undefined) throw errors.invalidCursor();
-    const { keys } = position;
-    if (position.fingerprint === fingerprint && keys.length === order.length) return keys;
-    throw errors.otherCursor(orderText(order, node));
+/** Returns the page that a node requests; null for none. Throws `168` and `169`. */
+function pageOf(
+  node: ResolvedNode,
+  { fingerprint, order }: {
+    readonly fingerprint: string;
+    readonly order: readonly PlannedOrder[];
+  },
+): CursorPage | null {
+  const direction = node.after === null ? "before" : "after";
+  const text = node[direction];
+  if (text === null) return null;
+  if (text === "") return { direction, keys: null };
+  const position = readCursor(text);
+  if (position === undefined) throw errors.invalidCursor();
+  const { keys } = position;
+  if (position.fingerprint === fingerprint && keys.length === order.length) {
+    return { direction, keys };
   }
+  throw errors.otherCursor(orderText(order, node));
 }
 
 /** Returns the terms that make an order total. Throws `170`. */

@@ -14,7 +14,15 @@ import { resolveNullFilters } from "./embed_filters.ts";
 import { planDistinct } from "./distinct.ts";
 import { type FieldScope, planField } from "./fields.ts";
 import { type GroupScope, namesAggregate, planGroupCondition } from "./group_conditions.ts";
-import { isKeyed, keyOfItem, levelNames, ownNames, valueOf } from "./level_names.ts";
+import {
+  embedNames,
+  isKeyed,
+  keyOfItem,
+  type LevelNames,
+  levelNames,
+  ownNames,
+  valueOf,
+} from "./level_names.ts";
 import { type EmbedScope, planCondition, planRelatedValue, positionOf } from "./related.ts";
 import { type AggregateFilters, plainField, planItems } from "./select_list.ts";
 import { isLeftOut, selectListOptions, type ShownContext } from "./shown_columns.ts";
@@ -190,10 +198,20 @@ function scopeOf(node: ResolvedNode, row: RowType, context: NodeContext): FieldS
   const { rows, cache, values } = context;
   const { relation } = node;
   const untyped = node.item === null && rows === "result" && relation !== null;
-  const columns = node.item === null ? context.columns : null;
-  const isNamed = node.item?.kind !== "spread" && rows !== "representation";
-  const names = isNamed ? levelNames({ relation, columns }, node.fields, cache) : ownNames;
-  return { relation, untypedRow: untyped ? row : null, cache, names, values };
+  return {
+    relation,
+    untypedRow: untyped ? row : null,
+    cache,
+    names: namesOf(node, context),
+    values,
+  };
+}
+
+/** Returns the names of a node's level. Conditions of a write name columns only. */
+function namesOf(node: ResolvedNode, { rows, cache, columns }: NodeContext): LevelNames {
+  if (rows === "representation") return ownNames;
+  if (node.item !== null) return embedNames(node, cache);
+  return levelNames({ relation: node.relation, columns }, node.fields, cache);
 }
 
 /** Plans one order term. An earlier pass has checked that related terms name embeds. */

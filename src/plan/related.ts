@@ -9,7 +9,7 @@ import type { Operand, RelatedOperand } from "../request/value_types.ts";
 import { isNullTest, type OtherPlanner, planFilter, planOperand, rowValue } from "./conditions.ts";
 import type { FieldScope } from "./fields.ts";
 import { isToOne } from "./find_relationship.ts";
-import { levelNames, ownNames } from "./level_names.ts";
+import { embedNames } from "./level_names.ts";
 import type { Condition, PlannedOperand, PlannedValue } from "./read_node.ts";
 import type { ResolvedEmbed, ResolvedNode } from "./resolved_tree.ts";
 import { addressOf } from "./select_tree.ts";
@@ -155,10 +155,8 @@ function enter(
   if (embed === undefined) throw errors.notEmbedded(name);
   const child = node.children[embed]!;
   const { cache, values } = scope;
-  const { relation, fields, item } = child;
-  const names = item.kind === "spread"
-    ? ownNames
-    : levelNames({ relation, columns: null }, fields, cache);
+  const { relation } = child;
+  const names = embedNames(child, cache);
   return {
     embed,
     child: { node: child, scope: { relation, untypedRow: null, cache, names, values }, reads },

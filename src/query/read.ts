@@ -4,20 +4,14 @@
  *
  * @module
  */
-import {
-  type Embed,
-  isSpread,
-  type PlannedOrder,
-  type ReadNode,
-  type RowRange,
-} from "../plan/read_node.ts";
+import { type Embed, isSpread, type ReadNode, type RowRange } from "../plan/read_node.ts";
 import { unlimited } from "../plan/limit_offset.ts";
 import type { ReadPlan } from "../plan/read_plan.ts";
 import type { QualifiedName } from "../schema_cache/schema_cache.ts";
 import { emptySql, ident, join, or, smallNumber, type Sql, sql } from "../sql/fragment.ts";
 import { orderTerm, renderGroupConditions } from "./condition.ts";
 import { cursorText, rowsBehind } from "./cursor.ts";
-import { nameOf, renderPath } from "./field.ts";
+import { nameOf } from "./field.ts";
 import {
   embedSource,
   joinedColumn,
@@ -49,6 +43,7 @@ import {
   termKey,
 } from "./picked_rows.ts";
 import { renderVersion, rowColumn, versionColumn, type VersionSource } from "./row_version.ts";
+import { orderValue } from "./order_value.ts";
 import { directReader, pageReader, readOperand, type RowReader } from "./row_reader.ts";
 
 /**
@@ -367,30 +362,4 @@ function orderJoins(node: ReadNode): Sql {
     return lateral(query, ident(source.alias));
   });
   return join(joins, emptySql);
-}
-
-function orderValue(
-  term: PlannedOrder,
-  node: ReadNode,
-  reader: RowReader,
-  outputs: readonly Output[],
-): Sql {
-  if (term.kind === "field") return reader.field(term.field);
-  if (term.kind === "value") return reader.value(term.value);
-  if (term.kind === "output") return outputs[term.position]!.value;
-  const source = node.orderSources.find(({ embed }) => embed === term.embed);
-  const value = source === undefined
-    ? spreadValue(term, node, outputs)
-    : sql`${ident(source.alias)}.${ident(term.key)}`;
-  return term.path.length === 0 ? value : renderPath(sql`pg_catalog.to_jsonb(${value})`, term.path);
-}
-
-/** Returns the value of a column that the node's spread embed supplies, for an order by its key. */
-function spreadValue(
-  { embed, key }: Extract<PlannedOrder, { kind: "related" }>,
-  node: ReadNode,
-  outputs: readonly Output[],
-): Sql {
-  const found = outputs.find((column) => column.embed === embed && column.key === key);
-  return found?.value ?? sql`${ident(node.embeds[embed]!.node.alias)}.${ident(key)}`;
 }

@@ -1,5 +1,5 @@
 /** Pages by cursors: rows, headers and refusals. */
-import { deepStrictEqual, strictEqual } from "node:assert/strict";
+import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
 import { writeCursor } from "../../src/request/cursor_text.ts";
 import { apiSuite } from "../support/api.ts";
 import { linksOf, walk } from "../support/links.ts";
@@ -466,6 +466,7 @@ const windows = apiSuite("cursors", {
   dbAnonRole: "anon",
   serverLinkHeader: "all",
   dbRelationships: "api.unkeyed primaryKey (name)",
+  etagMode: "on",
 }, { title: "links of windows" });
 
 const link = (targets: Readonly<Record<string, string>>) => ({
@@ -543,6 +544,17 @@ windows.rows("windows", [
     }),
   ],
 ]);
+
+windows.test("a page that has not changed keeps its links", async (api) => {
+  for (const target of ["/tools?select=id&limit=2&after=", "/tools?select=id&limit=2&order=id"]) {
+    const page = await api(`GET ${target}`);
+    const headers = { "If-None-Match": page.headers.get("ETag")! };
+    const same = await api(`GET ${target}`, { headers });
+    strictEqual(same.status, 304);
+    ok(linksOf(same).has("next"));
+    strictEqual(same.headers.get("Link"), page.headers.get("Link"));
+  }
+});
 
 const limited = apiSuite("cursors", {
   dbSchemas: ["api"],

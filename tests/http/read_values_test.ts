@@ -99,6 +99,22 @@ suite.rows("calls in select", [
   ["GET /tools?select=name,...makers(maker:name.upper())&order=id&limit=1", {}, 200, [
     { name: "saw", maker: "BOSK" },
   ]],
+  ["GET /tools?select=id,...makers!inner(town:city)&makers.town=eq.Ulm&order=id", {}, 200, [
+    { id: 1, town: "Ulm" },
+    { id: 2, town: "Ulm" },
+  ]],
+  ["GET /tools?select=id,...makers!inner(up:name.upper())&makers.or=(up.eq.RYO)", {}, 200, [
+    { id: 3, up: "RYO" },
+  ]],
+  ["GET /tools?select=id,...makers(town:city)&makers(town)=eq.Kobe", {}, 200, [
+    { id: 3, town: "Kobe" },
+  ]],
+  ["GET /tools?select=...makers(n:count())&makers.n=gt.1", {}, 400, {
+    code: "42703",
+    message: "column makers_1.n does not exist",
+    details: null,
+    hint: null,
+  }],
   ["GET /rpc/cheap_tools?below=50&select=name.upper()&order=name.upper()", {}, 200, [
     { name: "PLANE" },
     { name: "SAW" },
