@@ -43,43 +43,61 @@ function renderPage(root: PagedRoot, source: JoinSource): RootRows {
   const { limit } = root.range;
   const range = { ...root.range, offset: null, limit: limit === null ? null : oneMore(limit) };
   const isGroup = root.grouped || root.distinct === "all";
-  const { picked, outputs, joins, order } = isGroup
+  const parts = isGroup
     ? groupParts(root, source, range)
     : pagedParts(root, source, { json: "shown", range, isDivided: root.relation !== null });
+  const { picked, outputs, joins, order } = parts;
   const alias = ident(root.alias);
-  const terms = (wrap: (term: PlannedOrder) => PlannedOrder, qualifier: Sql) =>
-    orderClause(order.map(({ name, term }) => orderTerm(sql`${qualifier}${name}`, wrap(term))));
-  const names = order.map(({ name }) => name);
-  // PostgreSQL computes the text of one row, as the subquery picks it first.
-  const endCursor = (end: "first" | "last", order: Sql) =>
-    leadsOn(root.cursor.page, end)
-      ? sql`(select ${
-        cursorText(root.cursor, names)
-      } from (select * from ${shown}${order} limit 1) as ${shown})`
-      : sql`null::text`;
-  const reading = terms((term) => readingOrder(term, root.cursor.page), emptySql);
   const shown = limit === null ? pageRows : shownRows;
   const whole = sql`${pageRows} as materialized (${picked})`;
+  const reading = orderOf(order, (term) => readingOrder(term, root.cursor.page));
+  const query = sql`select ${selectList(outputs, "keys")} from ${shown} as ${alias}${joins}${
+    orderOf(order, asRequested, sql`${alias}.`)
+  }`;
   return {
     common: limit === null
       ? whole
       : sql`${whole}, ${shownRows} as (select * from ${pageRows}${reading} limit ${
         smallNumber(limit)
       })`,
-    rows: withNumberTexts(
-      sql`select ${selectList(outputs, "keys")} from ${shown} as ${alias}${joins}${
-        terms((term) => term, sql`${alias}.`)
-      }`,
-      outputs,
-    ),
-    metadata: [
-      limit === null
-        ? sql`false::text`
-        : sql`((select count(*) from ${pageRows}) > ${smallNumber(limit)})::text`,
-      endCursor("first", terms((term) => term, emptySql)),
-      endCursor("last", terms(backwards, emptySql)),
-    ],
+    rows: withNumberTexts(query, outputs),
+    metadata: pageMetadata(root, order, shown),
   };
+}
+
+/** Renders whether more rows follow, and the cursors of the first and the last shown row. */
+function pageMetadata(
+  { cursor, range: { limit } }: PagedRoot,
+  order: PagedParts["order"],
+  shown: Sql,
+): readonly Sql[] {
+  const names = order.map(({ name }) => name);
+  // PostgreSQL computes the text of one row, as the subquery picks it first.
+  const endCursor = (end: "first" | "last") =>
+    leadsOn(cursor.page, end)
+      ? sql`(select ${cursorText(cursor, names)} from (select * from ${shown}${
+        orderOf(order, end === "first" ? asRequested : backwards)
+      } limit 1) as ${shown})`
+      : sql`null::text`;
+  const more = limit === null
+    ? sql`false::text`
+    : sql`((select count(*) from ${pageRows}) > ${smallNumber(limit)})::text`;
+  return [more, endCursor("first"), endCursor("last")];
+}
+
+/** Renders ORDER BY on the columns of a page. */
+function orderOf(
+  order: PagedParts["order"],
+  wrap: (term: PlannedOrder) => PlannedOrder,
+  qualifier: Sql = emptySql,
+): Sql {
+  return orderClause(
+    order.map(({ name, term }) => orderTerm(sql`${qualifier}${name}`, wrap(term))),
+  );
+}
+
+function asRequested(term: PlannedOrder): PlannedOrder {
+  return term;
 }
 
 /** Returns true if rows may stand beyond an end of a page: nothing precedes the first page. */
