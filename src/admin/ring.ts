@@ -17,11 +17,6 @@ export class Ring<Entry> {
     this.#capacity = capacity;
   }
 
-  /** Number of the newest entry; 0 before the first. */
-  get last(): number {
-    return this.#last;
-  }
-
   /** Adds an entry. */
   add(entry: Entry): void {
     this.#entries[this.#last % this.#capacity] = { ...entry, id: ++this.#last };

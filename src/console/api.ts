@@ -39,7 +39,9 @@ const ownHeaders = (): Record<string, string> => ({
 /** Reads data of the admin server. Rejects with an `Error` whose message can be shown. */
 export async function readConsole<Data>(path: string): Promise<Data> {
   const response = await fetch(`/console/${path}`, { headers: ownHeaders() });
-  if (response.status === 401) throw new AdminTokenNeeded(await response.text());
+  if (response.status === 401 || response.status === 429) {
+    throw new AdminTokenNeeded(await response.text());
+  }
   if (!response.ok) throw new Error((await response.text()).trim() || `status ${response.status}`);
   return await response.json();
 }

@@ -13,7 +13,7 @@ import { valueOf } from "./edit.ts";
 import { ErrorBox } from "./error_box.ts";
 import { encode, splitParams } from "./filters.ts";
 import { Grid } from "./grid.ts";
-import { functionsOf, guarded, profileHeader } from "./model.ts";
+import { functionsOf, guarded, profileHeader, schema } from "./model.ts";
 import { navigate, type PageRoute, route } from "./route.ts";
 import { ValueInput } from "./value_input.ts";
 import { bytesText, durationText, Empty, html, type View } from "./view.ts";
@@ -103,7 +103,7 @@ function FunctionForm({ routine, current }: FunctionFormProps): View {
                 <label for=${`parameter-${place}`}>${name || "body"}${required &&
                   html`<span class="required"> required</span>`}<small>${type}</small></label>
                 <${ValueInput} id=${`parameter-${place}`}
-                  column=${{ baseType: type.replace(/^pg_catalog\./, ""), enumLabels: [] }}
+                  column=${{ baseType: type, enumLabels: labelsOf(type) }}
                   value=${values.get(name) ?? ""} placeholder=${required ? "" : "default"}
                   onValue=${change(name)} />
               </div>
@@ -122,6 +122,12 @@ function FunctionForm({ routine, current }: FunctionFormProps): View {
       ${codeShown.value && html`<${CodePanel} call=${call} schema=${routine.schema} />`}
     </div>
   `;
+}
+
+/** Returns the labels of an enum that a column has, too; an empty list for other types. */
+function labelsOf(type: string): readonly string[] {
+  const columns = schema.value?.relations.flatMap((relation) => relation.columns) ?? [];
+  return columns.find((column) => column.baseType === type)?.enumLabels ?? [];
 }
 
 /** Returns the call: GET for functions that only read, else POST. Names the value that is not JSON. */

@@ -6,7 +6,7 @@
  */
 import { useState } from "preact/hooks";
 import { access, serviceState } from "./model.ts";
-import { claims, setAdminToken, signIn, signOut, token } from "./session.ts";
+import { adminToken, claims, setAdminToken, signIn, signOut, token } from "./session.ts";
 import { Dialog, durationText, html, Icon, type View } from "./view.ts";
 
 /** The button that names the role. */
@@ -38,7 +38,7 @@ function identityText(): string {
 }
 
 function TokenDialog({ onClose }: { readonly onClose: () => void }): View {
-  const [text, setText] = useState(token.value ?? "");
+  const [text, setText] = useState("");
   const [keeps, setKeeps] = useState(false);
   const error = access.value?.error ?? null;
   const submit = (event: Event) => {
@@ -57,15 +57,15 @@ function TokenDialog({ onClose }: { readonly onClose: () => void }): View {
         the API alone.</p>
         ${error !== null && html`<p class="error" role="alert">${error.message}</p>`}
         <label class="field">Token (JWT)
-          <textarea rows="4" spellcheck="false" autocomplete="off" class="mono" value=${text}
+          <textarea rows="4" required spellcheck="false" autocomplete="off" class="mono" value=${text}
+            placeholder=${token.value === null ? "eyJ…" : "A token is in use; enter another one"}
             onInput=${(event: Event) =>
               setText((event.target as HTMLTextAreaElement).value)}></textarea>
         </label>
         <label class="check"><input type="checkbox" checked=${keeps}
           onChange=${(event: Event) => setKeeps((event.target as HTMLInputElement).checked)} />
           Keep for this tab</label>
-        <p class="hint">Whoever has the secret can make one:
-          <code>svc token --role=web_user</code></p>
+        <p class="hint"><code>svc token --role=web_user</code>${" "}prints one, with the secret of the configuration.</p>
         <div class="actions">
           <button type="button" class="button" onClick=${leave}>Sign out</button>
           <button type="submit" class="button is-primary">Use the token</button>
@@ -91,6 +91,8 @@ export function AdminTokenForm(): View {
           <input type="password" autocomplete="off" required value=${text}
             onInput=${(event: Event) => setText((event.target as HTMLInputElement).value)} />
         </label>
+        ${adminToken.value !== null && html`<p class="error" role="alert">The token is wrong, or too
+          many wrong ones were sent.</p>`}
         <div class="actions"><button type="submit" class="button is-primary">Open</button></div>
       </form>
     </main>

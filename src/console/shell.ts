@@ -100,7 +100,10 @@ function leaveMenu(target: EventTarget | null): void {
 }
 
 function onKey(event: KeyboardEvent): void {
-  if (event.key === "Escape") leaveMenu(event.target);
+  if (event.key === "Escape") {
+    menuOpen.value = false;
+    leaveMenu(event.target);
+  }
   const isTyping = event.target instanceof HTMLElement &&
     event.target.closest("input, textarea, select, dialog") !== null;
   const isShortcut = (event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k";

@@ -30,7 +30,10 @@ export function ValueInput(props: ValueInputProps): View {
   if (labels.length > 0) {
     return html`
       <select ...${attributes} onChange=${onInput}>
-        ${!labels.includes(value) && html`<option value="" selected disabled>Choose…</option>`}
+        ${(props.placeholder || !labels.includes(value)) && html`
+          <option value="" selected=${value === ""} disabled=${!props
+            .placeholder}>${props.placeholder || "Choose…"}</option>
+        `}
         ${labels.map((each) =>
           html`<option key=${each} value=${each} selected=${each === value}>${each}</option>`
         )}

@@ -3,7 +3,7 @@ import { openConsole } from "../support/console_browser.ts";
 import { engines } from "../support/engines.ts";
 import { eventually } from "../support/eventually.ts";
 import { hasChromium } from "../support/chromium.ts";
-import { type ServiceProcess, startService } from "../support/process.ts";
+import { type FileConfig, type ServiceProcess, startService } from "../support/process.ts";
 import { signToken, testSecret } from "../support/token.ts";
 
 const config = {
@@ -15,10 +15,13 @@ const config = {
 } as const;
 
 /** Runs with a service over the tables of a shop. */
-async function withService(run: (service: ServiceProcess) => Promise<void>): Promise<void> {
+async function withService(
+  run: (service: ServiceProcess) => Promise<void>,
+  options: FileConfig = {},
+): Promise<void> {
   const database = await engines.pg({ name: "console", roles: ["anon", "writer"] });
   {
-    await using service = await startService({ ...config, "db-uri": database.uri });
+    await using service = await startService({ ...config, ...options, "db-uri": database.uri });
     await service.listening();
     await run(service);
   }
@@ -243,6 +246,14 @@ Deno.test({
         await eventually("the page counts one more", async () => await count() > before);
       });
 
+      await step("open a million rows", async () => {
+        await browser.open("#/table/api/many");
+        await page.getByRole("grid", { name: "many" }).waitFor();
+        strictEqual(await page.getByRole("row").count(), 51);
+        await page.getByRole("button", { name: "Count exactly" }).click();
+        await page.getByText("Rows 1 to 50 of 1,000,000").waitFor();
+      });
+
       await step("find by keyboard", async () => {
         await page.keyboard.press("Control+k");
         await page.getByRole("combobox", { name: "Table, function or page" }).waitFor();
@@ -255,6 +266,36 @@ Deno.test({
       deepStrictEqual(browser.problems, []);
       deepStrictEqual(browser.foreignRequests(), []);
     });
+  },
+});
+
+Deno.test({
+  name: "the console asks for admin-token, and keeps it for the tab",
+  ignore: !hasChromium(),
+  sanitizeOps: false,
+  sanitizeResources: false,
+  async fn() {
+    const adminToken = "an-admin-token-of-at-least-32-characters";
+    await withService(async ({ adminOrigin }) => {
+      await using browser = await openConsole(adminOrigin);
+      const { page } = browser;
+      const field = page.getByLabel("Admin token");
+      await field.fill("wrong");
+      await page.getByRole("button", { name: "Open" }).click();
+      await page.getByText("The token is wrong").waitFor();
+      deepStrictEqual(await browser.violations(), []);
+      await field.fill(adminToken);
+      await page.getByRole("button", { name: "Open" }).click();
+      await page.getByRole("link", { name: "film Films of the shop" }).click();
+      await page.getByRole("grid", { name: "film" }).waitFor();
+      ok(!(await page.content()).includes(adminToken));
+      await page.reload();
+      await page.getByRole("grid", { name: "film" }).waitFor();
+      await page.getByRole("button", { name: "anonymous: anon" }).click();
+      await page.getByRole("button", { name: "Sign out" }).click();
+      await field.waitFor();
+      deepStrictEqual(browser.problems, []);
+    }, { "admin-token": adminToken });
   },
 });
 
