@@ -1,5 +1,7 @@
 /** Keys that comments and `db-relationships` declare. */
 import { deepStrictEqual, match, strictEqual } from "node:assert/strict";
+import type { TypeCatalogue } from "../../src/schema_cache/queries/type_catalogue.ts";
+import { databaseTypes } from "../../src/types_output/database_types.ts";
 import type { SchemaCache } from "../../src/schema_cache/schema_cache.ts";
 import { relation, relationshipLines, schemaCacheLoader } from "../support/schema_cache.ts";
 import { apiSuite } from "../support/api.ts";
@@ -37,6 +39,10 @@ tagged.rows("a declared key relates", [
   ["GET /badges?select=code,people(name)&person_id=eq.1", {}, 200, [{ code: "B1", people: ann }]],
   ["GET /people?select=name,cities!visits(name)&id=eq.1&cities.order=name", {}, 200, [
     { name: "Ann", cities: [{ name: "Kobe" }, { name: "Ulm" }] },
+  ]],
+  // PostgreSQL knows this key, so that the declared one has no effect.
+  ["GET /projects?select=id,b:finance/budgets!budget_id(name)&id=eq.1", {}, 200, [
+    { id: 1, b: { name: "small" } },
   ]],
   ["GET /projects?select=id,finance/projects_budget(name)&id=eq.1", {}, 200, [
     { id: 1, projects_budget: { name: "small" } },
@@ -167,6 +173,20 @@ Deno.test("a declared primary key is the key of its relation", async () => {
   deepStrictEqual(relation(cache, "v").primaryKey, ["b", "a"]);
   deepStrictEqual(relation(cache, "w").primaryKey, ["a"]);
   deepStrictEqual(relation(await loaded(views), "w").primaryKey, ["id"]);
+});
+
+Deno.test("types list declared keys beside those that PostgreSQL knows", async () => {
+  const cache = await loaded(views, { relationships: "v foreignKey (b) references u (id)" });
+  const noTypes: TypeCatalogue = {
+    composites: [],
+    domains: [],
+    enums: [],
+    readOnlyColumns: [],
+    results: [],
+  };
+  const types = databaseTypes(cache.data, noTypes, { dbSchemas: ["api"] });
+  const [, ofView = ""] = /^ {6}v: \{(.*?)^ {6}\}/ms.exec(types) ?? [];
+  match(ofView, /foreignKeyName: "v_b_fkey"[^}]*referencedRelation: "u"/);
 });
 
 Deno.test("comments declare keys by whole words, and other lines stay", async () => {
