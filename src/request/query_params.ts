@@ -292,7 +292,7 @@ function readFilters(params: readonly ValuedParam[], mode: QueryMode): Filtered 
     const isCall = mode === "call-get";
     const mayBeArgument = isCall && read !== undefined && isArgumentOrFilter(read.operation);
     if (mayBeArgument) callArguments.push([field.name, value]);
-    if (read !== undefined && !(mayBeArgument && !scanner.atEnd)) {
+    if (read !== undefined && (!mayBeArgument || scanner.atEnd)) {
       if (read.operation.kind === "column") checkEnd(scanner);
       const compared: ComparedColumn = operand === undefined
         ? { field }
