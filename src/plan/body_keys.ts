@@ -5,6 +5,7 @@
  */
 import { errors } from "../errors/catalogue.ts";
 import type { Payload } from "../request/api_request.ts";
+import type { ColumnItem } from "../request/query_types.ts";
 
 /** The longest body whose keys are read, in bytes: other requests wait meanwhile. */
 export const maxBodyLength = 4 * 1024 * 1024;
@@ -29,8 +30,21 @@ export function valuesUnder(key: string, values: readonly unknown[]): readonly u
   });
 }
 
+/** Returns the columns that a level writes, sorted. */
+export function columnNames(
+  items: readonly ColumnItem[],
+  values: readonly unknown[] | null,
+  nested: ReadonlySet<string>,
+): readonly string[] {
+  const names = new Set(items.flatMap((item) => item.kind === "column" ? [item.name] : []));
+  if (items.some(({ kind }) => kind === "all")) {
+    keysOf(values ?? [], nested).forEach((key) => names.add(key));
+  }
+  return [...names].sort();
+}
+
 /** Returns the keys that all objects have, without `others`. Throws `102` if they differ. */
-export function keysOf(values: readonly unknown[], others: ReadonlySet<string>): readonly string[] {
+function keysOf(values: readonly unknown[], others: ReadonlySet<string>): readonly string[] {
   let keys: ReadonlySet<string> | null = null;
   // PostgreSQL refuses other values.
   for (const value of values) {

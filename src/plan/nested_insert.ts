@@ -16,7 +16,8 @@ import type {
   Relationship,
   SchemaCache,
 } from "../schema_cache/schema_cache.ts";
-import { keysOf, maxBodyLength, valuesOfBody, valuesUnder } from "./body_keys.ts";
+import { takesKeys } from "../request/columns_param.ts";
+import { columnNames, maxBodyLength, valuesOfBody, valuesUnder } from "./body_keys.ts";
 import { type Conflict, planLevelConflict } from "./conflict.ts";
 import { findRelationship } from "./find_relationship.ts";
 import type {
@@ -311,24 +312,4 @@ function isReferredTo(relationship: NestedRows["relationship"]): boolean {
 
 function isSame(one: readonly string[], other: readonly string[]): boolean {
   return one.length === other.length && one.every((name, index) => name === other[index]);
-}
-
-/** Whether `*` stands among items, at any depth. */
-function takesKeys(items: readonly ColumnItem[]): boolean {
-  return items.some((item) =>
-    item.kind === "all" || item.kind === "nested" && takesKeys(item.items)
-  );
-}
-
-/** Returns the columns that a level writes, sorted. */
-function columnNames(
-  items: readonly ColumnItem[],
-  values: readonly unknown[] | null,
-  nested: ReadonlySet<string>,
-): readonly string[] {
-  const names = new Set(items.flatMap((item) => item.kind === "column" ? [item.name] : []));
-  if (items.some(({ kind }) => kind === "all")) {
-    keysOf(values ?? [], nested).forEach((key) => names.add(key));
-  }
-  return [...names].sort();
 }

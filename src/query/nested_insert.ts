@@ -28,6 +28,17 @@ import {
   sql,
 } from "../sql/fragment.ts";
 import { nameOf } from "./field.ts";
+import {
+  bodySetting,
+  keepIfEqual,
+  keepKeys,
+  keptKeys,
+  keyColumn,
+  keyValue,
+  levelRows,
+  sentRows,
+  writtenRows,
+} from "./level_keys.ts";
 import { mergeAction, oldRowAlias } from "./merge_action.ts";
 import { conflictClause } from "./on_conflict.ts";
 import { objectRow, rowAlias, writtenValue } from "./written_rows.ts";
@@ -44,6 +55,7 @@ export interface LevelWrite {
   readonly path: string | null;
 }
 
+/** Whether a write has nested items. */
 export function isNested(plan: MutatePlan): plan is NestedPlan {
   return plan.kind === "insert" && plan.nested !== null;
 }
@@ -82,51 +94,6 @@ export function renderRootRows(plan: NestedPlan, returned: Sql): Sql {
 
 /** The column of {@linkcode renderRootRows} for `merge_action()`. */
 export const rootMergeAction: Sql = sql`${ident("svc_root")}.action`;
-
-const bodySetting = literal("svc.body");
-const rows = ident("svc_rows");
-const written = ident("svc_source");
-const keys = ident("svc_keys");
-
-function settingOf(level: number): Sql {
-  return literal(`svc.level_${level}`);
-}
-
-/**
- * Renders the written rows of a level as a FROM item: the number `n` of the row, that of the row around (`p`),
- * and its keys as texts.
- */
-function levelRows(level: InsertLevel, number: number, alias: Sql): Sql {
-  const texts = level.keys.map((_, position) => sql`, ${keyColumn(position)} text`);
-  const setting = sql`pg_catalog.current_setting(${settingOf(number)}, true)`;
-  const columns = sql`n bigint, p bigint, action text${join(texts, emptySql)}`;
-  return sql`pg_catalog.json_to_recordset(${setting}::json) as ${alias}(${columns})`;
-}
-
-/** Renders a key of a written row in the type of its column. */
-function keyValue({ keys }: InsertLevel, alias: Sql, name: string): Sql {
-  const position = keys.findIndex((key) => key.name === name);
-  return sql`cast(${alias}.${keyColumn(position)} as ${catalogueSql(keys[position]!.type)})`;
-}
-
-function keyColumn(position: number): Sql {
-  return ident(`k${position + 1}`);
-}
-
-function valueColumn(position: number): Sql {
-  return ident(`c${position + 1}`);
-}
-
-/** Message of the error that a level raises if it wrote other rows than were sent. */
-const lostRows = /"([0-9]+) sent, ([0-9]+) written"/;
-
-/** Returns how many rows were sent and written if an error of PostgreSQL is about that; null for others. */
-export function lostRowsOf(
-  { sqlstate, message }: { readonly sqlstate: string; readonly message: string },
-): { readonly sent: string; readonly written: string } | null {
-  const found = sqlstate === "2203A" ? lostRows.exec(message) : null;
-  return found === null ? null : { sent: found[1]!, written: found[2]! };
-}
 
 class LevelWriter {
   readonly #plan: NestedPlan;
@@ -170,17 +137,17 @@ class LevelWriter {
     const { rank, numbered } = this.#numbered(level, number);
     const tables = [
       this.#rows(level, rank),
-      sql`${written} as (${insert})`,
-      ...(isKept ? [sql`${keys} as (${numbered})`] : []),
+      sql`${writtenRows} as (${insert})`,
+      ...(isKept ? [sql`${keptKeys} as (${numbered})`] : []),
     ];
     const kept = isKept ? keepKeys(number) : sql`''`;
-    const end = mayDiffer ? sql`select where ${kept} is null` : keepIfEqual(kept, written);
+    const end = mayDiffer ? sql`select where ${kept} is null` : keepIfEqual(kept, writtenRows);
     return sql`with ${join(tables)} ${end}`;
   }
 
   /**
    * Renders the returned rows with their numbers. Rows are returned in the order in which they are inserted.
-   * `rank` is the column of {@linkcode rows} that this needs.
+   * `rank` is the column of {@linkcode sentRows} that this needs.
    */
   #numbered(
     level: InsertLevel,
@@ -190,15 +157,15 @@ class LevelWriter {
       step.kind === "links" && step.target === number
     );
     if (this.#isSingle(level) && !isTarget) {
-      return { rank: emptySql, numbered: sql`select 1 as n, * from ${written}` };
+      return { rank: emptySql, numbered: sql`select 1 as n, * from ${writtenRows}` };
     }
-    const returned = sql`select row_number() over () as n, * from ${written}`;
+    const returned = sql`select row_number() over () as n, * from ${writtenRows}`;
     const isDense = level.around === null || level.shape === "array";
     if (isDense && !isTarget) return { rank: emptySql, numbered: returned };
     return {
       rank: sql`, row_number() over (order by ${rowAlias}.n) as svc_rank`,
       numbered:
-        sql`select svc_n as n, svc_p as p, svc_returned.* from ${rows} join (select row_number() over () as svc_rank, * from ${written}) as svc_returned using (svc_rank)`,
+        sql`select svc_n as n, svc_p as p, svc_returned.* from ${sentRows} join (select row_number() over () as svc_rank, * from ${writtenRows}) as svc_returned using (svc_rank)`,
     };
   }
 
@@ -215,7 +182,7 @@ class LevelWriter {
     const values = join(names.map((_, position) => valueColumn(position)));
     const onConflict = conflictClause(conflict, relation, { isCounted: around === null });
     const table = nameOf(relation);
-    return sql`insert into ${table}${target} select ${values} from ${rows} order by ${order}${onConflict}`;
+    return sql`insert into ${table}${target} select ${values} from ${sentRows} order by ${order}${onConflict}`;
   }
 
   /** Returns the columns of the rows by which rows that exist are found. */
@@ -235,16 +202,16 @@ class LevelWriter {
     const found = sql`select ${join([...needed].map((name) => ident(name)))} from ${table}${where}`;
     const values = this.#conflictValues(level);
     const equal = names!.map((name, position) =>
-      sql`${alias}.${ident(name)} = ${rows}.${values[position]!}`
+      sql`${alias}.${ident(name)} = ${sentRows}.${values[position]!}`
     );
     const selected = level.keys.map(({ name }, position) =>
       sql`, ${alias}.${ident(name)}::text as ${keyColumn(position)}`
     );
-    const joined = sql`select ${rows}.svc_n as n, ${rows}.svc_p as p${
+    const joined = sql`select ${sentRows}.svc_n as n, ${sentRows}.svc_p as p${
       join(selected, emptySql)
-    } from ${rows} join (${found}) as ${alias} on ${and(equal)}`;
-    return sql`with ${this.#rows(level, emptySql)}, ${keys} as (${joined}) ${
-      keepIfEqual(keepKeys(number), keys)
+    } from ${sentRows} join (${found}) as ${alias} on ${and(equal)}`;
+    return sql`with ${this.#rows(level, emptySql)}, ${keptKeys} as (${joined}) ${
+      keepIfEqual(keepKeys(number), keptKeys)
     }`;
   }
 
@@ -265,7 +232,7 @@ class LevelWriter {
     const expanded = columns.length === 0
       ? emptySql
       : sql` cross join lateral ${objectRow({ columns, defaults })}`;
-    return sql`${rows} as materialized (select ${rowAlias}.n as svc_n, ${rowAlias}.p as svc_p${rank}${
+    return sql`${sentRows} as materialized (select ${rowAlias}.n as svc_n, ${rowAlias}.p as svc_p${rank}${
       join(values, emptySql)
     } from ${objects}${joined}${expanded})`;
   }
@@ -340,21 +307,8 @@ class LevelWriter {
   }
 }
 
-/** Renders the setting that keeps the keys of a level. */
-function keepKeys(level: number): Sql {
-  const all = sql`select coalesce(pg_catalog.json_agg(${keys}), '[]')::text from ${keys}`;
-  return sql`pg_catalog.set_config(${settingOf(level)}, (${all}), true)`;
-}
-
-/** Renders `select` of an expression, which fails if a table does not have as many rows as were sent. */
-function keepIfEqual(kept: Sql, table: Sql): Sql {
-  // OFFSET 0 keeps PostgreSQL from counting several times.
-  const counts =
-    sql`(select (select count(*) from ${rows}) as sent, (select count(*) from ${table}) as written offset 0) as svc_counts`;
-  // The message of the error carries both numbers.
-  const message = sql`'strict $."' || sent || ' sent, ' || written || ' written"'`;
-  const failure = sql`pg_catalog.jsonb_path_query_first('{}', cast(${message} as jsonpath))::text`;
-  return sql`select from ${counts} where case when sent = written then ${kept} else ${failure} end is null`;
+function valueColumn(position: number): Sql {
+  return ident(`c${position + 1}`);
 }
 
 function filledAlias({ level }: Pick<LevelColumn, "level">): Sql {

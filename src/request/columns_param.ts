@@ -50,6 +50,18 @@ function readTree(raw: string): readonly ColumnItem[] | ServiceError {
   }
 }
 
+/** Whether `*` stands among items, at any depth: the keys of the body are columns then. */
+export function takesKeys(items: readonly ColumnItem[]): boolean {
+  return items.some((item) =>
+    item.kind === "all" || item.kind === "nested" && takesKeys(item.items)
+  );
+}
+
+/** Returns the items of a tree; none if there is no tree. */
+export function itemsOf(tree: ColumnTree | null): readonly ColumnItem[] {
+  return tree === null || tree.items instanceof ServiceError ? [] : tree.items;
+}
+
 function sorted(names: readonly string[]): readonly string[] {
   return [...new Set(names)].sort();
 }

@@ -7,6 +7,7 @@ import { errors } from "../errors/catalogue.ts";
 import { canonicalText, type MediaRange, parseMediaType } from "../http/media_type.ts";
 import type { Action } from "./api_request.ts";
 import type { BodyDecoder, OnKeys, PayloadUse } from "./body_decoder.ts";
+import { itemsOf, takesKeys } from "./columns_param.ts";
 import {
   ColumnsJsonDecoder,
   CsvDecoder,
@@ -19,7 +20,7 @@ import {
 import { JsonRowsScan } from "./json_rows.ts";
 import { NdjsonDecoder } from "./ndjson.ts";
 import { PatchDecoder } from "./patch_decoder.ts";
-import type { ColumnItem, ColumnTree, QueryParams } from "./query_types.ts";
+import type { QueryParams } from "./query_types.ts";
 
 /** Parts of a request that choose the decoder of its body. */
 export interface PayloadParts {
@@ -63,24 +64,13 @@ export function hasArgumentsInBody({ method }: Extract<Action, { kind: "call" }>
  * the keys of the body.
  */
 export function usesColumns(action: Action, { columns, columnTree }: QueryParams): boolean {
-  return columns !== null && action.kind !== "put" && !takesBodyKeys(columnTree);
+  return columns !== null && action.kind !== "put" && !takesKeys(itemsOf(columnTree));
 }
 
 /** Whether the rows of a body may have different keys. */
 export function mayKeysVary({ on, columnTree }: QueryParams): boolean {
-  return on !== null || takesBodyKeys(columnTree) && hasNested(columnTree);
-}
-
-/** Whether `*` stands in a tree, at any depth. */
-function takesBodyKeys(tree: ColumnTree | null): boolean {
-  const takes = (items: readonly ColumnItem[]): boolean =>
-    items.some((item) => item.kind === "all" || item.kind === "nested" && takes(item.items));
-  return Array.isArray(tree?.items) && takes(tree.items);
-}
-
-/** Whether a tree has nested items. */
-export function hasNested(tree: ColumnTree | null): boolean {
-  return Array.isArray(tree?.items) && tree.items.some(({ kind }) => kind === "nested");
+  const items = itemsOf(columnTree);
+  return on !== null || takesKeys(items) && items.some(({ kind }) => kind === "nested");
 }
 
 /** Format of a body. `raw` is the value of a function's single unnamed parameter. */

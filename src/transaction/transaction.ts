@@ -18,7 +18,7 @@ import type {
 import { errors } from "../errors/catalogue.ts";
 import { DatabaseError } from "../errors/service_error.ts";
 import type { RootPlan } from "../plan/root_plan.ts";
-import { lostRowsOf } from "../query/nested_insert.ts";
+import { lostRowsOf } from "../query/level_keys.ts";
 import { failedOperation } from "../query/patch.ts";
 import { type Query, resultColumn } from "../query/query.ts";
 import { schemaMetadataQuery } from "../query/schema_metadata.ts";
