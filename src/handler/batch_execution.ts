@@ -9,7 +9,7 @@ import { OperationError } from "../batch/operation_error.ts";
 import type { Config } from "../config/options.ts";
 import type { Batch, BatchResult, HeldResult } from "../database/database.ts";
 import { errors } from "../errors/catalogue.ts";
-import { DatabaseError, type FailedOperation } from "../errors/service_error.ts";
+import { DatabaseError, type FailedOperation, ServiceError } from "../errors/service_error.ts";
 import { systemClock } from "../lib/clock.ts";
 import { rowsOfFailedCheck } from "../query/result_reference.ts";
 import { keptAnswer, type KeptReply, replyOfKept } from "../response/kept_reply.ts";
@@ -212,6 +212,7 @@ class BatchRun {
   /** Returns the error of the operation with the lowest position that fails. */
   #errorOf(error: unknown): unknown {
     if (error instanceof OperationError) return error;
+    if (this.#isOverdue(error)) return this.#timeout();
     if (!(error instanceof DatabaseError)) return new OperationError(error, null);
     const { key, statements, operations } = this.#built;
     const ofKey = key === null ? null : keyError(error, { first: key, closing: statements.length });
@@ -228,6 +229,13 @@ class BatchRun {
       ? statementError(error, operations[index]!)
       : errors.referenceWithoutValue(check.source, rows);
     return new OperationError(cause, facts);
+  }
+
+  /** Whether the time of the batch was over when it waited again, for a connection that was lost. */
+  #isOverdue(error: unknown): boolean {
+    const isTimeout = error instanceof ServiceError &&
+      error.fields.code === errors.requestTimeout.code;
+    return isTimeout && this.#exchange.caller.deadline?.isOver !== true;
   }
 
   /** Returns the error of the first operation before a position whose result is refused; null for none. */

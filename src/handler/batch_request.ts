@@ -20,7 +20,8 @@ import { BatchReferences } from "../batch/batch_references.ts";
 import { batchReply } from "../batch/batch_reply.ts";
 import type { Config } from "../config/options.ts";
 import { errors } from "../errors/catalogue.ts";
-import type { FailedOperation } from "../errors/service_error.ts";
+import { quotable } from "../errors/quoting.ts";
+import { type FailedOperation, ServiceError } from "../errors/service_error.ts";
 import { parseAccept } from "../http/accept.ts";
 import { canonicalText, parseMediaType } from "../http/media_type.ts";
 import { Stopwatch } from "../observe/stopwatch.ts";
@@ -62,8 +63,9 @@ export function isBatch(
   return dbRootSpec === null || mediaOf(headers).kind === "batch";
 }
 
+/** A browser sends a request without a type to other sites, so that is not taken for JSON. */
 function mediaOf(headers: RawRequest["headers"]) {
-  return parseMediaType(headers["content-type"]?.trim() || "application/json");
+  return parseMediaType(headers["content-type"]?.trim() || "application/octet-stream");
 }
 
 /** Receives the body of a request with a reader. */
@@ -187,8 +189,8 @@ class DocumentDecoder extends RawDecoder {
 }
 
 /**
- * Charges and plans each operation. If one is refused, its error counts, and the limits of the operations
- * before it are not charged.
+ * Charges and plans each operation. If a limit refuses one, the operations before it are not charged, so that a
+ * repeated batch can succeed.
  */
 async function planOperations(
   exchange: Exchange,
@@ -214,7 +216,7 @@ async function planOperations(
       const referenceChecks = own?.checks ?? [];
       operations.push({ facts: factsOf(operation), request, planned, referenceChecks });
     } catch (error) {
-      for (const admission of admissions) admission.refund();
+      if (isRateLimited(error)) { for (const admission of admissions) admission.refund(); }
       throw new OperationError(error, factsOf(operation));
     }
   }
@@ -222,7 +224,11 @@ async function planOperations(
 }
 
 function factsOf({ index, id, method, url }: BatchOperation): FailedOperation {
-  return { index, id, method, url };
+  return { index, id, method, url: quotable(url) };
+}
+
+function isRateLimited(error: unknown): boolean {
+  return error instanceof ServiceError && error.fields.code === errors.rateLimited.code;
 }
 
 interface PlannedOperations {

@@ -320,6 +320,12 @@ suite.rows("a batch is refused", [
     hint: null,
     message: "Content-Type not acceptable: text/csv",
   }],
+  ["POST /", { body: new TextEncoder().encode('{"requests":[]}') }, 415, {
+    code: "SVC107",
+    details: null,
+    hint: null,
+    message: "Content-Type not acceptable: application/octet-stream",
+  }],
   ["POST /", batchOf([], { headers: { Accept: "text/csv" } }), 406, {
     code: "SVC107",
     details: null,
@@ -439,6 +445,13 @@ suite.test("each operation has the settings that it has alone", async (api) => {
     "response.status": "",
     "svc.updated": "",
   });
+});
+
+suite.test("an error shows the first 1,000 characters of a URL", async (api) => {
+  const url = `/nope?a=eq.${"b".repeat(5000)}`;
+  const response = await api("POST /", batchOf([{ method: "GET", url }]));
+  const { operation } = await response.json();
+  strictEqual(operation.url, `${url.slice(0, 1000)}…`);
 });
 
 suite.test("an operation has its own profile, and headers of the batch under its own", async (api) => {

@@ -9,6 +9,14 @@ const once = { toServer: 1, fromServer: 1 };
 const twice = { toServer: 2, fromServer: 2 };
 const singular = { Accept: "application/vnd.svc.object+json" };
 
+const inserted = (id: number) => ({ method: "POST", url: "/makers", body: { id, name: "many" } });
+const referring = { method: "GET", url: "/makers?id=eq.{m}", refs: { "{m}": "m#/id" } };
+
+function batchOf(operations: readonly unknown[]): RequestParts {
+  const headers = { "Content-Type": "application/vnd.svc.batch+json" };
+  return { headers, body: { requests: operations } };
+}
+
 const requests: readonly [string, RequestParts, typeof once][] = [
   ["GET /tools?id=eq.1", {}, once],
   ["GET /tools?id=eq.1", { headers: singular }, once],
@@ -31,6 +39,9 @@ const requests: readonly [string, RequestParts, typeof once][] = [
   ],
   ["PATCH /makers?id=eq.50", { body: { name: "uno" } }, once],
   ["DELETE /makers?id=eq.51", {}, once],
+  ["POST /", batchOf(Array.from({ length: 10 }, (_, n) => inserted(n + 60))), once],
+  ["POST /", batchOf([{ method: "GET", url: "/tools" }, { method: "GET", url: "/makers" }]), once],
+  ["POST /", batchOf([{ ...inserted(80), id: "m" }, referring]), twice],
   // What has to be looked at before it is kept takes a second round trip.
   ["PATCH /makers?id=eq.50", { body: { name: "eins" }, headers: singular }, twice],
 ];
@@ -79,6 +90,7 @@ for (const [fixture, list] of Object.entries({ writes: requests, ...calls })) {
       dbAnonRole: "anon",
       jwtSecret: testSecret,
       dbPool: 1,
+      batchMaxOperations: 10,
     });
     await handler.ready();
     for (const [line, parts, expected] of list) {

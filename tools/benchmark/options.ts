@@ -22,6 +22,8 @@ export interface BenchOptions {
   readonly growth: boolean;
   /** Measures long bodies, in place of the cases. */
   readonly bodies: boolean;
+  /** Measures batches of inserts beside other inserts, in place of the cases. */
+  readonly batches: boolean;
   /** Measures answers under more load than can be served, in place of the cases. */
   readonly overload: boolean;
   /** Seconds of each measured run. */
@@ -56,6 +58,7 @@ export const usage = `Usage: deno task bench [options]
   --growth          how costs grow with connections, rows, tables and bodies
   --bodies          answers of 105 MB and 3 GB, slow readers, inserts of 50 MB and 1 GB;
                     --case answers, readers or inserts measures one of these
+  --batches         10 inserts in a batch, in 10 requests and in one, over one connection
   --overload        answers when more requests come than can be served, with and without shedding
   --json            results as JSON
   --help            this text
@@ -71,6 +74,7 @@ export function parseOptions(args: readonly string[]): BenchOptions {
       help: { type: "boolean", default: false },
       growth: { type: "boolean", default: false },
       bodies: { type: "boolean", default: false },
+      batches: { type: "boolean", default: false },
       overload: { type: "boolean", default: false },
       seconds: { type: "string", default: "5" },
       rounds: { type: "string" },
@@ -88,6 +92,7 @@ export function parseOptions(args: readonly string[]): BenchOptions {
     help: values.help,
     growth: values.growth,
     bodies: values.bodies,
+    batches: values.batches,
     overload: values.overload,
     seconds: count("seconds", values.seconds),
     rounds: count("rounds", values.rounds ?? (peer === null ? "1" : "3")),

@@ -5,6 +5,7 @@
  * @module
  */
 import { type Bench, progress, runSql, startBench } from "./bench.ts";
+import { measureBatches } from "./batches.ts";
 import { measureBodies } from "./bodies.ts";
 import { casesOf, loadSets } from "./cases.ts";
 import { items, makeUsers, plainFixture, roles, schema } from "./fixture.ts";
@@ -53,6 +54,11 @@ async function main(args: readonly string[]): Promise<number> {
     if (isWanted(options, "answers")) console.log(await measureAnswers(bench));
     if (isWanted(options, "readers")) console.log(await measureSlowReaders(bench));
     if (isWanted(options, "inserts")) console.log(await measureBodies(bench));
+    return 0;
+  }
+  if (options.batches) {
+    await runSql(bench, `${roles}${schema}`);
+    console.log(await measureBatches(bench));
     return 0;
   }
   if (options.overload) {

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { disturbBatches } from "./batches.ts";
 import { chaos } from "./chaos.ts";
 import { connectionShortage } from "./connection_shortage.ts";
 import { fullDisk } from "./full_disk.ts";
@@ -20,6 +21,7 @@ import { terminateConnections } from "./termination.ts";
 export const faults: Readonly<Record<string, Fault>> = {
   "database restarts": restartUnderLoad,
   "terminated connections": terminateConnections,
+  "batches": disturbBatches,
   "promoted standby": promoteStandby,
   "full disk": fullDisk,
   "connection shortage": connectionShortage,
