@@ -13,28 +13,40 @@ const preferencesOfBatch = /^(?:tx|timezone|handling)=/;
 /** Preferences that an operation cannot have: they concern the transaction. */
 const preferencesOfTransaction = /^(?:tx|timezone)=/;
 
+/** Headers of a batch that its operations have, too. */
+export interface BatchHeaders extends Pick<RawRequest, "cookies"> {
+  readonly inherited: RawRequest["headers"];
+  readonly prefer: string | undefined;
+}
+
+/** Returns the headers that are not about the body and the answer of the batch itself. */
+export function inheritedHeaders(
+  { headers, cookies }: Pick<RawRequest, "headers" | "cookies">,
+): BatchHeaders {
+  const inherited = Object.entries(headers).filter(([name]) => !ofBatchAlone.test(name));
+  return { inherited: Object.fromEntries(inherited), prefer: headers["prefer"], cookies };
+}
+
 /**
- * Returns the request of an operation. It has the headers of the batch that are not about the batch's own
- * body and answer, under its own. Throws `122` for a preference of the transaction if the handling is strict.
+ * Returns the request of an operation. It has inherited headers under its own. Throws `122` for a preference of the transaction if the handling is strict.
  */
 export function operationRequest(
   { method, url, headers }: Pick<BatchOperation, "method" | "url" | "headers">,
-  batch: Pick<RawRequest, "headers" | "cookies">,
+  { inherited, prefer: ofBatch, cookies }: BatchHeaders,
 ): RawRequest {
   const mark = url.indexOf("?");
   const { prefer: ownPrefer, ...own } = headers;
-  const prefer = operationPreferences(ownPrefer, batch.headers["prefer"]);
-  const inherited = Object.entries(batch.headers).filter(([name]) => !ofBatchAlone.test(name));
+  const prefer = operationPreferences(ownPrefer, ofBatch);
   return {
     method,
     path: visible(mark < 0 ? url : url.slice(0, mark)),
     query: mark < 0 ? "" : visible(url.slice(mark + 1)),
     headers: {
-      ...Object.fromEntries(inherited),
+      ...inherited,
       ...own,
       ...(prefer === null ? {} : { prefer }),
     },
-    cookies: batch.cookies,
+    cookies,
   };
 }
 

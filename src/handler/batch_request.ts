@@ -12,6 +12,7 @@ import {
 import { OperationError } from "../batch/operation_error.ts";
 import {
   batchPreferences,
+  inheritedHeaders,
   operationRequest,
   otherPreferences,
 } from "../batch/operation_request.ts";
@@ -199,12 +200,13 @@ async function planOperations(
 ): Promise<PlannedOperations> {
   const admissions: Admission[] = [];
   const operations: PlannedOperation[] = [];
+  const headers = inheritedHeaders(exchange.pieces);
   const plans: DataPlan[] = [];
   const references = new BatchReferences(document.operations);
   let readsColumns = false;
   for (const operation of document.operations) {
     try {
-      const pieces = operationRequest(operation, exchange.pieces);
+      const pieces = operationRequest(operation, headers);
       admit(exchange, identity, { pieces, admissions });
       const { cache } = exchange.context.snapshot;
       const own = references.of(operation.index, { pieces, earlier: plans, cache: cache! });

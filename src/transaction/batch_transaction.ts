@@ -23,7 +23,6 @@ import {
   type TransactionConfig,
   type TransactionOwner,
 } from "./preamble.ts";
-import { updatedRowsSetting } from "../query/on_conflict.ts";
 import { responseGucCheck } from "./response_guc_check.ts";
 import { resultChecks } from "./result_checks.ts";
 import { planContextOf, settingsStatement, type TransactionSettings } from "./settings.ts";
@@ -181,7 +180,7 @@ class StatementList {
 
   /** Adds the settings of the batch, and the function before it. */
   addHead(settings: TransactionSettings): void {
-    this.#addSettings({ ...settings, overrides: [...settings.overrides, ["request.batch", ""]] });
+    this.#addSettings({ ...settings, batchPosition: "" });
     this.statements.push(...preRequestStatements(this.#config));
   }
 
@@ -236,15 +235,7 @@ class StatementList {
     const restored = [...this.#functionSettings];
     const ofFunction = plan.kind === "call" ? plan.call.routine.settings : [];
     for (const [name] of ofFunction) this.#functionSettings.add(name);
-    return {
-      ...settings,
-      restored,
-      overrides: [
-        ...settings.overrides,
-        [updatedRowsSetting, ""],
-        ["request.batch", `${index}/${this.#count}`],
-      ],
-    };
+    return { ...settings, restored, batchPosition: `${index}/${this.#count}` };
   }
 }
 

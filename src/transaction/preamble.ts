@@ -75,6 +75,7 @@ export function settingsOf(
     cookies,
     requestId: identifiers.requestId,
     applicationName: identifiers.applicationName,
+    batchPosition: null,
     timezone: request.preferences.timezone,
     overrides: [...ofFunction, ...config.appSettings],
   };

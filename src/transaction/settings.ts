@@ -5,6 +5,7 @@
  * @module
  */
 import type { AccessMode, Statement } from "../database/database.ts";
+import { updatedRowsSetting } from "../query/on_conflict.ts";
 import {
   compile,
   join,
@@ -45,6 +46,8 @@ export interface TransactionSettings {
   readonly requestId: string | null;
   /** Null keeps the name of the connection. */
   readonly applicationName: string | null;
+  /** Position and number of operations: `1/3`. Null does not set `request.batch`. */
+  readonly batchPosition: string | null;
   readonly timezone: string | null;
   /** Settings that override those of the role: those of the called function, and `app.settings.*`. */
   readonly overrides: readonly Setting[];
@@ -152,13 +155,20 @@ function restoredSetting(name: string): Sql {
   return sql`${setConfig}(${param(name)}, null, true)`;
 }
 
-/** The parts of {@linkcode TransactionSettings} that name a request in logs of the database. */
-type Identifiers = Pick<TransactionSettings, "applicationName" | "requestId">;
+/** The parts of {@linkcode TransactionSettings} that tell a request from others. */
+type Identifiers = Pick<TransactionSettings, "applicationName" | "batchPosition" | "requestId">;
 
-function identifierSettings({ requestId, applicationName }: Identifiers): readonly Sql[] {
+function identifierSettings(
+  { requestId, applicationName, batchPosition }: Identifiers,
+): readonly Sql[] {
   return [
     ...(requestId === null ? [] : [setting("request.id", param(requestId))]),
     ...(applicationName === null ? [] : [setting("application_name", param(applicationName))]),
+    ...(batchPosition === null ? [] : [
+      setting("request.batch", param(batchPosition)),
+      // An earlier operation may have counted.
+      setting(updatedRowsSetting, sql`''`),
+    ]),
   ];
 }
 
@@ -197,13 +207,14 @@ function plainParams(settings: TransactionSettings): readonly ParamValue[] {
 
 /** Returns the statement of settings without extras. Its text was compiled before. */
 function plainStatement(settings: TransactionSettings, form: SettingsForm): Statement {
-  const { requestId, applicationName, timeoutMs } = settings;
+  const { requestId, applicationName, batchPosition, timeoutMs } = settings;
   const [searchPath = "", ...others] = plainParams(settings);
   const params: ParamValue[] = timeoutMs ? [searchPath, timeoutText(timeoutMs)] : [searchPath];
   params.push(...others);
   if (requestId !== null) params.push(requestId);
   if (applicationName !== null) params.push(applicationName);
-  const text = plainTexts[form][plainKey({ requestId, applicationName, timeoutMs })]!;
+  if (batchPosition !== null) params.push(batchPosition);
+  const text = plainTexts[form][plainKey(settings)]!;
   return { text, params, use: "none", isShared: true };
 }
 
@@ -214,18 +225,20 @@ const timeoutKinds: readonly (number | null)[] = [null, 0, 1];
 type PlainShape = Identifiers & Pick<TransactionSettings, "timeoutMs">;
 
 /** Returns the position of a text among those of its form. */
-function plainKey({ requestId, applicationName, timeoutMs }: PlainShape): number {
-  const identifiers = (requestId === null ? 0 : 1) + (applicationName === null ? 0 : 2);
+function plainKey({ requestId, applicationName, batchPosition, timeoutMs }: PlainShape): number {
+  const identifiers = (requestId === null ? 0 : 1) + (applicationName === null ? 0 : 2) +
+    (batchPosition === null ? 0 : 4);
   const timeout = timeoutMs === null ? 0 : timeoutMs === 0 ? 1 : 2;
   return identifiers * timeoutKinds.length + timeout;
 }
 
 function plainTextsOf(form: SettingsForm): readonly string[] {
   const placeholders = ["", "", ...requestSettingNames.map(() => "")];
-  return [0, 1, 2, 3].flatMap((key) => {
+  return [0, 1, 2, 3, 4, 5, 6, 7].flatMap((key) => {
     const requestId = (key & 1) === 0 ? null : "";
     const applicationName = (key & 2) === 0 ? null : "";
-    const after = identifierSettings({ requestId, applicationName });
+    const batchPosition = (key & 4) === 0 ? null : "";
+    const after = identifierSettings({ requestId, applicationName, batchPosition });
     return timeoutKinds.map((timeoutMs) => {
       const beforeRole = timeoutMs === null ? [] : timeout(timeoutMs);
       return compile(renderSettings(columns(form, placeholders, { beforeRole, after }))).text;

@@ -13,6 +13,9 @@ import { markdownTable, shown } from "./table.ts";
 
 const rowsPerTurn = 10;
 
+/** The server answers it once it is ready. */
+const probe = "/entries?limit=1";
+
 const tables = "create unlogged table api.entries (id int, name text, price numeric);";
 
 /** A way to insert ten rows: the requests of one turn. */
@@ -64,7 +67,7 @@ export async function measureBatches(bench: Bench): Promise<string> {
     progress(`Starting the ${name}...`);
     const own: FileConfig = name === "service" ? { "batch-max-operations": 100 } : {};
     const config = { ...serverConfig(bench.postgres), ...own };
-    const server = servers.use(await startServer(name, command, { config }));
+    const server = servers.use(await startServer(name, command, { config, probe }));
     const cases = insertCases.filter(({ isCommon }) => isCommon || name === "service");
     results.push(...cases.map((each) => ({
       name: `${each.name}, ${name}`,

@@ -10,6 +10,7 @@ const usual: BenchOptions = {
   help: false,
   growth: false,
   bodies: false,
+  batches: false,
   overload: false,
   seconds: 5,
   rounds: 1,

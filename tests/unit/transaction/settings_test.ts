@@ -19,6 +19,7 @@ const plain: TransactionSettings = {
   cookies: {},
   requestId: null,
   applicationName: null,
+  batchPosition: null,
   timezone: null,
   overrides: [],
 };
