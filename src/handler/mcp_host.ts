@@ -12,6 +12,8 @@ import { PlanCache } from "../plan_cache/plan_cache.ts";
 import type { Reply } from "../response/reply.ts";
 import type { Service } from "../service/service.ts";
 import type { Snapshot } from "../service/snapshot.ts";
+import { receiveBody } from "../request/body.ts";
+import { RawDecoder } from "../request/decoders.ts";
 import { isFilter, isParameterName } from "../request/query_params.ts";
 import type { RawRequest } from "../request/raw_request.ts";
 import { version } from "../version.ts";
@@ -26,6 +28,7 @@ import type {
 } from "./mcp_port.ts";
 import {
   authenticateRequest,
+  bodyOptions,
   failedResult,
   type PipelineContext,
   type PipelineInput,
@@ -34,7 +37,12 @@ import {
   startAdmission,
 } from "./pipeline.ts";
 import { reportOutcome } from "./report.ts";
-import { checkBeforeToken, type CheckedRequest, checkIdentity } from "./request_checks.ts";
+import {
+  checkBeforeToken,
+  type CheckedRequest,
+  checkIdentity,
+  lengthError,
+} from "./request_checks.ts";
 import { identifiersOf } from "./request_identifiers.ts";
 
 /** Loads the module beside this one. A bundle has it as `mcp.js`. */
@@ -83,6 +91,7 @@ export class McpHost {
       host: this,
     });
     try {
+      message.chargeClient();
       const endpoint = await this.#open();
       return message.resultOf(await endpoint.respond(message));
     } catch (thrown) {
@@ -158,7 +167,7 @@ class HostedMessage implements McpMessage {
   readonly #input: PipelineInput;
   readonly #service: Service;
   readonly #host: McpHost;
-  readonly #addedHeaders: CheckedRequest["addedHeaders"] = [];
+  readonly #checked: CheckedRequest;
   #identity: Identity | null = null;
   #failure: Omit<PipelineResult, "targetNameUses"> | null = null;
 
@@ -171,9 +180,18 @@ class HostedMessage implements McpMessage {
       readonly host: McpHost;
     },
   ) {
+    const { context, client, credential } = input;
     this.request = request;
     this.#pieces = pieces;
     this.#input = input;
+    this.#checked = {
+      request,
+      pieces,
+      credential,
+      config: context.snapshot.config,
+      admission: startAdmission(pieces, context, client),
+      addedHeaders: [],
+    };
     this.#service = service;
     this.#host = host;
   }
@@ -186,25 +204,30 @@ class HostedMessage implements McpMessage {
     return this.#input.context.snapshot;
   }
 
+  /** Counts the request for policies that need no token. Throws the error of a refusal. */
+  chargeClient(): void {
+    if (this.#input.refusal !== null) throw this.#input.refusal;
+    checkBeforeToken(this.#checked);
+  }
+
   async admit(audience: string | null): Promise<Identity> {
-    const { context, client, credential, refusal, scope } = this.#input;
-    const { config } = context.snapshot;
-    const [request, pieces] = [this.request, this.#pieces];
-    const admission = startAdmission(pieces, context, client);
-    const addedHeaders = this.#addedHeaders;
-    const checked = { request, pieces, credential, config, admission, addedHeaders };
-    try {
-      if (refusal !== null) throw refusal;
-      checkBeforeToken(checked);
-      const exchange = { context, scope, checked };
-      const identity = await authenticateRequest(exchange, audience ?? config.jwtAud);
-      this.#identity = identity;
-      if (audience !== null) checkAudience(identity, credential, audience);
-      checkIdentity(checked, identity);
-      return identity;
-    } finally {
-      if (admission !== null) addedHeaders.push(...admission.headers());
-    }
+    const { context, credential, scope } = this.#input;
+    const checked = this.#checked;
+    const expected = audience ?? context.snapshot.config.jwtAud;
+    const identity = await authenticateRequest({ context, scope, checked }, expected);
+    this.#identity = identity;
+    if (audience !== null) checkAudience(identity, credential, audience);
+    checkIdentity(checked, identity);
+    return identity;
+  }
+
+  async receive(maxBytes: number): Promise<Uint8Array> {
+    const { context, isContended } = this.#input;
+    const own = bodyOptions({ context, isContended, caller: this.request });
+    const limit = own.maxBytes === 0 ? maxBytes : Math.min(own.maxBytes, maxBytes);
+    const options = { ...own, maxBytes: limit };
+    const payload = await receiveBody(this.request, () => new RawDecoder("text"), options);
+    return payload.kind === "raw" ? payload.bytes : new Uint8Array(0);
   }
 
   fail(thrown: unknown): Reply {
@@ -220,7 +243,8 @@ class HostedMessage implements McpMessage {
   /** Returns the result of the message, whose reply the endpoint has made. */
   resultOf(made: Reply): PipelineResult {
     const { thrown = null, error = null, advice = null } = this.#failure ?? {};
-    const reply = withHeaders(made, this.#addedHeaders);
+    const { admission, addedHeaders } = this.#checked;
+    const reply = withHeaders(made, [...addedHeaders, ...admission?.headers() ?? []]);
     const role = this.#identity?.role ?? null;
     return { reply, role, thrown, error, advice, targetNameUses: [] };
   }
@@ -229,11 +253,14 @@ class HostedMessage implements McpMessage {
     const started = performance.timeOrigin + performance.now();
     const [request, pieces] = this.#requestOf(call);
     const input = { ...this.#input, ...this.#identityInput(), context: this.#contextOf(call) };
+    const { requestId } = input.identifiers;
     const identifiers = request.headers.has("traceparent")
-      ? identifiersOf(request, this.snapshot.config, this.#service)
+      ? { ...identifiersOf(request, this.snapshot.config, this.#service), requestId }
       : input.identifiers;
     const rootReply = call.subject === "metadata" ? "metadata" as const : "document" as const;
-    const result = await runPipeline(request, pieces, { ...input, identifiers, rootReply });
+    const refusal = lengthError([], pieces, this.snapshot.config);
+    const ofCall = { ...input, identifiers, rootReply, refusal };
+    const result = await runPipeline(request, pieces, ofCall);
     const { context, scope } = this.#input;
     if (call.tool !== null) {
       const end = performance.timeOrigin + performance.now();

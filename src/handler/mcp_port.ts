@@ -73,10 +73,12 @@ export interface McpMessage {
   readonly path: string;
   readonly snapshot: Snapshot;
   /**
-   * Verifies the token, and counts the request for `rate-limits`. `audience` is the URI that the token
-   * must name; null leaves that to `jwt-aud`. Rejects with the API's errors.
+   * Verifies the token, and counts the request for policies of `rate-limits` that need one. `audience` is
+   * the URI that the token must name; null leaves that to `jwt-aud`. Rejects with the API's errors.
    */
   admit(audience: string | null): Promise<Identity>;
+  /** Receives the body, decoded. Rejects with the API's errors. */
+  receive(maxBytes: number): Promise<Uint8Array>;
   /** Makes the API's reply to an error, and reports the error as that of the request. */
   fail(thrown: unknown): Reply;
   /** Makes a request of the API in this process, with the identity of the message. Never rejects. */

@@ -357,9 +357,12 @@ function receivingOptions(
 }
 
 /** Returns the limits of a body. */
-function bodyOptions(
-  { context: { snapshot: { config } }, caller: { deadline = null }, isContended }: Exchange,
-): ReceivingOptions {
+export function bodyOptions(
+  { context: { snapshot: { config } }, caller: { deadline = null }, isContended }: Pick<
+    Exchange,
+    "caller" | "context" | "isContended"
+  >,
+): Pick<ReceivingOptions, "timeout"> & { readonly maxBytes: number } {
   const { serverMaxBodySize: maxBytes, serverBodyTimeout } = config;
   const pace = isContended === null ? null : new BodyPace(isContended, systemClock);
   return {

@@ -9,15 +9,7 @@ import type { Identity } from "../auth/jwt_cache.ts";
 import type { McpEndpoint, McpHostFacts, McpMessage } from "../handler/mcp_port.ts";
 import type { Reply } from "../response/reply.ts";
 import { guide } from "./guide.ts";
-import {
-  maxMessageBytes,
-  methodNotAllowed,
-  protocolError,
-  readBody,
-  replyOf,
-  textReply,
-  withChallenge,
-} from "./http.ts";
+import { methodNotAllowed, protocolError, replyOf, textReply, withChallenge } from "./http.ts";
 import { parseExactly } from "./numbers.ts";
 import { type Library, Protocol } from "./protocol.ts";
 import { metadataUrlOf, resourceMetadata, resourceUri } from "./resource_metadata.ts";
@@ -53,7 +45,6 @@ class Endpoint implements McpEndpoint {
     if (path !== mcpPath) return await this.#guide(message);
     if (method !== "POST") return methodNotAllowed("POST");
     this.#checkOrigin(message);
-    this.#checkLength(message);
     const admitted = await this.#admit(message);
     if ("reply" in admitted) return admitted.reply;
     return await this.#receive(message, admitted.identity);
@@ -83,11 +74,6 @@ class Endpoint implements McpEndpoint {
     throw this.#host.errors.foreignOrigin();
   }
 
-  #checkLength({ request: { headers } }: McpMessage): void {
-    const length = Number(headers.get("content-length") ?? 0);
-    if (length > maxMessageBytes) throw this.#host.errors.bodyTooLarge(maxMessageBytes, length);
-  }
-
   /** Authenticates a message. A reply 401 tells where tokens come from. */
   async #admit(
     message: McpMessage,
@@ -109,12 +95,7 @@ class Endpoint implements McpEndpoint {
 
   async #receive(message: McpMessage, identity: Identity): Promise<Reply> {
     const { request } = message;
-    const coding = request.headers.get("content-encoding") ?? "identity";
-    if (coding !== "identity") {
-      throw this.#host.errors.unsupportedContentCoding(coding, ["identity"]);
-    }
-    const bytes = await readBody(request);
-    if (bytes === null) throw this.#host.errors.bodyTooLarge(maxMessageBytes, null);
+    const bytes = await message.receive(maxMessageBytes);
     const body = parsed(bytes);
     if (body === undefined) return protocolError(-32700, "Parse error: expected JSON");
     if (Array.isArray(body)) return protocolError(-32600, "Invalid request: batches are not taken");
@@ -153,6 +134,9 @@ class Endpoint implements McpEndpoint {
   }
 }
 
+/** Most bytes of a message. */
+const maxMessageBytes = 1024 * 1024;
+
 /** Timers count milliseconds in 31 bits. */
 const maxTimerMs = 2 ** 31 - 1;
 
@@ -164,7 +148,7 @@ function headOf({ url, method, headers }: Request, signal: AbortSignal): Request
 /** Returns the JSON of a body; undefined for other texts. */
 function parsed(bytes: Uint8Array): unknown {
   try {
-    return parseExactly(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+    return parseExactly(new TextDecoder().decode(bytes));
   } catch {
     return undefined;
   }

@@ -7,28 +7,6 @@ import { deferred } from "../lib/deferred.ts";
 import type { HeaderList } from "../lib/header_list.ts";
 import type { Reply } from "../response/reply.ts";
 
-/** Most bytes of a message. */
-export const maxMessageBytes = 1024 * 1024;
-
-/** Reads the body of a request; null if it has more than {@linkcode maxMessageBytes}. */
-export async function readBody({ body }: Request): Promise<Uint8Array | null> {
-  if (body === null) return new Uint8Array(0);
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of body) {
-    size += chunk.length;
-    if (size > maxMessageBytes) return null;
-    chunks.push(chunk);
-  }
-  const whole = new Uint8Array(size);
-  let offset = 0;
-  for (const chunk of chunks) {
-    whole.set(chunk, offset);
-    offset += chunk.length;
-  }
-  return whole;
-}
-
 /** Returns a reply with a text. */
 export function textReply(status: number, type: string, text: string): Reply {
   const content = new TextEncoder().encode(text);

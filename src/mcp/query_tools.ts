@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { McpCall } from "../handler/mcp_port.ts";
+import type { McpCall, McpReply } from "../handler/mcp_port.ts";
 import type { Routine } from "../schema_cache/schema_cache.ts";
 import { InvalidParams } from "./invalid_params.ts";
 import type { MessageFacts, Session } from "./session.ts";
@@ -69,7 +69,7 @@ export async function query(
     schema: session.schemaOf(schema),
     ...preferCount(rows),
   } as const;
-  return await rowsResult(call, page, session, facts);
+  return await rowsResult(call, await session.call(call, facts), page, session);
 }
 
 /** Calls a function. Only functions of `mcp-write` are called in a transaction that writes. */
@@ -99,9 +99,11 @@ export async function callFunction(
         ...(writes ? {} : { isReadOnly: true as const }),
       } as const),
   };
-  const result = await rowsResult(call, page, session, facts);
-  if (writes) reportCall(call, result, session, facts);
-  return result;
+  const reply = await session.call(call, facts);
+  if (writes) {
+    session.reportWrite(call, { tool: facts.name ?? "", status: reply.status, rows: null });
+  }
+  return await rowsResult(call, reply, page, session);
 }
 
 type Call = Omit<McpCall, "headers" | "signal" | "tool">;
@@ -154,12 +156,11 @@ function preferCount({ count }: RowArguments): Pick<McpCall, "prefer"> {
 
 async function rowsResult(
   call: Call,
+  reply: McpReply,
   page: Page | null,
   session: Session,
-  facts: MessageFacts,
 ): Promise<ToolResult> {
   const { mcpMaxBytes, dbMaxRows } = session.config;
-  const reply = await session.call(call, facts);
   if (reply.status >= 400) return await session.errorOf(reply);
   const result = await readResult(reply, mcpMaxBytes);
   const line = requestLine(call, session);
@@ -212,16 +213,4 @@ function pageResult(
       text: dataText(`${line}: ${count}${more ? ", more follow" : ""}.`, rows),
     }],
   };
-}
-
-function reportCall(call: Call, result: ToolResult, session: Session, { name }: MessageFacts) {
-  const target = call.query === "" ? call.path : `${call.path}?${call.query}`;
-  session.host.reportWrite({
-    role: session.identity.role,
-    tool: name ?? "",
-    method: call.method,
-    target,
-    status: result.isError ? 400 : 200,
-    rows: null,
-  });
 }

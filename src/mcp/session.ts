@@ -6,6 +6,7 @@
 import type { Identity } from "../auth/jwt_cache.ts";
 import type { Config } from "../config/options.ts";
 import type { McpCall, McpHostFacts, McpMessage, McpReply } from "../handler/mcp_port.ts";
+import type { AgentWrite } from "../observe/observation.ts";
 import type { SchemaMetadata } from "../query/schema_metadata.ts";
 import type { SchemaCache } from "../schema_cache/schema_cache.ts";
 import { InvalidParams } from "./invalid_params.ts";
@@ -93,6 +94,16 @@ export class Session {
     if (reply.status >= 400) throw new ApiFailure(reply);
     const text = new TextDecoder().decode(reply.content as Uint8Array);
     return JSON.parse(text) ?? { comment: null, privileges: [], functions: [], overloads: [] };
+  }
+
+  /** Reports a write to the log. `rows` is null if it failed or has no rows. */
+  reportWrite(
+    { method, path, query }: Pick<McpCall, "method" | "path" | "query">,
+    { status, rows, tool }: Pick<AgentWrite, "rows" | "status" | "tool">,
+  ): void {
+    const target = query === "" ? path : `${path}?${query}`;
+    const { role } = this.identity;
+    this.host.reportWrite({ role, tool, method, target, status, rows });
   }
 
   /** Returns a failed reply as the result of a tool. */

@@ -13,7 +13,7 @@ import { callFunction, query } from "./query_tools.ts";
 import { ApiFailure, type MessageFacts, type Session } from "./session.ts";
 import { readTools, type ToolDefinition, writeTools } from "./tool_schemas.ts";
 import type { ToolResult } from "./tool_result.ts";
-import { mayWrite, toolFunctions } from "./write_list.ts";
+import { mayWrite, type ToolFunction, toolFunctions } from "./write_list.ts";
 import { deleteRows, insertRows, updateRows } from "./write_tools.ts";
 
 /** Checks arguments by the schema of a tool. Returns the problem, or null. */
@@ -37,9 +37,6 @@ function configuredTools({ mcpTools, mcpWrite }: Config): readonly ToolDefinitio
   return mcpWrite === null ? reading : [...reading, ...writeTools];
 }
 
-/** Name of the tool for a function, before the function's name. */
-const functionPrefix = "rpc.";
-
 /** Names that clients accept for tools. */
 const toolName = /^[A-Za-z0-9_.-]{1,128}$/;
 
@@ -54,10 +51,9 @@ export async function listTools(
   const uses = usesOf(views, config);
   return [
     ...configuredTools(config).filter(({ name }) => uses.get(name)!()),
-    ...toolFunctions(config).flatMap(({ schema, name }) => {
+    ...toolFunctions(config).flatMap(({ schema, name, tool }) => {
       const routine = views.find((view) => view.schema === schema)?.overloads(name).at(-1);
-      const tool = routine === undefined ? null : functionTool(name, routine);
-      return tool === null || !toolName.test(tool.name) ? [] : [tool];
+      return routine === undefined || !toolName.test(tool) ? [] : [functionTool(tool, routine)];
     }),
   ];
 }
@@ -86,11 +82,11 @@ function usesOf(
   ]);
 }
 
-function functionTool(name: string, routine: Routine): ToolDefinition {
-  const { parameters, volatility, comment } = routine;
+function functionTool(tool: string, routine: Routine): ToolDefinition {
+  const { name, parameters, volatility, comment } = routine;
   const named = parameters.filter((parameter) => parameter.name !== "");
   return {
-    name: functionPrefix + name,
+    name: tool,
     description: shortComment(comment) ?? `Calls the function ${name}`,
     inputSchema: {
       type: "object",
@@ -121,7 +117,7 @@ export async function callTool(
   check: CheckArguments,
 ): Promise<ToolResult> {
   const { host, config } = session;
-  const ofFunction = toolFunctions(config).find((each) => functionPrefix + each.name === name);
+  const ofFunction = toolFunctions(config).find(({ tool }) => tool === name);
   const tool = configuredTools(config).find((each) => each.name === name);
   const label = tool !== undefined || ofFunction !== undefined ? name : "_unknown";
   try {
@@ -154,7 +150,7 @@ async function runTool(
 }
 
 async function callFunctionTool(
-  { schema, name }: { readonly schema: string; readonly name: string },
+  { schema, name, tool }: ToolFunction,
   values: Readonly<Record<string, unknown>>,
   session: Session,
   facts: MessageFacts,
@@ -163,7 +159,7 @@ async function callFunctionTool(
   const known = new Set(routines.flatMap(({ parameters }) => parameters.map((each) => each.name)));
   const unknown = Object.keys(values).find((key) => !known.has(key));
   if (routines.length > 0 && unknown !== undefined) {
-    throw new InvalidParams(`${functionPrefix}${name}: no parameter ${JSON.stringify(unknown)}`);
+    throw new InvalidParams(`${tool}: no parameter ${JSON.stringify(unknown)}`);
   }
   return await callFunction({ function: name, schema, arguments: values }, session, facts);
 }

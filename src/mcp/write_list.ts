@@ -17,14 +17,20 @@ export function mayWrite(
   );
 }
 
+/** A function that is a tool of its own. */
+export interface ToolFunction extends QualifiedName {
+  readonly tool: string;
+}
+
 /** Returns the functions of `mcp-functions`. A name without a schema is one of the first schema. */
 export function toolFunctions(
   { mcpFunctions, dbSchemas }: Pick<Config, "dbSchemas" | "mcpFunctions">,
-): readonly QualifiedName[] {
+): readonly ToolFunction[] {
   return (mcpFunctions ?? []).map((item) => {
-    const schema = dbSchemas.find((each) => item.startsWith(`${each}.`));
-    return schema === undefined
-      ? { schema: dbSchemas[0]!, name: item }
-      : { schema, name: item.slice(schema.length + 1) };
+    const [first = ""] = dbSchemas;
+    const schema = dbSchemas.find((each) => item.startsWith(`${each}.`)) ?? null;
+    const name = schema === null ? item : item.slice(schema.length + 1);
+    const isFirst = schema === null || schema === first;
+    return { schema: schema ?? first, name, tool: `rpc.${isFirst ? name : item}` };
   });
 }

@@ -143,7 +143,7 @@ async function write(
   facts: MessageFacts,
   { method, filters, preferences, body }: WriteForm,
 ): Promise<ToolResult> {
-  const { config, host, identity } = session;
+  const { config } = session;
   const schema = session.schemaOf(schemaName);
   if (!mayWrite({ schema, name: relation }, config)) {
     return errorResult(`mcp-write does not list ${schema}.${relation}: nothing was sent`);
@@ -168,11 +168,8 @@ async function write(
   const reply = await session.call(call, facts);
   const isDone = reply.status < 400;
   const result = isDone ? await readResult(reply, config.mcpMaxBytes) : null;
-  host.reportWrite({
-    role: identity.role,
+  session.reportWrite(call, {
     tool: facts.name ?? "",
-    method,
-    target: call.query === "" ? call.path : `${call.path}?${call.query}`,
     status: reply.status,
     rows: result?.kind === "rows" ? result.rows.length : null,
   });

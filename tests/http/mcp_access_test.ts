@@ -8,6 +8,7 @@ import {
   callMcp,
   type ClientParts,
   connectMcp,
+  type Result,
   resultText as textOf,
 } from "../support/mcp_client.ts";
 
@@ -105,6 +106,7 @@ const limited = apiSuite("mcp", {
   mcpPath: "/mcp",
   mcpTimeout: 0.1,
   mcpTools: ["query", "call_function"],
+  dbTraceApplicationName: true,
   rateLimits: "films: 2/1h by ip on GET /film",
 }, { ...options, title: "mcp limits" });
 
@@ -119,6 +121,17 @@ limited.test("with fewer rows of db-max-rows, more follow when that many came", 
   const result = await callMcp(api.handler, ["query", { relation: "wide", select: "id" }]);
   const { rows, more, nextOffset } = result.structuredContent;
   deepStrictEqual([rows.length, more, nextOffset], [3, true, 3]);
+});
+
+limited.test("the trace of a message without the header is that of _meta", async (api) => {
+  await using mcp = await connect(api);
+  const traceparent = `00-${"a".repeat(32)}-${"b".repeat(16)}-01`;
+  const call = { name: "call_function", arguments: { function: "seen" } };
+  const result = await mcp.client.callTool({ ...call, _meta: { traceparent } }) as Result;
+  match(result.structuredContent.result.application, /a{32}/);
+  const invalid = { ...call, _meta: { traceparent: "x\r\ny" } };
+  const other = await mcp.client.callTool(invalid) as Result;
+  strictEqual(other.structuredContent.result.application.includes("x"), false);
 });
 
 limited.test("tools are those of mcp-tools", async (api) => {

@@ -346,7 +346,7 @@ suite.test("database code sees the message's headers, and the request of the cal
     return result.structuredContent.result;
   };
   const headers = { "X-Team": "shop", Prefer: "count=exact, tx=rollback", Range: "0-0" };
-  const { headers: found, ...others } = await seen({ headers });
+  const { headers: found, application: _, ...others } = await seen({ headers });
   deepStrictEqual(others, {
     method: "GET",
     path: "/rpc/seen",
@@ -451,7 +451,7 @@ const answers: readonly (readonly [
   [
     "a coded body",
     "POST /mcp",
-    { headers: { "Content-Encoding": "gzip" }, body: "x" },
+    { headers: { "Content-Encoding": "compress" }, body: "x" },
     415,
     /SVC138/,
   ],
@@ -506,6 +506,34 @@ for (const [label, line, parts, status, body] of answers) {
     strictEqual(response.headers.get("Access-Control-Allow-Origin"), null);
   });
 }
+
+suite.test("a compressed message is decoded", async (api) => {
+  const text = JSON.stringify(modern("tools/list"));
+  const stream = new Blob([text]).stream().pipeThrough(new CompressionStream("gzip"));
+  const body = new Uint8Array(await new Response(stream).arrayBuffer());
+  const headers = { ...modernHeaders("tools/list"), "Content-Encoding": "gzip" };
+  const response = await api("POST /mcp", { headers, body });
+  match(await response.text(), /list_relations/);
+});
+
+suite.test("hostile arguments show nothing internal, and leave the handler whole", async (api) => {
+  await using mcp = await connect(api);
+  const deep = (depth: number): unknown => depth === 0 ? 1 : [deep(depth - 1)];
+  const where = JSON.parse('{"__proto__": "eq.1", "constructor": "eq.1"}');
+  const calls: readonly (readonly [string, Readonly<Record<string, unknown>>])[] = [
+    ["query", { relation: "film", where }],
+    ["query", { relation: "__proto__" }],
+    ["query", { relation: "film", select: "(".repeat(50_000) }],
+    ["query", { relation: "film", where: { id: Array(20_000).fill("eq.1") } }],
+    ["call_function", { function: "constructor", arguments: where }],
+    ["call_function", { function: "echo", arguments: { words: deep(500) } }],
+  ];
+  for (const [tool, args] of calls) {
+    const result = await mcp.call(tool, args).catch(({ code, message }) => ({ code, message }));
+    strictEqual(/at .*\.ts|Internal error/.test(JSON.stringify(result)), false);
+  }
+  strictEqual((await mcp.call("query", { relation: "film", limit: 1 })).isError, false);
+});
 
 suite.test("llms.txt is the guide", async (api) => {
   const response = await api("GET /mcp/llms.txt");

@@ -13,7 +13,7 @@ const config = {
   dbAnonRole: "anon",
   mcpPath: "/mcp",
   mcpWrite: ["film", "note", "add_language", "other.place", "secret"],
-  mcpFunctions: ["add", "films_of", "add_language", "hidden"],
+  mcpFunctions: ["add", "api.films_of", "add_language", "hidden", "other.places"],
   mcpMaxRows: 5,
   dbTxEnd: "commit-allow-override",
 } as const;
@@ -34,7 +34,7 @@ suite.test("tools/list shows the tools that the role can use", async (api) => {
     return tools.map(({ name }) => name);
   };
   const reads = ["list_relations", "describe_relation", "query", "call_function"];
-  const functions = ["rpc.add", "rpc.films_of", "rpc.add_language"];
+  const functions = ["rpc.add", "rpc.films_of", "rpc.add_language", "rpc.other.places"];
   deepStrictEqual(await namesOf({}), [...reads, ...functions]);
   const writes = ["insert_rows", "update_rows", "delete_rows"];
   deepStrictEqual(await namesOf(asWriter), [...reads, ...writes, ...functions]);
@@ -211,6 +211,7 @@ suite.test("tools for functions take the parameters of the function", async (api
   const films = await call(api, "rpc.films_of", { rating: "PG" });
   deepStrictEqual(films.structuredContent.rows.length, 5);
   await rejects(call(api, "rpc.add", { a: 1, b: 2, select: "x" }), /no parameter "select"/);
+  deepStrictEqual((await call(api, "rpc.other.places", {})).structuredContent, { result: 0 });
   await rejects(call(api, "rpc.seen", {}), /Unknown tool/);
   match(textOf(await call(api, "rpc.hidden", {})), /42501/);
 });
