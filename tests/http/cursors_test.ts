@@ -334,7 +334,8 @@ for (const order of orders) {
 }
 
 suite.test("a walk reads keys of many types, whatever DateStyle is set", async (api) => {
-  const columns = ["at", "measure", "amount", "label", "unit", "size", "raw"];
+  const numbers = ["measure", "amount", "unit", "size", "raw"];
+  const columns = ["at", "day", "days", "span", "long", "label", ...numbers];
   for (const column of columns) {
     for (const direction of ["asc", "desc"]) {
       const target = `/typed?select=id&order=${column}.${direction}`;
