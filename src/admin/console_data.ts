@@ -48,6 +48,8 @@ export interface ConsoleFeatures {
   /** Whether requests may ask for a rollback. */
   readonly rollback: boolean;
   readonly aggregates: boolean;
+  /** `etag-mode`: whether changes of rows carry the tag of the row. */
+  readonly tags: "off" | "on" | "required";
   readonly openapiMode: string;
   readonly maxRows: number | null;
   readonly logQuery: boolean;

@@ -47,6 +47,7 @@ function features(config: Config): ConsoleFeatures {
     planType: config.dbPlanEnabled ? `application/vnd.${config.dialect.vendor}.plan+json` : null,
     rollback: isEndOverridable(config),
     aggregates: config.dbAggregatesEnabled,
+    tags: config.etagMode,
     openapiMode: config.openapiMode,
     maxRows: config.dbMaxRows,
     logQuery: config.logQuery,

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import type { ConsoleColumn, ConsoleRelation } from "../admin/console_data.ts";
 import { type ApiError, callApi, errorOf, rowsOf } from "./api.ts";
 import { CallPreview } from "./call_preview.ts";
@@ -12,6 +12,7 @@ import type { ApiCall } from "./code.ts";
 import { formText, type GridRow, updateCall, valueOf } from "./edit.ts";
 import { ErrorBox } from "./error_box.ts";
 import { guarded, profileHeader, serviceState } from "./model.ts";
+import { useRowTag } from "./row_tag.ts";
 import { ValueInput } from "./value_input.ts";
 import { Dialog, html, type View } from "./view.ts";
 
@@ -37,11 +38,19 @@ export function CellEditor(props: CellEditorProps): View {
   const [error, setError] = useState<ApiError | null>(null);
   const [note, setNote] = useState("");
   const [isBusy, setBusy] = useState(false);
+  const current = useRowTag(relation, row);
+  useEffect(() => {
+    const value = current.row?.[column.name];
+    if (value === undefined || formText(value) === formText(row[column.name])) return;
+    setText(formText(value));
+    setNull(value === null);
+    setNote("The row has changed since the page was loaded. This is its value now.");
+  }, [current.row]);
   const call = (isTry: boolean): ApiCall | string => {
     try {
       const changes = { [column.name]: isNull ? null : valueOf(column, text) };
       const profile = profileHeader(relation.schema, "PATCH");
-      return updateCall(relation, { row, changes }, { profile, isTry });
+      return updateCall(relation, { row, changes }, { profile, isTry, tag: current.tag });
     } catch (problem) {
       return problem instanceof Error ? problem.message : String(problem);
     }
@@ -83,7 +92,8 @@ export function CellEditor(props: CellEditorProps): View {
           <button type="button" class="button" onClick=${onClose}>Cancel</button>
           ${serviceState.value?.features.rollback &&
             html`<button type="button" class="button" onClick=${send(true)}>Try</button>`}
-          <button type="submit" class="button is-primary" disabled=${isBusy}>Save</button>
+          <button type="submit" class="button is-primary" disabled=${isBusy ||
+            !current.isKnown}>Save</button>
         </div>
       </form>
       <//>

@@ -15,6 +15,8 @@ export interface WriteOptions {
   readonly profile: ApiCall["headers"];
   /** Rolls the transaction back, to try the request. */
   readonly isTry: boolean;
+  /** Value of `If-Match`; null for none. */
+  readonly tag: string | null;
 }
 
 const json = ["Content-Type", "application/json"] as const;
@@ -29,7 +31,7 @@ export function updateCall(
     method: "PATCH",
     path: encodeURIComponent(relation.name),
     query: keyQuery(relation, row),
-    headers: [json, prefer(["return=representation", ...oneRow], options), ...options.profile],
+    headers: [json, ...oneRowHeaders(options)],
     body: JSON.stringify(changes),
   };
 }
@@ -38,7 +40,7 @@ export function updateCall(
 export function insertCall(
   relation: ConsoleRelation,
   row: GridRow,
-  options: WriteOptions,
+  options: Omit<WriteOptions, "tag">,
 ): ApiCall {
   return {
     method: "POST",
@@ -59,17 +61,23 @@ export function deleteCall(
     method: "DELETE",
     path: encodeURIComponent(relation.name),
     query: keyQuery(relation, row),
-    headers: [prefer(["return=representation", ...oneRow], options), ...options.profile],
+    headers: [...oneRowHeaders(options)],
     body: null,
   };
 }
 
-/** Fails the request if it would change more than one row. */
-const oneRow = ["handling=strict", "max-affected=1"];
+/** Returns headers that fail the request if it would change more than one row, or a changed one. */
+function oneRowHeaders(options: WriteOptions): ApiCall["headers"] {
+  return [
+    prefer(["return=representation", "handling=strict", "max-affected=1"], options),
+    ...(options.tag === null ? [] : [["If-Match", options.tag] as const]),
+    ...options.profile,
+  ];
+}
 
 function prefer(
   preferences: readonly string[],
-  { isTry }: WriteOptions,
+  { isTry }: Pick<WriteOptions, "isTry">,
 ): readonly [name: string, value: string] {
   return ["Prefer", [...preferences, ...(isTry ? ["tx=rollback"] : [])].join(", ")];
 }

@@ -14,6 +14,7 @@ import { ErrorBox } from "./error_box.ts";
 import { encode, fieldName } from "./filters.ts";
 import { guarded, profileHeader, relationshipsOf, verbsOf } from "./model.ts";
 import { hrefOf } from "./route.ts";
+import { useRowTag } from "./row_tag.ts";
 import { Dialog, Empty, html, Icon, type View } from "./view.ts";
 
 interface RowPanelProps {
@@ -196,7 +197,8 @@ interface DeleteDialogProps extends Pick<RowPanelProps, "relation" | "row" | "on
 function DeleteDialog({ relation, row, onClose, onDeleted }: DeleteDialogProps): View {
   const [error, setError] = useState<ApiError | null>(null);
   const profile = profileHeader(relation.schema, "DELETE");
-  const call = deleteCall(relation, row, { profile, isTry: false });
+  const { tag, isKnown } = useRowTag(relation, row);
+  const call = deleteCall(relation, row, { profile, isTry: false, tag });
   const send = () =>
     guarded(async () => {
       const answer = await callApi(call);
@@ -213,7 +215,7 @@ function DeleteDialog({ relation, row, onClose, onDeleted }: DeleteDialogProps):
         ${error !== null && html`<${ErrorBox} error=${error} />`}
         <div class="actions">
           <button type="button" class="button" onClick=${onClose}>Keep the row</button>
-          <button type="button" class="button is-danger" onClick=${send}>Delete</button>
+          <button type="button" class="button is-danger" disabled=${!isKnown} onClick=${send}>Delete</button>
         </div>
       </div>
       <//>

@@ -12,6 +12,7 @@ const config = {
   "jwt-secret": testSecret,
   "db-plan-enabled": true,
   "db-tx-end": "commit-allow-override",
+  "etag-mode": "on",
 } as const;
 
 /** Runs with a service over the tables of a shop. */
@@ -126,6 +127,7 @@ Deno.test({
         strictEqual(await cell(0, 1).innerText(), "Italian");
         await page.getByRole("button", { name: "Open row 1" }).click();
         await page.getByRole("tab", { name: "film by language_id" }).click();
+        deepStrictEqual(await browser.violations(), []);
         await page.getByRole("link", { name: /^Open in film/ }).click();
         await page.getByRole("grid", { name: "film" }).waitFor();
         strictEqual(await page.evaluate("location.hash"), "#/table/api/film?language_id=eq.2");
@@ -141,6 +143,7 @@ Deno.test({
 
       await step("sign in and edit by keyboard", async () => {
         await page.getByRole("button", { name: "anonymous: anon" }).click();
+        deepStrictEqual(await browser.violations(), []);
         await page.getByLabel("Token (JWT)").fill(await signToken({ role: "writer" }));
         await page.getByRole("button", { name: "Use the token" }).click();
         await page.getByRole("button", { name: "Insert" }).waitFor();
@@ -160,6 +163,7 @@ Deno.test({
       await step("show an error of the API beside the value", async () => {
         await cell(0, 3).dblclick();
         const dialog = page.getByRole("dialog", { name: "Change length" });
+        deepStrictEqual(await browser.violations(), []);
         await dialog.getByRole("textbox", { name: "length" }).fill("-1");
         await dialog.getByRole("button", { name: "Save" }).click();
         match(await dialog.getByRole("alert").innerText(), /film_length_check[\s\S]*23514/);
@@ -168,7 +172,27 @@ Deno.test({
         await cell(0, 1).dblclick();
         await page.getByRole("textbox", { name: "name" }).fill("Latin");
         await page.getByRole("button", { name: "Save" }).click();
-        await page.getByText("No row was changed").waitFor();
+        await page.getByText("412 · SVC151").waitFor();
+        await page.keyboard.press("Escape");
+      });
+
+      await step("refuse to overwrite a newer row", async () => {
+        await browser.open("#/table/api/film?id=eq.3&limit=50");
+        await cell(0, 1).dblclick();
+        const dialog = page.getByRole("dialog", { name: "Change title" });
+        await dialog.getByLabel("Request").getByText("If-Match: ").waitFor();
+        await fetch(`${adminOrigin}/console/api/film?id=eq.3`, {
+          method: "PATCH",
+          headers: {
+            "Console": "1",
+            "Content-Type": "application/json",
+            "Authorization": `Bearer ${await signToken({ role: "writer" })}`,
+          },
+          body: '{"length":61}',
+        });
+        await dialog.getByRole("textbox", { name: "title" }).fill("Lost");
+        await dialog.getByRole("button", { name: "Save" }).click();
+        match(await dialog.getByRole("alert").innerText(), /412 · SVC151/);
         await page.keyboard.press("Escape");
       });
 
@@ -177,6 +201,7 @@ Deno.test({
         await page.getByText("No rows", { exact: true }).first().waitFor();
         await page.getByRole("button", { name: "Insert" }).click();
         const form = page.getByRole("dialog", { name: "Insert into film" });
+        deepStrictEqual(await browser.violations(), []);
         await form.getByLabel(/^title/).fill("New");
         await form.getByLabel(/^language_id/).fill("1");
         await form.getByRole("button", { name: "Try" }).click();
@@ -257,6 +282,7 @@ Deno.test({
       await step("find by keyboard", async () => {
         await page.keyboard.press("Control+k");
         await page.getByRole("combobox", { name: "Table, function or page" }).waitFor();
+        deepStrictEqual(await browser.violations(), []);
         await page.keyboard.type("long");
         await page.keyboard.press("Enter");
         await page.getByRole("grid", { name: "long_film" }).waitFor();
