@@ -6,6 +6,7 @@
 import { errors } from "../errors/catalogue.ts";
 import type { OptionsPlan } from "../plan/allowed_methods.ts";
 import { checkTarget, checkWithoutBody, plan } from "../plan/plan.ts";
+import { checkQuerySize } from "../plan/query_size.ts";
 import type { RootPlan } from "../plan/root_plan.ts";
 import { namesSelectable } from "../plan/shown_columns.ts";
 import type { PlannedRequest } from "../plan_cache/plan_cache.ts";
@@ -163,6 +164,7 @@ async function planUncached(
 ): Promise<RequestPlan> {
   const { pieces, context: { snapshot: { config }, planCache }, stopwatch } = input;
   const head = parseHead(pieces, config);
+  if (pieces.received !== undefined) checkQuerySize(head.request.query);
   const payload = received ?? await receiveBody(input, head, cache);
   const sent = payload === null ? head.request : { ...head.request, payload };
   const parsed = input.references?.bind(sent) ?? sent;

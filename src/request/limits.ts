@@ -35,8 +35,11 @@ export function readLimits(params: readonly ValuedParam[]): Limits {
 
 const noLimits: Limits = { limits: [], limit: null, offset: null, hasLimits: false };
 
+/** More digits are refused by PostgreSQL, whatever they are. Reading them all would take long. */
+const maxDigits = 1000;
+
 /** An integer with blanks around it, of any size; null for any other text. */
 function readCount(text: string): bigint | null {
-  const digits = text.trim();
-  return /^-?[0-9]+$/.test(digits) ? BigInt(digits) : null;
+  const [, sign, digits] = /^(-?)0*([0-9]+)$/.exec(text.trim()) ?? [];
+  return digits === undefined ? null : BigInt(sign + digits.slice(0, maxDigits));
 }

@@ -5,6 +5,7 @@
  */
 import type { AccessMode, IsolationLevel } from "../database/database.ts";
 import type { RoleDefaults } from "../config/in_database.ts";
+import { errors } from "../errors/catalogue.ts";
 import type { Plan } from "../plan/plan.ts";
 import type { RowVersion } from "../plan/row_version.ts";
 import type { RootPlan } from "../plan/root_plan.ts";
@@ -23,9 +24,15 @@ export type DataPlan = Extract<Plan, { kind: "read" | "mutate" | "call" }>;
 /** References from and to the operations of a batch. */
 export type QueryReferences = Pick<ResultOptions, "keptFor" | "substitutes">;
 
-/** Returns the SQL of a plan. */
+/** The message Bind counts parameters in 16 bits. */
+const maxParams = 65_535;
+
+/** Returns the SQL of a plan. Throws `177` for more parameters than PostgreSQL accepts. */
 export function queryOf(plan: DataPlan, references: QueryReferences = {}): Query {
   const query = versionedQueryOf(plan, references);
+  if (query.main.params.length > maxParams) {
+    throw errors.queryTooComplex(maxParams, "parameters of the statement");
+  }
   const unversioned = withoutVersions(plan);
   return unversioned === null
     ? query

@@ -230,6 +230,29 @@ suite.rows("QUERY refuses hostile bodies", [
     hint: null,
     message: "The query is too complex",
   }],
+  ...([
+    [`and=(${"id.gt.1,".repeat(10_000)}id.lt.9)`, "10000 conditions"],
+    [`having=(${"id.max().gt.1,".repeat(10_000)}id.lt.9)`, "10000 conditions"],
+    ["or=(id.gt.1,id.lt.9)&".repeat(1_001), "1000 groups of conditions"],
+    [`select=${"id,".repeat(10_000)}id`, "10000 items of 'select'"],
+    [`select=${"makers(),".repeat(1_000)}makers()`, "1000 embeds"],
+    [`order=${"id,".repeat(200_000)}id`, "10000 terms of 'order'"],
+    [`select=id&id=eq.1&order=id->${"a->".repeat(66_000)}a`, "65535 parameters of the statement"],
+  ] as const).map(([body, things]) =>
+    ["QUERY /tools", send(body), 400, {
+      code: "SVC177",
+      details: `More than ${things}`,
+      hint: null,
+      message: "The query is too complex",
+    }] as const
+  ),
+  ["QUERY /tools", send(`limit=${"9".repeat(500_000)}`), 400, {
+    code: "22003",
+    details: null,
+    hint: null,
+    message: `value "${"9".repeat(1000)}" is out of range for type bigint`,
+  }],
+  ["QUERY /tools", send(`select=id&order=id&limit=${"0".repeat(2000)}1`), 200, [{ id: 1 }]],
   ["QUERY /rpc/named", send('{"prefix":', { "Content-Type": "application/json" }), 400, {
     code: "SVC102",
     details: null,
