@@ -505,6 +505,41 @@ lower.rows("the lower limit counts", [
   }],
 ]);
 
+const counted = apiSuite("query_method", {
+  ...config,
+  rateLimits: "reads: 2/1d by all on GET /tools; writes: 1/1d by all on POST /tools",
+}, { title: "QUERY and rate-limits", engines: ["pg"] });
+
+counted.test("policies of GET count queries, and those of POST do not", async (api) => {
+  const statuses: number[] = [];
+  for (const line of ["QUERY /tools", "POST /tools/%24query", "POST /tools/$query", "GET /tools"]) {
+    const parts = line.startsWith("GET") ? {} : send("select=id&limit=1");
+    statuses.push((await api(line, parts)).status);
+  }
+  deepStrictEqual(statuses, [200, 200, 429, 429]);
+  const inserted = await api("POST /tools", { as: "writer", body: { id: 9 } });
+  strictEqual(inserted.status, 201);
+});
+
+const withCookies = apiSuite("query_method", { ...config, jwtCookieName: "token" }, {
+  title: "QUERY from other sites",
+  engines: ["pg"],
+});
+
+const crossSite = { "Sec-Fetch-Site": "cross-site", "Content-Type": "text/plain" };
+
+withCookies.rows("a page of another site cannot post with cookies", [
+  ["POST /tools/$query", send("select=id", { ...crossSite, Origin: "http://evil.example" }), 403, {
+    code: "SVC313",
+    details: null,
+    hint: "Send the token in the Authorization header",
+    message: "Cross-origin request refused",
+  }],
+  ["POST /tools/$query", { as: "writer", ...send("select=id&id=eq.1", crossSite) }, 200, [{
+    id: 1,
+  }]],
+]);
+
 const off = apiSuite("query_method", { ...config, serverQueryMethod: false }, {
   title: "QUERY switched off",
 });
