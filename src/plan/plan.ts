@@ -43,6 +43,7 @@ import {
 } from "./negotiate.ts";
 import { withoutNumberKind } from "./number_kinds.ts";
 import { type TagConfig, type Tagging, taggingOf, writePrecondition } from "./preconditions.ts";
+import { cursorPageOf } from "./read_node.ts";
 import { planRead, type ReadPlan } from "./read_plan.ts";
 import { isRetrySafeRead } from "./retry_safe.ts";
 import { planRoot, type RootConfig, type RootPlan } from "./root_plan.ts";
@@ -215,7 +216,7 @@ function planReadAction(
 }
 
 function isPage({ root }: ReadPlan): boolean {
-  return (root.cursor?.page ?? null) !== null;
+  return cursorPageOf(root) !== null;
 }
 
 /** Returns how the total is counted. A page by a cursor does not hold all rows. */

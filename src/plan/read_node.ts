@@ -347,3 +347,8 @@ export interface ReadNode {
    */
   readonly joined: boolean;
 }
+
+/** Returns the page by a cursor that a node reads; null for other rows. */
+export function cursorPageOf({ cursor }: Pick<ReadNode, "cursor">): CursorPage | null {
+  return cursor?.page ?? null;
+}

@@ -4,7 +4,13 @@
  *
  * @module
  */
-import type { CursorPage, NodeCursor, PlannedOrder, ReadNode } from "../plan/read_node.ts";
+import {
+  type CursorPage,
+  cursorPageOf,
+  type NodeCursor,
+  type PlannedOrder,
+  type ReadNode,
+} from "../plan/read_node.ts";
 import type { ReadPlan } from "../plan/read_plan.ts";
 import { emptySql, ident, join, or, smallNumber, type Sql, sql } from "../sql/fragment.ts";
 import { orderTerm, whereClause } from "./condition.ts";
@@ -27,7 +33,7 @@ export interface RootRows {
 /** Renders the rows of a read plan. `from` supplies the root's rows, as in {@linkcode renderRows}. */
 export function renderRoot(plan: ReadPlan, from?: Sql): RootRows {
   const { root } = plan;
-  const page = root.cursor?.page ?? null;
+  const page = cursorPageOf(root);
   if (root.cursor === null || page === null) {
     return { rows: renderRows(plan, from), common: null, metadata: [] };
   }

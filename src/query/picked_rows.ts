@@ -4,7 +4,13 @@
  * @module
  */
 import { isPlainField } from "../plan/planned_values.ts";
-import type { PlannedOperand, PlannedOrder, ReadNode, RowRange } from "../plan/read_node.ts";
+import {
+  cursorPageOf,
+  type PlannedOperand,
+  type PlannedOrder,
+  type ReadNode,
+  type RowRange,
+} from "../plan/read_node.ts";
 import { emptySql, ident, join, or, type Sql, sql } from "../sql/fragment.ts";
 import { orderTerm, whereClause } from "./condition.ts";
 import { readingOrder, rowsBehind } from "./cursor.ts";
@@ -38,7 +44,7 @@ export interface OrderedColumn {
 export function pageQuery(node: ReadNode, picked: PickedRows): Sql {
   const { page, own, rows, order, range } = picked;
   const { distinct, cursor } = node;
-  const position = cursor?.page ?? null;
+  const position = cursorPageOf(node);
   const reading = order.map(({ name, term }) => orderTerm(name, readingOrder(term, position)));
   const end = sql`${orderClause(reading)}${renderRange(range)}`;
   if (distinct === null || distinct === "all") {

@@ -4,7 +4,7 @@
  * @module
  */
 import type { HeaderList } from "../lib/header_list.ts";
-import type { CursorPage, ReadNode } from "../plan/read_node.ts";
+import { type CursorPage, cursorPageOf, type ReadNode } from "../plan/read_node.ts";
 import { resultColumn } from "../query/query.ts";
 import type { ApiRequest } from "../request/api_request.ts";
 import { type ReplacedParam, splitQuery, withParams } from "../request/query_string.ts";
@@ -31,7 +31,7 @@ const maxLength = 4096;
 
 /** Returns `Link` with references to other pages; empty for none. */
 export function linkHeader(request: ApiRequest, page: ReadPage, mode: LinkMode): HeaderList {
-  const cursor = page.root.cursor?.page ?? null;
+  const cursor = cursorPageOf(page.root);
   if (hasPositionInBody(request, cursor)) return [];
   const links = mode === "none"
     ? noLinks

@@ -13,7 +13,7 @@ import { errors } from "../errors/catalogue.ts";
 import { errorBody, type ErrorVerbosity } from "../errors/error_response.ts";
 import type { OptionsPlan } from "../plan/allowed_methods.ts";
 import type { Plan } from "../plan/plan.ts";
-import type { ReadNode } from "../plan/read_node.ts";
+import { cursorPageOf, type ReadNode } from "../plan/read_node.ts";
 import { hasConflictTarget } from "../plan/conflict.ts";
 import type { ApiRequest } from "../request/api_request.ts";
 import { addressHeaders } from "./address_headers.ts";
@@ -79,7 +79,7 @@ function pageHeaders(
   if (rangeStatus(range) === 416) return rangeHeaders(range, config.dialect);
   const isExact = count.kind === "exact" || count.kind === "page";
   const page = { root, columns, rows: range.rows, total: isExact ? range.total : null };
-  const byCursor = (root.cursor?.page ?? null) !== null;
+  const byCursor = cursorPageOf(root) !== null;
   return [
     ...byCursor
       ? contentRange(`*/${range.total ?? "*"}`, config.dialect.rangeUnit)
