@@ -63,14 +63,9 @@ export function isNested(plan: MutatePlan): plan is NestedPlan {
 /** Renders the writes of a nested insert, in the order of execution. */
 export function renderLevelWrites(plan: NestedPlan): readonly LevelWrite[] {
   const writer = new LevelWriter(plan);
-  const body = param(plan.rows.json);
-  const setBody = compile(
-    sql`select where pg_catalog.set_config(${bodySetting}, ${body}, true) is null`,
+  return plan.nested.steps.flatMap((step, index) =>
+    step.kind === "links" ? [writer.links(step)] : writer.levels(step.level, index === 0)
   );
-  return [
-    { statement: { ...setBody, use: "none", isShared: true }, path: null },
-    ...plan.nested.steps.flatMap((step) => writer.writes(step)),
-  ];
 }
 
 /** Renders the rows of the root, in the order of the body. `returned` are their columns. */
@@ -95,32 +90,54 @@ export function renderRootRows(plan: NestedPlan, returned: Sql): Sql {
 /** The column of {@linkcode renderRootRows} for `merge_action()`. */
 export const rootMergeAction: Sql = sql`${ident("svc_root")}.action`;
 
+/** Where a statement reads the body. */
+interface LevelBody {
+  readonly json: Sql;
+  /** Whether the statement keeps the body for others. */
+  readonly isKept: boolean;
+}
+
+const keptBody: LevelBody = {
+  json: sql`pg_catalog.current_setting(${bodySetting}, true)::json`,
+  isKept: false,
+};
+
 class LevelWriter {
   readonly #plan: NestedPlan;
   readonly #nested: NestedInsert;
+  /** The body as the request sent it. */
+  readonly #sentBody: Sql;
+  readonly #keepBody: Sql;
 
   constructor(plan: NestedPlan) {
     this.#plan = plan;
+    this.#sentBody = param(plan.rows.json);
+    this.#keepBody = sql`pg_catalog.set_config(${bodySetting}, ${this.#sentBody}, true)`;
     this.#nested = plan.nested;
   }
 
-  writes(step: InsertStep): readonly LevelWrite[] {
-    if (step.kind === "links") return [toWrite(this.#links(step), null)];
-    const level = this.#nested.levels[step.level]!;
+  /** Renders the writes of a level. The first one keeps the body for the others. */
+  levels(number: number, isFirst: boolean): readonly LevelWrite[] {
+    const level = this.#nested.levels[number]!;
     const path = level.path.join(".");
     const isFound = level.conflict?.resolution === "ignore" && level.isReferred;
-    if (!isFound) return [toWrite(this.#insert(level, step.level), path)];
+    if (!isFound) {
+      const body = isFirst ? { json: sql`${this.#sentBody}::text::json`, isKept: true } : keptBody;
+      return [toWrite(this.#insert(level, number, body), path)];
+    }
     // Transactions that insert the same rows do it in the same order, so that they wait for each other.
     const insert = this.#insertRows(level, join(this.#conflictValues(level)));
+    const rows = this.#rows(level, keptBody);
     // A statement of its own sees rows that other transactions committed while the first one waited.
     return [
-      toWrite(sql`with ${this.#rows(level, emptySql)} ${insert}`, path),
-      toWrite(this.#lookUp(level, step.level), path),
+      ...(isFirst ? [toWrite(sql`select where ${this.#keepBody} is null`, null)] : []),
+      toWrite(sql`with ${rows} ${insert}`, path),
+      toWrite(this.#lookUp(level, number), path),
     ];
   }
 
   /** Renders the insert of a level, which keeps the keys of its rows. */
-  #insert(level: InsertLevel, number: number): Sql {
+  #insert(level: InsertLevel, number: number, body: LevelBody): Sql {
     const table = nameOf(level.relation);
     const hasAction = level.around === null && this.#plan.mergeAction !== null;
     const returned = [
@@ -136,11 +153,12 @@ class LevelWriter {
     const isKept = level.keys.length > 0 || level.around === null;
     const { rank, numbered } = this.#numbered(level, number);
     const tables = [
-      this.#rows(level, rank),
+      this.#rows(level, body, rank),
       sql`${writtenRows} as (${insert})`,
       ...(isKept ? [sql`${keptKeys} as (${numbered})`] : []),
     ];
-    const kept = isKept ? keepKeys(number) : sql`''`;
+    const keys = isKept ? keepKeys(number) : sql`''`;
+    const kept = body.isKept ? sql`case when ${this.#keepBody} is not null then ${keys} end` : keys;
     const end = mayDiffer ? sql`select where ${kept} is null` : keepIfEqual(kept, writtenRows);
     return sql`with ${join(tables)} ${end}`;
   }
@@ -210,13 +228,13 @@ class LevelWriter {
     const joined = sql`select ${sentRows}.svc_n as n, ${sentRows}.svc_p as p${
       join(selected, emptySql)
     } from ${sentRows} join (${found}) as ${alias} on ${and(equal)}`;
-    return sql`with ${this.#rows(level, emptySql)}, ${keptKeys} as (${joined}) ${
+    return sql`with ${this.#rows(level, keptBody)}, ${keptKeys} as (${joined}) ${
       keepIfEqual(keepKeys(number), keptKeys)
     }`;
   }
 
   /** Renders the rows to insert at a level, with their number and that of the row around. */
-  #rows(level: InsertLevel, rank: Sql): Sql {
+  #rows(level: InsertLevel, body: LevelBody, rank = emptySql): Sql {
     const { filled, columns } = level;
     const { defaults } = this.#nested;
     const sources = filled.flatMap(({ sources }) => sources);
@@ -227,7 +245,7 @@ class LevelWriter {
     ].map((value, position) => sql`, ${value} as ${valueColumn(position)}`);
     const type = defaults ? sql`::jsonb` : emptySql;
     const objects = sql`(select n, p, value${type} as value from (${
-      this.#objects(level)
+      this.#objects(level, body)
     }) as svc_object) as ${rowAlias}`;
     const expanded = columns.length === 0
       ? emptySql
@@ -260,14 +278,13 @@ class LevelWriter {
    * Renders the objects of a level: the number `n` of each, the number `p` of the object around, and its
    * `value`. An object that is the only one of its kind has the number of the object around.
    */
-  #objects({ around, key, shape }: InsertLevel): Sql {
+  #objects({ around, key, shape }: InsertLevel, body: LevelBody): Sql {
     if (around === null) {
-      const body = sql`pg_catalog.current_setting(${bodySetting}, true)::json`;
       return shape === "object"
-        ? sql`select 1::bigint as n, null::bigint as p, ${body} as value`
-        : sql`select n, null::bigint as p, value from pg_catalog.json_array_elements(${body}) with ordinality as svc_element(value, n)`;
+        ? sql`select 1::bigint as n, null::bigint as p, ${body.json} as value`
+        : sql`select n, null::bigint as p, value from pg_catalog.json_array_elements(${body.json}) with ordinality as svc_element(value, n)`;
     }
-    const outer = this.#objects(this.#nested.levels[around]!);
+    const outer = this.#objects(this.#nested.levels[around]!, body);
     // OFFSET 0 keeps PostgreSQL from reading the member several times.
     const members = sql`(select n, value -> ${
       literal(key!)
@@ -283,9 +300,10 @@ class LevelWriter {
     return sql`select ${number} as n, svc_outer.n as p, svc_element.value from ${members}, lateral pg_catalog.json_array_elements(${elements}) with ordinality as svc_element(value, n)`;
   }
 
-  #links(
+  /** Renders the insert of a junction's rows. */
+  links(
     { junction, around, target, columns, mayExist }: Extract<InsertStep, { kind: "links" }>,
-  ): Sql {
+  ): LevelWrite {
     const { levels } = this.#nested;
     const [outer, inner] = [ident("svc_around"), ident("svc_target")];
     const values = columns.map(({ level, name }, position) => {
@@ -301,9 +319,8 @@ class LevelWriter {
     } on ${outer}.n = ${inner}.p) as svc_pairs group by ${names}`;
     const into = join(columns.map(({ column }) => ident(column)));
     const conflict = mayExist ? sql` on conflict do nothing` : emptySql;
-    return sql`insert into ${
-      nameOf(junction)
-    } (${into}) select ${names} from (${linked}) as svc_links order by n${conflict}`;
+    const select = sql`select ${names} from (${linked}) as svc_links order by n${conflict}`;
+    return toWrite(sql`insert into ${nameOf(junction)} (${into}) ${select}`, null);
   }
 }
 
