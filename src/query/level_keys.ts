@@ -56,11 +56,13 @@ export function keepKeys(level: number): Sql {
   return sql`pg_catalog.set_config(${settingOf(level)}, (${all}), true)`;
 }
 
+const sentCount = sql`(select count(*) from ${sentRows})`;
+
 /** Renders `select` of an expression, which fails if a table does not have as many rows as were sent. */
-export function keepIfEqual(kept: Sql, table: Sql): Sql {
+export function keepIfEqual(kept: Sql, table: Sql, sent: Sql = sentCount): Sql {
   // OFFSET 0 keeps PostgreSQL from counting several times.
   const counts =
-    sql`(select (select count(*) from ${sentRows}) as sent, (select count(*) from ${table}) as written offset 0) as svc_counts`;
+    sql`(select ${sent} as sent, (select count(*) from ${table}) as written offset 0) as svc_counts`;
   // The message of the error carries both numbers.
   const message = sql`'strict $."' || sent || ' sent, ' || written || ' written"'`;
   const failure = sql`pg_catalog.jsonb_path_query_first('{}', cast(${message} as jsonpath))::text`;

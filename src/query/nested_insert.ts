@@ -126,8 +126,8 @@ class LevelWriter {
       return [toWrite(this.#insert(level, number, body), path)];
     }
     // Transactions that insert the same rows do it in the same order, so that they wait for each other.
-    const insert = this.#insertRows(level, join(this.#conflictValues(level)));
-    const rows = this.#rows(level, keptBody);
+    const insert = this.#insertRows(level, { order: join(this.#conflictValues(level)) });
+    const rows = tableOfRows(this.#rows(level, keptBody));
     // A statement of its own sees rows that other transactions committed while the first one waited.
     return [
       ...(isFirst ? [toWrite(sql`select where ${this.#keepBody} is null`, null)] : []),
@@ -148,18 +148,27 @@ class LevelWriter {
     ];
     const prefix = hasAction ? oldRowAlias(this.#plan) : emptySql;
     const returning = returned.length === 0 ? sql`1` : join(returned);
-    const insert = sql`${this.#insertRows(level)} returning ${prefix}${returning}`;
     const mayDiffer = level.conflict !== null && !level.isReferred;
     const isKept = level.keys.length > 0 || level.around === null;
     const { rank, numbered } = this.#numbered(level, number);
+    const rows = this.#rows(level, body, rank);
+    const inPlace = sql`(${rows}) as ${sentRows}`;
+    // Nothing in the database can drop rows of such an insert, and nothing needs their keys.
+    if (!isKept && level.conflict === null && level.relation.hasDivisibleInserts) {
+      return this.#insertRows(level, { from: inPlace });
+    }
+    const isOne = level.around === null && level.shape === "object";
+    const insert = this.#insertRows(level, isOne ? { from: inPlace } : {});
     const tables = [
-      this.#rows(level, body, rank),
-      sql`${writtenRows} as (${insert})`,
+      ...(isOne ? [] : [tableOfRows(rows)]),
+      sql`${writtenRows} as (${insert} returning ${prefix}${returning})`,
       ...(isKept ? [sql`${keptKeys} as (${numbered})`] : []),
     ];
     const keys = isKept ? keepKeys(number) : sql`''`;
     const kept = body.isKept ? sql`case when ${this.#keepBody} is not null then ${keys} end` : keys;
-    const end = mayDiffer ? sql`select where ${kept} is null` : keepIfEqual(kept, writtenRows);
+    const end = mayDiffer
+      ? sql`select where ${kept} is null`
+      : keepIfEqual(kept, writtenRows, isOne ? sql`1` : undefined);
     return sql`with ${join(tables)} ${end}`;
   }
 
@@ -193,14 +202,17 @@ class LevelWriter {
       (around === null || this.#isSingle(this.#nested.levels[around]!));
   }
 
-  #insertRows(level: InsertLevel, order = sql`svc_n`): Sql {
+  #insertRows(
+    level: InsertLevel,
+    { from = sentRows, order = sql`svc_n` }: { readonly from?: Sql; readonly order?: Sql } = {},
+  ): Sql {
     const { relation, columns, filled, around, conflict } = level;
     const names = [...filled, ...columns].map(({ name }) => ident(name));
     const target = names.length === 0 ? emptySql : sql` (${join(names)})`;
     const values = join(names.map((_, position) => valueColumn(position)));
     const onConflict = conflictClause(conflict, relation, { isCounted: around === null });
     const table = nameOf(relation);
-    return sql`insert into ${table}${target} select ${values} from ${sentRows} order by ${order}${onConflict}`;
+    return sql`insert into ${table}${target} select ${values} from ${from} order by ${order}${onConflict}`;
   }
 
   /** Returns the columns of the rows by which rows that exist are found. */
@@ -228,12 +240,12 @@ class LevelWriter {
     const joined = sql`select ${sentRows}.svc_n as n, ${sentRows}.svc_p as p${
       join(selected, emptySql)
     } from ${sentRows} join (${found}) as ${alias} on ${and(equal)}`;
-    return sql`with ${this.#rows(level, keptBody)}, ${keptKeys} as (${joined}) ${
+    return sql`with ${tableOfRows(this.#rows(level, keptBody))}, ${keptKeys} as (${joined}) ${
       keepIfEqual(keepKeys(number), keptKeys)
     }`;
   }
 
-  /** Renders the rows to insert at a level, with their number and that of the row around. */
+  /** Renders a query of the rows to insert at a level, with their number and that of the row around. */
   #rows(level: InsertLevel, body: LevelBody, rank = emptySql): Sql {
     const { filled, columns } = level;
     const { defaults } = this.#nested;
@@ -250,9 +262,9 @@ class LevelWriter {
     const expanded = columns.length === 0
       ? emptySql
       : sql` cross join lateral ${objectRow({ columns, defaults })}`;
-    return sql`${sentRows} as materialized (select ${rowAlias}.n as svc_n, ${rowAlias}.p as svc_p${rank}${
+    return sql`select ${rowAlias}.n as svc_n, ${rowAlias}.p as svc_p${rank}${
       join(values, emptySql)
-    } from ${objects}${joined}${expanded})`;
+    } from ${objects}${joined}${expanded}`;
   }
 
   /** Joins the rows whose keys fill columns. A row around exists always, one inside need not. */
@@ -326,6 +338,10 @@ class LevelWriter {
 
 function valueColumn(position: number): Sql {
   return ident(`c${position + 1}`);
+}
+
+function tableOfRows(rows: Sql): Sql {
+  return sql`${sentRows} as materialized (${rows})`;
 }
 
 function filledAlias({ level }: Pick<LevelColumn, "level">): Sql {
