@@ -87,7 +87,7 @@ export function errorOf({ status, text }: ApiAnswer): ApiError | null {
 }
 
 /** Parses JSON. Numbers that JavaScript cannot hold become texts of their digits. */
-export function parseJson(text: string): unknown {
+function parseJson(text: string): unknown {
   const keepDigits = (_key: string, value: unknown, context?: { readonly source?: string }) => {
     const source = context?.source;
     if (typeof value !== "number" || source === undefined) return value;

@@ -289,7 +289,7 @@ function parseOrder(text: string): readonly SortTerm[] | null {
 }
 
 /** Splits a list at the commas outside parentheses and quotes. */
-export function splitList(text: string): readonly string[] {
+function splitList(text: string): readonly string[] {
   const items: string[] = [];
   let [depth, start, isQuoted] = [0, 0, false];
   for (let at = 0; at < text.length; at++) {

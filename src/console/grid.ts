@@ -4,12 +4,13 @@
  *
  * @module
  */
-import { useEffect, useRef, useState } from "preact/hooks";
-import type { ConsoleColumn, ConsoleRelation } from "../admin/console_data.ts";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { ConsoleColumn, ConsoleRelation, ConsoleRelationship } from "../admin/console_data.ts";
 import { cellText } from "./cells.ts";
 import type { GridRow } from "./edit.ts";
 import { type SortTerm, typeKind } from "./filters.ts";
-import { foreignLinks } from "./row_panel.ts";
+import { relationshipsOf } from "./model.ts";
+import { foreignLinks, type RowLink } from "./row_panel.ts";
 import { html, Icon, type View } from "./view.ts";
 
 interface GridProps {
@@ -56,22 +57,16 @@ export function Grid(props: GridProps): View {
       move(next);
     }
   };
-  const columnOf = (name: string) => relation?.columns.find((each) => each.name === name) ?? null;
-  const isEditable = (name: string) => onEdit !== undefined && columnOf(name)?.generated === false;
-  const cell = (row: GridRow, rowNumber: number, name: string, columnNumber: number) => {
-    const column = columnOf(name);
-    const edit = (target: HTMLElement) => {
-      if (isEditable(name)) onEdit!(row, column!, target.getBoundingClientRect());
-      else onOpen?.(row);
-    };
-    return html`
-      <${Cell} key=${name} ...${{ row, name, column, relation }}
-        place=${`${rowNumber},${columnNumber}`}
-        isActive=${place.row === rowNumber && place.column === columnNumber}
-        onFocus=${() => setPlace({ row: rowNumber, column: columnNumber })}
-        onActivate=${edit} isEditable=${isEditable(name)} />
-    `;
-  };
+  const described = useMemo(
+    () => columns.map((name) => relation?.columns.find((each) => each.name === name) ?? null),
+    [columns, relation],
+  );
+  const relationships = useMemo(() => relation === null ? [] : relationshipsOf(relation), [
+    relation,
+  ]);
+  const actions = useRef<GridActions>({ setPlace, onOpen, onEdit });
+  actions.current = { setPlace, onOpen, onEdit };
+  const [hasPanel, isReadonly] = [onOpen !== undefined, onEdit === undefined];
   return html`
     <div class="grid-scroll">
       <table ref=${table} class="grid" role="grid" aria-label=${label} onKeyDown=${onKeyDown}
@@ -82,7 +77,7 @@ export function Grid(props: GridProps): View {
             html`<th role="columnheader" class="row-head"><span class="sr-only">Row</span></th>`}
           ${columns.map((name, index) =>
             html`
-              <${HeaderCell} key=${name} ...${{ name, column: columnOf(name), relation }}
+              <${HeaderCell} key=${name} ...${{ name, column: described[index], relation }}
                 order=${props.order} onSort=${props.onSort} place=${`-1,${index}`}
                 isActive=${place.row === -1 && place.column === index}
                 onFocus=${() => setPlace({ row: -1, column: index })} />
@@ -92,16 +87,18 @@ export function Grid(props: GridProps): View {
         </thead>
         <tbody role="rowgroup">
           ${rows.map((row, number) =>
-            html`<tr role="row" key=${number}>
-            ${
-              onOpen && html`<td role="gridcell" class="row-head" data-place=${`${number},-1`}>
-              <button type="button" class="row-button" aria-label=${`Open row ${number + 1}`}
-                tabindex=${place.row === number && place.column === -1 ? 0 : -1}
-                onFocus=${() => setPlace({ row: number, column: -1 })}
-                onClick=${() => onOpen(row)}>${number + 1}</button></td>`
-            }
-            ${columns.map((name, index) => cell(row, number, name, index))}
-          </tr>`
+            html`
+              <${GridLine} key=${number} ...${{
+                row,
+                number,
+                columns,
+                described,
+                relationships,
+                actions,
+              }}
+                ...${{ hasPanel, isReadonly }}
+                activeColumn=${place.row === number ? place.column : null} />
+            `
           )}
         </tbody>
       </table>
@@ -194,11 +191,70 @@ function shortType({ type }: ConsoleColumn): string {
     .replace("timestamp without time zone", "timestamp");
 }
 
-interface CellProps {
+/** Functions that the cells call. The reference stays the same, so that lines are drawn only once. */
+interface GridActions extends Pick<GridProps, "onOpen" | "onEdit"> {
+  readonly setPlace: (place: CellPlace) => void;
+}
+
+interface GridLineProps {
   readonly row: GridRow;
+  readonly number: number;
+  readonly columns: readonly string[];
+  /** The columns of the table; null for others. */
+  readonly described: readonly (ConsoleColumn | null)[];
+  readonly relationships: readonly ConsoleRelationship[];
+  readonly actions: { readonly current: GridActions };
+  readonly hasPanel: boolean;
+  readonly isReadonly: boolean;
+  /** Column of the cell with the focus; null if it is in another row. */
+  readonly activeColumn: number | null;
+}
+
+/** A row of the grid. It is drawn again only if it changes, so that the focus moves at once. */
+function GridLine(props: GridLineProps): View {
+  const { row, columns, described, relationships, hasPanel, isReadonly, activeColumn } = props;
+  return useMemo(
+    () => lineView(props),
+    [row, columns, described, relationships, hasPanel, isReadonly, activeColumn],
+  );
+}
+
+function lineView(props: GridLineProps): View {
+  const { row, number, columns, described, relationships, actions, activeColumn } = props;
+  const links = foreignLinks(relationships, row);
+  return html`
+    <tr role="row">
+      ${props.hasPanel && html`
+        <td role="gridcell" class="row-head" data-place=${`${number},-1`}>
+          <button type="button" class="row-button" aria-label=${`Open row ${number + 1}`}
+            tabindex=${activeColumn === -1 ? 0 : -1}
+            onFocus=${() => actions.current.setPlace({ row: number, column: -1 })}
+            onClick=${() => actions.current.onOpen?.(row)}>${number + 1}</button></td>
+      `}
+      ${columns.map((name, index) => {
+        const column = described[index] ?? null;
+        const isEditable = !props.isReadonly && column?.generated === false;
+        const activate = (target: HTMLElement) => {
+          const { onOpen, onEdit } = actions.current;
+          if (isEditable) onEdit?.(row, column, target.getBoundingClientRect());
+          else onOpen?.(row);
+        };
+        return html`
+          <${Cell} key=${name} ...${{ name, column, isEditable }} value=${row[name]}
+            link=${links.get(name)} place=${`${number},${index}`}
+            isActive=${activeColumn === index} onActivate=${activate}
+            onFocus=${() => actions.current.setPlace({ row: number, column: index })} />
+        `;
+      })}
+    </tr>
+  `;
+}
+
+interface CellProps {
   readonly name: string;
+  readonly value: unknown;
   readonly column: ConsoleColumn | null;
-  readonly relation: ConsoleRelation | null;
+  readonly link: RowLink | undefined;
   readonly place: string;
   readonly isActive: boolean;
   readonly isEditable: boolean;
@@ -207,9 +263,7 @@ interface CellProps {
 }
 
 function Cell(props: CellProps): View {
-  const { row, name, column, relation, place, isActive, isEditable, onFocus, onActivate } = props;
-  const value = row[name];
-  const link = relation === null ? undefined : foreignLinks(relation, row).get(name);
+  const { name, value, column, link, place, isActive, isEditable, onFocus, onActivate } = props;
   const kind = column === null ? "text" : typeKind(column.baseType);
   const classes = [
     ...(value === null ? ["is-null"] : []),

@@ -93,7 +93,7 @@ function Tabs({ labels, current, onChoose }: TabsProps): View {
 }
 
 function Values({ relation, row }: Pick<RowPanelProps, "relation" | "row">): View {
-  const links = foreignLinks(relation, row);
+  const links = foreignLinks(relationshipsOf(relation), row);
   return html`
     <dl class="values">
       ${Object.entries(row).map(([name, value]) => {
@@ -114,15 +114,21 @@ function Values({ relation, row }: Pick<RowPanelProps, "relation" | "row">): Vie
   `;
 }
 
-/** Returns the link to the referenced row by the column of each foreign key with one column. */
+/** The way to a referenced row. */
+export interface RowLink {
+  readonly href: string;
+  /** Name of the referenced table. */
+  readonly name: string;
+}
+
+/** Returns the links to referenced rows by column. `relationships` are those of the row's table. */
 export function foreignLinks(
-  relation: Pick<ConsoleRelation, "schema" | "name">,
+  relationships: readonly ConsoleRelationship[],
   row: GridRow,
-): ReadonlyMap<string, { readonly href: string; readonly name: string }> {
-  const links = new Map<string, { readonly href: string; readonly name: string }>();
-  for (const relationship of relationshipsOf(relation)) {
-    if (!relationship.isForward) continue;
-    const { foreign: [schema, name], pairs } = relationship;
+): ReadonlyMap<string, RowLink> {
+  const links = new Map<string, RowLink>();
+  for (const { isForward, foreign: [schema, name], pairs } of relationships) {
+    if (!isForward) continue;
     if (pairs.some(([column]) => row[column] === null || row[column] === undefined)) continue;
     const query = filtersText(pairs.map(([own, other]) => [other, row[own]]));
     const href = hrefOf({ page: "table", schema, name, view: "rows", query });

@@ -115,7 +115,7 @@ function RelationPage({ relation, route }: RelationPageProps): View {
                     setEdit({ relation, row, column, anchor })
                   : undefined} />
             `}
-          ${route.view === "rows" && html`
+          ${route.view === "rows" && error === null && html`
             <${Pager} ...${{ query }} rows=${loaded?.rows.length ?? 0} count=${loaded?.count ??
               null} ms=${loaded?.ms ?? null} onQuery=${setQuery}
               onCount=${() => setCountKind("exact")} />

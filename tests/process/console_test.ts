@@ -108,6 +108,21 @@ Deno.test({
         strictEqual(browser.lastApiTarget(), "/film?rating=eq.PG&order=length.asc&limit=50");
       });
 
+      await step("move in the grid by keys", async () => {
+        await cell(0, 1).click();
+        const placeAfter = async (...keys: readonly string[]) => {
+          for (const key of keys) await page.keyboard.press(key);
+          return await page.evaluate(
+            `document.activeElement.closest("[data-place]").dataset.place`,
+          );
+        };
+        strictEqual(await placeAfter("ArrowDown", "ArrowRight"), "1,2");
+        strictEqual(await placeAfter("End"), "1,11");
+        strictEqual(await placeAfter("Home"), "1,-1");
+        strictEqual(await placeAfter("Control+Home", "ArrowRight"), "-1,1");
+        strictEqual(await placeAfter("Control+End"), "39,11");
+      });
+
       await step("edit the URL", async () => {
         const url = page.getByLabel("URL of the request");
         await url.fill("/film?id=eq.2&select=id,title,description,language(name)");
