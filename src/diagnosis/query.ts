@@ -5,7 +5,6 @@
  */
 import type { Statement } from "../database/database.ts";
 import type { Config } from "../config/options.ts";
-import { percentDecode } from "../request/percent.ts";
 import { notifyPattern, reloadTriggerQuery } from "../schema_cache/reload_trigger.ts";
 import { type FunctionInput, inputs, maxRoles } from "./queries/inputs.ts";
 import { relationChecks, relationInputs } from "./queries/relation_checks.ts";
@@ -84,7 +83,7 @@ export function diagnosisStatements(config: DiagnosisConfig): readonly Statement
 /** Returns the name of the relation that a path of one segment addresses; null for other paths. */
 function relationOfPath(path: string | null): string | null {
   const [, segment, ...more] = path?.split("/") ?? [];
-  return segment === undefined || more.length > 0 ? null : percentDecode(segment, "replace");
+  return segment === undefined || more.length > 0 ? null : segment;
 }
 
 /** Parses the result. */

@@ -303,6 +303,14 @@ const rows: readonly Row[] = [
     from: 15,
   },
   {
+    label: "a relation has the path of the endpoint for agents",
+    sql: "create table api.mcp (id integer)",
+    options: { "mcp-path": "/mcp", "jwt-aud": "shop" },
+    finding: "warn mcp-path-hides api.mcp: requests to /mcp reach the endpoint for agents, not " +
+      "api.mcp: choose another mcp-path",
+    mend: null,
+  },
+  {
     label: "view reads with the rights of its owner",
     sql: "create view api.titles as select title from api.film",
     finding:
