@@ -5,7 +5,6 @@
  * @module
  */
 import type { Identity } from "../auth/jwt_cache.ts";
-import type { RowVersion } from "../plan/row_version.ts";
 import type { Reply } from "../response/reply.ts";
 import { relationOf, rowVersionIn } from "../transaction/data_plan.ts";
 import type { PlannedQuery } from "../transaction/transaction.ts";
@@ -23,17 +22,23 @@ export async function executeVersioned(
   request: PayloadRequest,
 ): Promise<Reply> {
   const { planned } = request;
-  if (planned.query.unversioned === undefined) return await execute(exchange, identity, request);
-  const columns = new RoleColumns(
-    exchange.context.columnPrivileges,
-    identity.role,
-    exchange.caller,
-  );
-  const readable = await readableQuery(planned, columns);
+  const relation = relationOf(planned.plan);
+  if (planned.query.unversioned === undefined || relation === null) {
+    return await execute(exchange, identity, request);
+  }
+  const { context: { columnPrivileges }, caller } = exchange;
+  const columnsOf = () => new RoleColumns(columnPrivileges, identity.role, caller);
+  const known = columnPrivileges.recall(identity.role, relation);
+  const readable = known === undefined
+    ? await readableQuery(planned, columnsOf())
+    : chooseQuery(planned, known);
   try {
     return await execute(exchange, identity, { ...request, planned: readable });
   } catch (error) {
-    if (!isInsufficientPrivilege(error) || !await columns.readAgain()) throw error;
+    if (!isInsufficientPrivilege(error)) throw error;
+    const columns = columnsOf();
+    columns.of(relation);
+    if (!await columns.readAgain()) throw error;
     const mayRepeat = error.precedesExecution && planned.plan.kind === "read";
     const again = await readableQuery(planned, columns);
     if (!mayRepeat || again.query.main === readable.query.main) throw error;
@@ -46,19 +51,23 @@ export async function readableQuery(
   planned: PlannedQuery,
   columns: RoleColumns,
 ): Promise<PlannedQuery> {
-  const { plan, query } = planned;
-  const version = query.unversioned === undefined ? null : rowVersionIn(plan);
-  const relation = relationOf(plan);
-  if (version === null || relation === null) return planned;
+  const relation = relationOf(planned.plan);
+  if (planned.query.unversioned === undefined || relation === null) return planned;
   if (columns.of(relation) === null) await columns.readUnknown();
-  if (isReadable(version, columns.of(relation))) return planned;
-  return { ...planned, kind: null, query: { ...query, main: query.unversioned! } };
+  return chooseQuery(planned, columns.of(relation));
 }
 
-/** Returns whether a role may read a version, by the columns that it may select; null for unknown ones. */
-function isReadable(version: RowVersion, selectable: ReadonlySet<string> | null): boolean {
+/** Chooses by the columns that the role may select; null for unknown ones. */
+function chooseQuery(
+  planned: PlannedQuery,
+  selectable: ReadonlySet<string> | null,
+): PlannedQuery {
+  const { plan, query } = planned;
+  const version = rowVersionIn(plan);
+  if (version === null || query.unversioned === undefined) return planned;
   const names = version.kind === "columns" ? version.columns : systemColumns;
-  return selectable !== null && names.every((name) => selectable.has(name));
+  if (selectable !== null && names.every((name) => selectable.has(name))) return planned;
+  return { ...planned, kind: null, query: { ...query, main: query.unversioned } };
 }
 
 const systemColumns = ["tableoid", "xmin", "ctid"] as const;
