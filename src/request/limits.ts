@@ -40,6 +40,7 @@ const maxDigits = 1000;
 
 /** An integer with blanks around it, of any size; null for any other text. */
 function readCount(text: string): bigint | null {
-  const [, sign, digits] = /^(-?)0*([0-9]+)$/.exec(text.trim()) ?? [];
-  return digits === undefined ? null : BigInt(sign + digits.slice(0, maxDigits));
+  const digits = text.trim();
+  if (!/^-?[0-9]+$/.test(digits)) return null;
+  return BigInt(digits.replace(/^(-?)0+(?=[0-9])/, "$1").slice(0, maxDigits));
 }

@@ -61,6 +61,14 @@ Deno.test("parseQuery() reads long lists and many filters in linear time", () =>
   readsInLinearTime("parseQuery", { piece, wrap: group, read });
 });
 
+Deno.test("parseQuery() reads long limits in linear time", () => {
+  const read = (query: string) => parseQuery(query, "relation");
+  readsInLinearTime("parseQuery", { piece: "0", wrap: (text) => `limit=${text}x`, read });
+  readsInLinearTime("parseQuery", { piece: "9", wrap: (text) => `limit=-${text}`, read });
+  strictEqual(read(`limit=${"0".repeat(5000)}12`).limit, 12n);
+  strictEqual(read(`limit=${"9".repeat(5000)}`).limit, BigInt("9".repeat(1000)));
+});
+
 Deno.test("parseQuery() takes linear time for whatever is long", () => {
   const pieces = [
     "a",
