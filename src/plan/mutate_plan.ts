@@ -156,7 +156,7 @@ function insertedColumns(
 function planNested(
   request: ApiRequest,
   items: readonly ColumnItem[],
-  { returning: { relation, returning }, conflictOf, cache }: {
+  { returning: { relation, returning, mergeAction }, conflictOf, cache }: {
     readonly returning: WriteReturning;
     readonly conflictOf: (names: readonly string[]) => Conflict | null;
     readonly cache: SchemaCache;
@@ -170,7 +170,13 @@ function planNested(
     );
   }
   const { shape } = jsonBody(request.payload);
-  return planNestedInsert(request, { relation, shape, items, conflict: conflictOf, keys }, cache);
+  const root = { relation, shape, items, conflict: conflictOf, keys };
+  const nested = planNestedInsert(request, root, cache);
+  const { conflict, isReferred } = nested.levels[0]!;
+  if (mergeAction !== null && isReferred && conflict?.resolution === "ignore") {
+    throw errors.invalidConflict("'merge_action()' does not tell found from inserted rows");
+  }
+  return nested;
 }
 
 /** Plans PUT. Throws `105` unless the filters are exactly the primary key. */

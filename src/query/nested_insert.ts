@@ -154,7 +154,8 @@ class LevelWriter {
     const rows = this.#rows(level, body, rank);
     const inPlace = sql`(${rows}) as ${sentRows}`;
     // Nothing in the database can drop rows of such an insert, and nothing needs their keys.
-    if (!isKept && level.conflict === null && level.relation.hasDivisibleInserts) {
+    const isPlain = !isKept && !body.isKept && level.conflict === null;
+    if (isPlain && level.relation.hasDivisibleInserts) {
       return this.#insertRows(level, { from: inPlace });
     }
     const isOne = level.around === null && level.shape === "object";

@@ -422,6 +422,15 @@ suite.rows("levels resolve conflicts", [
     201,
     [{ id: 100, lines: [{ sku: "x" }] }, { id: 7, lines: [{ sku: "y" }] }],
   ],
+  [
+    "POST /orders?columns=id,lines(sku)&select=id,merge_action()",
+    {
+      body: { id: 100, lines: [] },
+      headers: { Prefer: "return=representation, resolution=ignore-duplicates" },
+    },
+    400,
+    conflict("'merge_action()' does not tell found from inserted rows"),
+  ],
   // Without rows that refer to them, rows that exist are left out as ever.
   [
     "POST /orders?columns=id,customers(name)&select=id",
