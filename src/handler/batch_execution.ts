@@ -213,6 +213,7 @@ class BatchRun {
   #errorOf(error: unknown): unknown {
     if (error instanceof OperationError) return error;
     if (this.#isOverdue(error)) return this.#timeout();
+    if (isTooExpensive(error)) return this.#nextRefused(error);
     if (!(error instanceof DatabaseError)) return new OperationError(error, null);
     const { key, statements, operations } = this.#built;
     const ofKey = key === null ? null : keyError(error, { first: key, closing: statements.length });
@@ -229,6 +230,13 @@ class BatchRun {
       ? statementError(error, operations[index]!)
       : errors.referenceWithoutValue(check.source, rows);
     return new OperationError(cause, facts);
+  }
+
+  /** Returns the error of the operation behind those that have ended, unless one of these is refused. */
+  #nextRefused(error: unknown): OperationError {
+    const index = this.#results.length;
+    const { facts } = this.#batch.operations[index]!;
+    return this.#refusedBefore(index) ?? new OperationError(error, facts);
   }
 
   /** Whether the time of the batch was over when it waited again, for a connection that was lost. */
@@ -249,6 +257,11 @@ class BatchRun {
     }
     return null;
   }
+}
+
+/** Whether the planner's cost of an operation exceeds the limit. */
+function isTooExpensive(error: unknown): boolean {
+  return error instanceof ServiceError && error.fields.code === errors.queryTooExpensive.code;
 }
 
 /** Whether PostgreSQL or the service makes the body as JSON. */

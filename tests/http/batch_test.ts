@@ -690,7 +690,7 @@ eachChecked.test("it refuses an operation", async (api) => {
   deepStrictEqual(answers(await send(api, [note])), [[201]]);
 });
 
-const guarded = apiSuite("batches", { ...config, dbSafeUpdate: true, dbMaxCost: 100_000 }, {
+const guarded = apiSuite("batches", { ...config, dbSafeUpdate: true, dbMaxCost: 15 }, {
   title: "batches with guards",
   engines: ["pg"],
 });
@@ -708,6 +708,13 @@ guarded.test("guards hold for each operation", async (api) => {
     "SVC158",
     1,
   ]);
+  const scan = { method: "GET", url: "/notes?body=eq.x" };
+  deepStrictEqual(await refusal(api, [{ ...note, body: { id: 37 } }, read, scan, read]), [
+    413,
+    "SVC137",
+    2,
+  ]);
+  deepStrictEqual(await rowsOf(api, "/notes?id=eq.37&select=id"), []);
 });
 
 const readOnly = apiSuite("batches", { ...config, dbReadOnly: true }, {

@@ -8,6 +8,7 @@ import { HttpConnection, requestBytes } from "../../tests/support/http_connectio
 import { type Bench, progress, runSql } from "./bench.ts";
 import { median } from "./figures.ts";
 import { serverConfig } from "./fixture.ts";
+import { processTime } from "./process_time.ts";
 import { type BenchServer, ownCommand, startServer } from "./servers.ts";
 import { markdownTable, shown } from "./table.ts";
 
@@ -16,7 +17,7 @@ const rowsPerTurn = 10;
 /** The server answers it once it is ready. */
 const probe = "/entries?limit=1";
 
-const tables = "create unlogged table api.entries (id int, name text, price numeric);";
+const tables = "create table api.entries (id int, name text, price numeric);";
 
 /** A way to insert ten rows: the requests of one turn. */
 interface InsertCase {
@@ -52,14 +53,34 @@ const insertCases: readonly InsertCase[] = [
   },
 ];
 
-/** Runs the cases in turn, and writes rows per second and their ratios as Markdown. */
+/** One run of a case. */
+interface InsertFigures {
+  readonly rowsPerSecond: number;
+  /** Microseconds of processor time per row, of the server and of PostgreSQL. */
+  readonly processorTime: number;
+}
+
+/**
+ * Runs the cases in turn, and writes their figures and ratios as Markdown: without and with commits that wait
+ * for the disk.
+ */
 export async function measureBatches(bench: Bench): Promise<string> {
   await runSql(bench, tables);
+  const parts: string[] = [];
+  for (const fsync of ["off", "on"]) {
+    await runSql(bench, `alter system set fsync = ${fsync}`);
+    await runSql(bench, "select pg_reload_conf()");
+    parts.push(`fsync = ${fsync}\n\n${await measureInserts(bench)}`);
+  }
+  return parts.join("\n\n");
+}
+
+async function measureInserts(bench: Bench): Promise<string> {
   await using servers = new AsyncDisposableStack();
   const results: {
     readonly name: string;
-    readonly runs: number[];
-    readonly run: () => Promise<number>;
+    readonly runs: InsertFigures[];
+    readonly run: () => Promise<InsertFigures>;
   }[] = [];
   const commands = [["service", ownCommand], ["peer", bench.options.peer]] as const;
   for (const [name, command] of commands) {
@@ -72,7 +93,7 @@ export async function measureBatches(bench: Bench): Promise<string> {
     results.push(...cases.map((each) => ({
       name: `${each.name}, ${name}`,
       runs: [],
-      run: () => rowsPerSecond(bench, server, each),
+      run: () => measureRun(bench, server, each),
     })));
   }
   // Each case once without measuring: plans are cached and statements prepared.
@@ -83,23 +104,35 @@ export async function measureBatches(bench: Bench): Promise<string> {
       if (round >= 0) runs.push(figure);
     }
   }
-  const rates = results.map(({ runs }) => median(runs));
+  const rates = results.map(({ runs }) => median(runs.map((run) => run.rowsPerSecond)));
+  const times = results.map(({ runs }) => median(runs.map((run) => run.processorTime)));
   const cells = results.map(({ name }, index) => [
     name,
     shown(rates[index]!),
     shown(rates[index]! / rates[0]!),
     shown(rates[index]! / rates[2]!),
+    shown(times[index]!),
+    shown(times[0]! / times[index]!),
   ]);
-  const heads = ["inserts on one connection", "rows/s", "to 10 requests", "to 10 rows"];
+  const heads = [
+    "inserts on one connection",
+    "rows/s",
+    "to 10 requests",
+    "to 10 rows",
+    "processor µs/row",
+    "to 10 requests",
+  ];
   return markdownTable(heads, cells);
 }
 
-async function rowsPerSecond(
-  { options }: Bench,
-  { origin }: BenchServer,
+async function measureRun(
+  { options, postmaster }: Bench,
+  { origin, pid }: BenchServer,
   { name, requests }: InsertCase,
-): Promise<number> {
+): Promise<InsertFigures> {
   const connection = await HttpConnection.connect(Number(new URL(origin).port));
+  const processors = async () => await processTime(pid) + await processTime(postmaster);
+  const before = await processors();
   const began = performance.now();
   const end = began + options.seconds * 1000;
   let turns = 0;
@@ -112,5 +145,7 @@ async function rowsPerSecond(
   }
   const seconds = (performance.now() - began) / 1000;
   connection.close();
-  return turns * rowsPerTurn / seconds;
+  const rows = turns * rowsPerTurn;
+  const used = await processors() - before;
+  return { rowsPerSecond: rows / seconds, processorTime: used / rows };
 }
