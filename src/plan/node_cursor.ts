@@ -106,8 +106,9 @@ function completion(
   const { order, distinct, grouped, items } = planned;
   const known = new Set(order.map(valueKeyOf));
   const isNew = (term: PlannedOrder) => !known.has(valueKeyOf(term));
+  const isKeyed = !grouped && distinct === null;
+  if (!isKeyed && items.some(({ kind }) => kind === "all")) throw errors.noKey(node.origin.name);
   if (grouped || distinct === "all") {
-    if (items.some(({ kind }) => kind === "all")) throw errors.noKey(node.origin.name);
     return outputTerms(planned).filter(({ item }) => item === null || isNew(item))
       .map(({ position }) => ({ kind: "output", position, ...unplaced }));
   }

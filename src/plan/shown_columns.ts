@@ -66,8 +66,9 @@ export function selectListOptions(node: ResolvedNode, context: ShownContext): Se
   const selectable = namesRestricted && !isResult && relation !== null
     ? context.selectable?.of(relation) ?? null
     : null;
-  const isListed = relation !== null && (expandAll || hasRepresentation(relation, cache)) ||
-    leftOut.length > 0 || selectable !== null || numbersAsText;
   const known = node.item === null ? context.columns : null;
+  const isConverted = relation !== null && hasRepresentation(relation, cache);
+  const isListed = expandAll || isConverted || leftOut.length > 0 || selectable !== null ||
+    numbersAsText;
   return { columns: isListed ? shownColumns(node, known) : null, selectable, numbersAsText };
 }

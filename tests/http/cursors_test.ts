@@ -211,7 +211,9 @@ suite.rows("refusals", [
   ["GET /unkeyed?after=", {}, 400, noKey("unkeyed")],
   ["GET /unkeyed?select=name,@cursor", {}, 400, noKey("unkeyed")],
   ["GET /rpc/prices?after=", {}, 400, noKey("prices")],
-  ["GET /rpc/prices?distinct=*&after=", {}, 400, noKey("prices")],
+  ["GET /rpc/amounts?after=", {}, 400, noKey("amounts")],
+  ["GET /rpc/amounts?distinct=*&after=", {}, 400, noKey("amounts")],
+  ["GET /rpc/amounts?distinct=svc_scalar&after=", {}, 400, noKey("amounts")],
   [
     "DELETE /tools?after=&id=eq.1",
     { as: "writer" },
@@ -396,6 +398,13 @@ const walks: readonly (readonly [target: string, rows: readonly unknown[]])[] = 
     { price: 45 },
     { price: 30.5 },
   ]],
+  ["/rpc/prices?distinct=price&order=price&price=lt.50", [
+    { name: "saw", price: 30.5 },
+    { name: "plane", price: 45 },
+  ]],
+  ["/rpc/prices?distinct=*&order=price&price=lt.40", [{ name: "saw", price: 30.5 }]],
+  ["/tools?select=n:count()", [{ n: 6 }]],
+  ["/tools?select=n:count(),t:price.sum()&order=t.desc", [{ n: 6, t: 219.5 }]],
   ["/rpc/prices?select=price,n:count()", [
     { price: 30.5, n: 1 },
     { price: 45, n: 2 },
