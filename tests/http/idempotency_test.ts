@@ -245,6 +245,7 @@ const invalid = [
   "é",
   '"é"',
   '"a";b=1',
+  "a\x01b",
 ];
 
 for (const key of valid) {

@@ -234,6 +234,16 @@ suite.test("POST, calls and HEAD ignore preconditions", async (api) => {
   strictEqual((await api("DELETE /orders?id=eq.80", { headers: others })).status, 204);
 });
 
+suite.test("a precondition of a write that cannot be read is refused", async (api) => {
+  const tooMany = Array.from({ length: 65 }, () => '"a"').join(",");
+  for (const list of ["abc", tooMany]) {
+    for (const method of ["PATCH", "DELETE", "PUT"]) {
+      const response = await api(`${method} /orders?id=eq.1`, ifMatch(list, { body: { id: 1 } }));
+      deepStrictEqual(await errorOf(response), [400, "SVC159"]);
+    }
+  }
+});
+
 suite.test("If-Match cannot be combined with on", async (api) => {
   for (const list of ["*", '"x"']) {
     const parts = ifMatch(list, { body: [{ id: 1, total: 1 }] });
