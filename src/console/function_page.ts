@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import type { ConsoleFunction } from "../admin/console_data.ts";
 import { type ApiAnswer, callApi, errorOf, isRecord, rowsOf } from "./api.ts";
 import type { ApiCall } from "./code.ts";
@@ -197,7 +197,7 @@ function ResultBody({ answer }: { readonly answer: ApiAnswer }): View {
 /** Images of `data:` URLs alone are allowed. */
 function Picture({ bytes }: { readonly bytes: Blob }): View {
   const [url, setUrl] = useState<string | null>(null);
-  useMemo(() => {
+  useEffect(() => {
     const reader = new FileReader();
     reader.onload = () => setUrl(String(reader.result));
     reader.readAsDataURL(bytes);

@@ -1,8 +1,7 @@
 import { deepStrictEqual, match, ok, strictEqual } from "node:assert/strict";
-import { openConsole } from "../support/console_browser.ts";
+import { hasChromium, openConsole } from "../support/console_browser.ts";
 import { engines } from "../support/engines.ts";
 import { eventually } from "../support/eventually.ts";
-import { hasChromium } from "../support/chromium.ts";
 import { type FileConfig, type ServiceProcess, startService } from "../support/process.ts";
 import { signToken, testSecret } from "../support/token.ts";
 

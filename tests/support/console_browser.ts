@@ -6,6 +6,18 @@
 import axe from "axe-core";
 import { chromium, type Locator, type Page } from "playwright-core";
 
+/** Debian's package `chromium`. */
+const executablePath = "/usr/bin/chromium";
+
+/** Whether there is a browser. */
+export function hasChromium(): boolean {
+  try {
+    return Deno.statSync(executablePath).isFile;
+  } catch {
+    return false;
+  }
+}
+
 /** A browser with one page. */
 export interface ConsoleBrowser extends AsyncDisposable {
   readonly page: Page;
@@ -31,10 +43,7 @@ export async function openConsole(
   origin: string,
   { token = null }: { readonly token?: string | null } = {},
 ): Promise<ConsoleBrowser> {
-  const browser = await chromium.launch({
-    executablePath: "/usr/bin/chromium",
-    args: ["--no-sandbox"],
-  });
+  const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
   const page = await context.newPage();
   const problems: string[] = [];

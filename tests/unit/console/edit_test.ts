@@ -1,0 +1,95 @@
+import { deepStrictEqual, strictEqual, throws } from "node:assert/strict";
+import type { ConsoleColumn, ConsoleRelation } from "../../../src/admin/console_data.ts";
+import { cellText, csvText, valueText } from "../../../src/console/cells.ts";
+import { deleteCall, hasKey, insertCall, updateCall, valueOf } from "../../../src/console/edit.ts";
+
+const column = (name: string, baseType: string): ConsoleColumn => ({
+  ...{ name, baseType, type: baseType, comment: null, nullable: true, default: null },
+  ...{ generated: false, enumLabels: [] },
+});
+
+const relation: ConsoleRelation = {
+  ...{ schema: "api", name: "odd name/é", comment: null, isView: false },
+  ...{ insertable: true, updatable: true, deletable: true, primaryKey: ["id", "a.b"] },
+  columns: [column("id", "bigint"), column("a.b", "text")],
+};
+const row = { id: "9007199254740993", "a.b": 'x,"y"&z' };
+const path = "odd%20name%2F%C3%A9";
+const keyFilter = "id=eq.9007199254740993&%22a.b%22=eq.x,%22y%22%26z";
+
+Deno.test("updateCall() changes the row of a key alone", () => {
+  const options = { profile: [["Content-Profile", "api"]] as const, isTry: true, tag: '"a"' };
+  deepStrictEqual(updateCall(relation, { row, changes: { name: null } }, options), {
+    method: "PATCH",
+    path,
+    query: keyFilter,
+    headers: [
+      ["Content-Type", "application/json"],
+      ["Prefer", "return=representation, handling=strict, max-affected=1, tx=rollback"],
+      ["If-Match", '"a"'],
+      ["Content-Profile", "api"],
+    ],
+    body: '{"name":null}',
+  });
+});
+
+Deno.test("deleteCall() deletes the row of a key alone", () => {
+  const call = deleteCall(relation, row, { profile: [], isTry: false, tag: null });
+  deepStrictEqual([call.method, call.query, call.body], ["DELETE", keyFilter, null]);
+  deepStrictEqual(call.headers, [
+    ["Prefer", "return=representation, handling=strict, max-affected=1"],
+  ]);
+});
+
+Deno.test("insertCall() sends the row without a filter", () => {
+  const call = insertCall(relation, { id: 1 }, { profile: [], isTry: false });
+  deepStrictEqual([call.method, call.query, call.body], ["POST", "", '{"id":1}']);
+});
+
+Deno.test("hasKey() is false for rows that lack a part of the key", () => {
+  strictEqual(hasKey(relation, row), true);
+  strictEqual(hasKey(relation, { id: 1 }), false);
+  strictEqual(hasKey({ ...relation, primaryKey: [] }, row), false);
+});
+
+/** Type and text of a form, and the JSON value. */
+const values: readonly (readonly [type: string, text: string, value: unknown])[] = [
+  ["integer", "12", 12],
+  ["bigint", "9007199254740993", "9007199254740993"],
+  ["numeric", "1.50", "1.50"],
+  ["numeric", "-2.5", -2.5],
+  ["integer", "x", "x"],
+  ["boolean", "true", true],
+  ["boolean", "false", false],
+  ["text", "12", "12"],
+  ["jsonb", '{"a":[1]}', { a: [1] }],
+  ["text[]", "{a,b}", "{a,b}"],
+  ["text[]", '["a"]', ["a"]],
+];
+
+for (const [baseType, text, value] of values) {
+  Deno.test(`valueOf() reads ${JSON.stringify(text)} as ${baseType}`, () => {
+    deepStrictEqual(valueOf({ baseType }, text), value);
+  });
+}
+
+Deno.test("valueOf() rejects text that is not JSON for json", () => {
+  throws(() => valueOf({ baseType: "json" }, "{"), { message: "This is not JSON" });
+});
+
+Deno.test("cellText() and valueText() show values as text", () => {
+  strictEqual(cellText(null), "null");
+  strictEqual(cellText("a\n b"), "a b");
+  strictEqual(cellText("x".repeat(500)), `${"x".repeat(200)}…`);
+  strictEqual(cellText({ a: 1 }), '{ "a": 1 }');
+  strictEqual(valueText("\\x0a0b", "bytea"), "2 bytes");
+});
+
+Deno.test("csvText() quotes fields, and guards formulas", () => {
+  const rows = [{ a: '=1+1"', b: null, c: "x,\ny" }, { a: "-1", b: 2, c: { d: 1 } }];
+  strictEqual(
+    csvText(rows, ["a", "b", "c"], { guards: true }),
+    'a,b,c\r\n"\'=1+1""",,"x,\ny"\r\n\'-1,2,"{\n  ""d"": 1\n}"\r\n',
+  );
+  strictEqual(csvText([{ a: "=1" }], ["a"], { guards: false }), "a\r\n=1\r\n");
+});
