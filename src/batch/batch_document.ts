@@ -183,10 +183,15 @@ function checkDependencies(value: unknown, ids: ReadonlySet<string>, path: Path)
   if (other >= 0) throw malformed([...path, other], "expected the id of an earlier operation");
 }
 
+/** Each reference costs a pass over the URL, or an argument of `concat`, which has 100 at most. */
+const maxRefs = 30;
+
 function readRefs(value: unknown, path: Path): BatchOperation["refs"] {
   if (value === undefined) return [];
   if (!isJsonObject(value)) throw malformed(path, "expected an object");
-  return Object.entries(value).map(([target, source]) => {
+  const entries = Object.entries(value);
+  if (entries.length > maxRefs) throw malformed(path, `expected at most ${maxRefs} references`);
+  return entries.map(([target, source]) => {
     if (typeof source !== "string") throw malformed([...path, target], "expected a string");
     return [target, source];
   });

@@ -131,7 +131,7 @@ export class OperationReferences {
       const pieces = marked.split(target.text);
       if (pieces.length === 1) throw errors.invalidReference(targetText, "It is not in the URL");
       marked = pieces.reduce((before, piece) => {
-        const mark = `${this.#prefix}x${this.#marks.size}`;
+        const mark = `${this.#prefix}x${this.#marks.size}x`;
         this.#marks.set(mark, reference);
         return `${before}${mark}${piece}`;
       });

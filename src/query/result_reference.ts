@@ -9,6 +9,7 @@ import {
   catalogueSql,
   compile,
   emptySql,
+  ident,
   join,
   literal,
   ordinal,
@@ -98,13 +99,16 @@ function textOf(value: ResultValue): Sql {
 }
 
 /** Returns a value as JSON; NULL where the row lacks the column. */
-function jsonOf(value: ResultValue, number: Sql | null): Sql {
+function jsonOf(value: ResultValue): Sql {
   const { part } = value;
   if (part.kind === "scalar") return sql`(${resultOf(value)} -> 0)`;
-  const row = part.kind === "all" && number !== null
-    ? sql`(${resultOf(value)} -> (${number} - 1)::integer)`
-    : rowOf(value);
-  return sql`(${row} -> ${literal(columnOf(part))})`;
+  return sql`(${rowOf(value)} -> ${literal(columnOf(part))})`;
+}
+
+/** Returns the JSON values of a column of all rows, as an array of PostgreSQL. */
+function jsonValuesOf(value: ResultValue): Sql {
+  return sql`array(select svc_result.value -> ${literal(columnOf(value.part))}
+    from pg_catalog.json_array_elements(${resultOf(value)}) as svc_result(value))`;
 }
 
 function rowOf(value: ResultValue): Sql {
@@ -128,27 +132,48 @@ type BodySubstitute = Extract<Substitute, { kind: "body" }>;
 
 /** Renders an object. Its text stays as it is; the members are written before its end. */
 function renderObject({ text, members }: BodySubstitute): Sql {
-  return withMembers(sql`${param(text.subarray())}::text`, members, null);
+  const added = members.map(({ name, value }) => ({ name, json: jsonOf(value) }));
+  return withMembers(sql`${param(text.subarray())}::text`, added);
 }
 
-/** Renders an array of objects, in their order. */
+const objects = ident("svc_object");
+const values = ident("svc_values");
+
+/** Renders an array of objects, in their order. PostgreSQL reads the results once for all of them. */
 function renderObjects({ text, members }: BodySubstitute): Sql {
-  const object = withMembers(sql`svc_object.value::text`, members, sql`svc_object.number`);
-  return sql`(select coalesce(pg_catalog.json_agg(${object} order by svc_object.number), '[]')
+  const read = members.map(({ value }, index) =>
+    sql`${value.part.kind === "all" ? jsonValuesOf(value) : jsonOf(value)} as ${valueColumn(index)}`
+  );
+  const added = members.map(({ name, value }, index) => {
+    const json = sql`${values}.${valueColumn(index)}`;
+    return { name, json: value.part.kind === "all" ? sql`${json}[${objects}.number]` : json };
+  });
+  const object = withMembers(sql`${objects}.value::text`, added);
+  return sql`(select coalesce(pg_catalog.json_agg(${object} order by ${objects}.number), '[]')
     from pg_catalog.json_array_elements(${param(text.subarray())}::json) with ordinality as
-    svc_object(value, number))`;
+    ${objects}(value, number), (select ${join(read)} offset 0) as ${values})`;
+}
+
+function valueColumn(index: number): Sql {
+  return ident(`v${index + 1}`);
 }
 
 const space = literal(" \t\r\n");
 
-function withMembers(object: Sql, members: readonly AddedMember[], number: Sql | null): Sql {
+/** A member of an object, and the SQL of its value. */
+interface RenderedMember {
+  readonly name: string;
+  readonly json: Sql;
+}
+
+function withMembers(object: Sql, members: readonly RenderedMember[]): Sql {
   const open = sql`left(rtrim(${object}, ${space}), -1)`;
   // The object has members of its own if more than its brace is left.
   const comma = sql`case when btrim(${open}, ${space}) <> '{' then ',' end`;
-  const added = members.map(({ name, value }, index) =>
-    sql`${index === 0 ? comma : sql`','`}, ${literal(`${JSON.stringify(name)}:`)}, coalesce(${
-      jsonOf(value, number)
-    }::text, 'null')`
+  const added = members.map(({ name, json }, index) =>
+    sql`${index === 0 ? comma : sql`','`}, ${
+      literal(`${JSON.stringify(name)}:`)
+    }, coalesce(${json}::text, 'null')`
   );
   return sql`pg_catalog.concat(${open}, ${join(added)}, '}')::json`;
 }

@@ -85,6 +85,13 @@ const rows: readonly (readonly [
       refs: { "/*/order_id": "w#/*/id" },
     },
   ], [201, [{ order_id: 1, sku: "A" }, { order_id: 2, sku: "B" }]]],
+  ["values of all rows beside those of one", [written, read, {
+    method: "POST",
+    url: "/lines?select=order_id,sku&order=order_id",
+    headers: full,
+    body: [{ qty: 1 }, { qty: 2 }],
+    refs: { "/*/order_id": "w#/*/id", "/*/sku": "r#/1/status" },
+  }], [201, [{ order_id: 1, sku: "seen" }, { order_id: 2, sku: "seen" }]]],
   ["CSV", [order, {
     method: "POST",
     url: "/lines?select=sku",

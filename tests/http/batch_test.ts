@@ -286,6 +286,17 @@ const malformed: readonly (readonly [label: string, document: unknown, details: 
     "/requests/0/body: expected base64url",
   ],
   [
+    "too many references",
+    {
+      requests: [{
+        method: "GET",
+        url: "/a",
+        refs: Object.fromEntries(Array.from({ length: 31 }, (_, n) => [`/${n}`, "a#/b"])),
+      }],
+    },
+    "/requests/0/refs: expected at most 30 references",
+  ],
+  [
     "a dependency on a later operation",
     { requests: [{ method: "GET", url: "/a", dependsOn: ["1"] }] },
     "/requests/0/dependsOn/0: expected the id of an earlier operation",
