@@ -18,6 +18,12 @@ export function hasChromium(): boolean {
   }
 }
 
+/** Waits until a change of the fragment is drawn, and its effects have begun. */
+const threeFrames = `new Promise((resolve) => {
+  const next = (left) => left === 0 ? resolve() : requestAnimationFrame(() => next(left - 1));
+  next(3);
+})`;
+
 /** A browser with one page. */
 export interface ConsoleBrowser extends AsyncDisposable {
   readonly page: Page;
@@ -65,8 +71,9 @@ export async function openConsole(
     problems,
     async open(hash) {
       await page.evaluate(`location.hash = ${JSON.stringify(hash)}`);
+      await page.evaluate(threeFrames);
       await page.locator("main h1").first().waitFor();
-      await page.waitForLoadState("networkidle");
+      await page.locator("main .loading, main .is-busy").first().waitFor({ state: "detached" });
     },
     cell: (row, column) => page.locator(`[data-place="${row},${column}"]`),
     async look({ width, theme }) {
