@@ -26,7 +26,7 @@ export interface ReadPage {
 /** Parameters of another page, by the name of its relation to the present one. */
 type Links = readonly (readonly [relation: string, params: readonly ReplacedParam[]])[];
 
-/** A longer header is left out: proxies and clients limit the length of a line. */
+/** Proxies and clients limit the length of a line. */
 const maxLength = 4096;
 
 /** Returns `Link` with references to other pages; empty for none. */
@@ -40,14 +40,24 @@ export function linkHeader(request: ApiRequest, page: ReadPage, mode: LinkMode):
     : mode === "all"
     ? offsetLinks(request, page)
     : noLinks;
-  if (links.length === 0) return [];
-  const header = links.map(([relation, params]) =>
-    `<?${withParams(request.queryString, params)}>; rel="${relation}"`
-  ).join(", ");
-  return header.length > maxLength ? [] : [["Link", header]];
+  const targets = links.map(([relation, params]) => ({
+    isEnd: relation === "first" || relation === "last",
+    text: `<?${withParams(request.queryString, params)}>; rel="${relation}"`,
+  }));
+  const header = fittingHeader(targets);
+  return header === "" ? [] : [["Link", header]];
 }
 
 const noLinks: Links = [];
+
+/** Joins links. Without the room for all, those to the ends are left out: a walk needs the others. */
+function fittingHeader(
+  links: readonly { readonly isEnd: boolean; readonly text: string }[],
+): string {
+  const join = (some: typeof links) => some.map(({ text }) => text).join(", ");
+  return [links, links.filter(({ isEnd }) => !isEnd)].map(join)
+    .find(({ length }) => length <= maxLength) ?? "";
+}
 
 /**
  * Whether the body of a query request names the page. The client repeats the body with each link, so that the

@@ -462,6 +462,20 @@ suite.test("a last page has no next, and the first one no prev", async (api) => 
   deepStrictEqual([...linksOf(first).keys()], ["first", "next", "last"]);
 });
 
+suite.test("links that are too long lack those to the ends first", async (api) => {
+  const relations = async (length: number, parameters: string) => {
+    const filter = `name=neq.${"a".repeat(length)}`;
+    const page = await api(`GET /tools?select=id&limit=1&order=id&${filter}&${parameters}`);
+    strictEqual(page.status, 200);
+    return [...linksOf(page).keys()];
+  };
+  const behind = "after=" + writeCursor({ fingerprint: "8a58add5", keys: ["2"] });
+  deepStrictEqual(await relations(900, behind), ["first", "prev", "next", "last"]);
+  deepStrictEqual(await relations(1900, behind), ["prev", "next"]);
+  deepStrictEqual(await relations(3900, "after="), ["next"]);
+  deepStrictEqual(await relations(3900, behind), []);
+});
+
 suite.test("a response with links exposes them to pages of other origins", async (api) => {
   const headers = { Origin: "https://example.com" };
   const exposed = async (target: string) =>
