@@ -82,6 +82,7 @@ Deno.test("configKey() differs if documents differ", () => {
     { etagMode: "on" },
     { idempotencyTable: {} },
     { serverQueryMethod: true },
+    { batchMaxOperations: 1 },
   ];
   strictEqual(new Set(parts.map((part) => configKey({ ...config, ...part }))).size, parts.length);
 });
@@ -215,6 +216,19 @@ Deno.test("documents grow with the number of tables and no faster", () => {
     const [few, many] = [sizeOf(write, 100), sizeOf(write, 500)];
     ok((many - few) / 400 < perTable, `${write.name}: ${(many - few) / 400}`);
     ok(many / few < 5);
+  }
+});
+
+Deno.test("documents describe batches: OpenAPI 2.0 only if they are on", async () => {
+  const model = modelOf([table("task", ["id"])]);
+  for (const [batchMaxOperations, methods] of [[0, ["get"]], [5, ["get", "post"]]] as const) {
+    const [two, three] = [openApi2, openApi3].map((write) =>
+      JSON.parse(JSON.stringify(write(model, { ...config, batchMaxOperations })))
+    );
+    deepStrictEqual(Object.keys(two.paths["/"]), methods);
+    deepStrictEqual(Object.keys(three.paths["/"]), ["get", "post"]);
+    await validate(two);
+    await validate(three);
   }
 });
 
