@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { withMcp } from "../../mcp.ts";
+import { withMcp } from "../../src/mcp/mcp.ts";
 import { createHandler, type Handler } from "../../mod.ts";
 
 interface Bindings {

@@ -38,7 +38,7 @@ const ranks: readonly (readonly string[])[] = [
   ["src/console"],
   ["src/cli"],
   ["src/server"],
-  ["mod.ts", "mcp.ts", "main.ts"],
+  ["mod.ts", "main.ts"],
 ];
 
 const rankOf: ReadonlyMap<string, number> = new Map(

@@ -14,10 +14,10 @@
  *
  * @module
  */
-import type { HandlerConfig } from "./src/config/handler_config.ts";
-import type { Handler } from "./src/handler/lazy_handler.ts";
-import { type ExtensibleHandler, mcpExtension } from "./src/handler/mcp_port.ts";
-import { loadLibrary, openEndpoint } from "./src/mcp/endpoint.ts";
+import type { HandlerConfig } from "../config/handler_config.ts";
+import type { Handler } from "../handler/lazy_handler.ts";
+import { type ExtensibleHandler, mcpExtension } from "../handler/mcp_port.ts";
+import { loadLibrary, openEndpoint } from "./endpoint.ts";
 
 export { loadLibrary, openEndpoint };
 
