@@ -50,7 +50,10 @@ export function taggingOf(
   return { version: version(), unlessTag };
 }
 
-/** Returns the precondition of a write; null for none. Throws `145` with `on`, and `152` if one is required. */
+/**
+ * Returns the precondition of a write; null for none. Throws `145` with `on`, `151` if no row can meet
+ * the preconditions, and `152` if one is required.
+ */
 export function writePrecondition(
   { action, preconditions: { ifMatch, ifNoneMatch }, query: { on } }: ApiRequest,
   relation: Relation,
@@ -60,6 +63,8 @@ export function writePrecondition(
   if (ifMatch !== null && on !== null) {
     throw errors.unmatchableRows(on, "'on' cannot be combined with If-Match");
   }
+  // PUT: one wants the row to exist, the other does not.
+  if (ifMatch !== null && ifNoneMatch !== null) throw errors.preconditionFailed();
   if (ifMatch === "*") return { kind: "exists" };
   if (ifMatch !== null) {
     const version = rowVersionOf(relation, config);

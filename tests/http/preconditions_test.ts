@@ -160,6 +160,10 @@ suite.test("PUT with If-Match never inserts, with If-None-Match it never updates
   const made = await put({ "If-None-Match": "*", ...representation });
   strictEqual(made.status, 201);
   deepStrictEqual(await errorOf(await put({ "If-None-Match": "*" })), failed);
+  for (const list of ["*", made.headers.get("ETag") ?? "no tag"]) {
+    const both = await put({ "If-Match": list, "If-None-Match": "*" });
+    deepStrictEqual(await errorOf(both), failed);
+  }
   const tag = made.headers.get("ETag") ?? "no tag";
   strictEqual(tag, await tagOf(api, `GET ${path}`));
   const replaced = await put({ "If-Match": tag, ...representation });
