@@ -10,6 +10,7 @@ import type { Query } from "../query/query.ts";
 import { type AddedMember, resultCheck, type Substitute } from "../query/result_reference.ts";
 import type { ApiRequest } from "../request/api_request.ts";
 import type { JsonPayload } from "../request/divided_body.ts";
+import { JsonRowsScan } from "../request/json_rows.ts";
 import { canonicalQuery, splitQuery } from "../request/query_string.ts";
 import type { RawRequest } from "../request/raw_request.ts";
 import type { SchemaCache } from "../schema_cache/schema_cache.ts";
@@ -146,7 +147,7 @@ export class OperationReferences {
   }
 
   #payloadOf(request: ApiRequest, members: readonly MemberReference[]): JsonPayload {
-    const { payload, query: { columnTree } } = request;
+    const { payload, query: { columns, columnTree } } = request;
     for (const { target: { column, shape }, targetText, value } of members) {
       const reason = payload?.kind !== "json"
         ? "The operation has no body with members"
@@ -156,7 +157,7 @@ export class OperationReferences {
         ? `The body is ${payload.shape === "array" ? "an array: use '/*/…'" : "not an array"}`
         : value.part.kind === "all" && shape === "object"
         ? "One object takes no values of all rows"
-        : payload.keys?.includes(column)
+        : writtenMembers(payload as JsonPayload, columns).includes(column)
         ? "The body has the member, too"
         : this.#refuseColumn(request, column);
       if (reason !== null) throw errors.invalidReference(targetText, reason);
@@ -216,6 +217,19 @@ export class OperationReferences {
       if (texts.some((text) => text.includes(mark))) throw partOfText(targetText);
     }
   }
+}
+
+/** Returns the names of the members of a body that are written. `columns` are those of the URL. */
+function writtenMembers(
+  { keys, text }: JsonPayload,
+  columns: readonly string[] | null,
+): readonly string[] {
+  if (keys !== null || columns === null) return keys ?? [];
+  // The decoder has not read the members, as the URL names the columns.
+  const scan = new JsonRowsScan({ keysMayVary: true });
+  scan.push(text);
+  const rows = scan.end();
+  return rows.kind === "rows" ? rows.keys.filter((name) => columns.includes(name)) : [];
 }
 
 function partOfText(target: string): ServiceError {

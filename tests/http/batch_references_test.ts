@@ -343,6 +343,15 @@ const refused: readonly (readonly [label: string, operation: Operation, details:
     { body: { status: "a" }, refs: { "/status": "o#/id" } },
     "The body has the member, too",
   ],
+  [
+    "a target in the body, with columns",
+    {
+      url: "/orders?columns=status,total",
+      body: [{ total: 1 }, { status: "a" }],
+      refs: { "/*/status": "o#/id" },
+    },
+    "The body has the member, too",
+  ],
   ["an array", { body: [{}], refs: { "/status": "o#/id" } }, "The body is an array: use '/*/…'"],
   ["an object", { body: {}, refs: { "/*/status": "o#/id" } }, "The body is not an array"],
   [
