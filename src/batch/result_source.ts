@@ -29,9 +29,10 @@ export function refuseSource(
   const isVoid = plan.kind === "call" && plan.call.routine.returns.void;
   if (plan.headersOnly || isVoid) return "The result has no body";
   if (kind !== "array" && kind !== "object") return "The result is not JSON";
-  if (part.kind === "scalar") {
-    const isScalar = plan.kind === "call" && plan.call.scalarColumn !== null;
-    return isScalar ? null : "The result has columns";
+  const isScalar = plan.kind === "call" && plan.call.scalarColumn !== null;
+  if (part.kind === "scalar") return isScalar ? null : "The result has columns";
+  if (isScalar && part.kind !== "only" && !plan.call.routine.returns.set) {
+    return "The result is one value";
   }
   const { root } = plan.kind === "read" ? plan.read : plan.call.read;
   const isUntyped = plan.kind === "call";

@@ -305,6 +305,22 @@ for (const [label, operations, result] of rows) {
   });
 }
 
+for (const source of ["n#/*/a", "n#/0/a"]) {
+  suite.test(`${source} is refused where a function returns one value`, async (api) => {
+    const operations = [{ id: "n", method: "GET", url: '/rpc/read_settings?names={"a.b"}' }, {
+      method: "GET",
+      url: "/orders?id=in.({n})",
+      refs: { "{n}": source },
+    }];
+    deepStrictEqual(await lastOf(api, operations), [
+      400,
+      "SVC142",
+      1,
+      "The result is one value",
+    ]);
+  });
+}
+
 /** Label, the operation behind `order` and `read`, and the details. */
 const refused: readonly (readonly [label: string, operation: Operation, details: string])[] = [
   ["a later id", { refs: { "/a": "later#/id" }, body: {} }, "No earlier operation is 'later'"],

@@ -48,6 +48,7 @@ Deno.test("--dump-schema prints the schema cache as one line of JSON", async () 
     "dbRepresentations",
     "dbRoutines",
     "dbTables",
+    "dbSearchOperators",
     "dbVolatileFunctions",
   ]);
   const names = dumped.dbTables.map(([name]: readonly [unknown]) => name);
@@ -244,6 +245,7 @@ const examples: Readonly<Record<string, readonly string[]>> = {
     "admin-server-port = 3001",
     "db-aggregates-enabled = true",
     'db-anon-role = "web_anon"',
+    "db-comment-tags = true",
     'db-embedded-init = "weather.sql"',
     "db-max-rows = 1000",
     'db-schemas = "api"',
@@ -253,6 +255,7 @@ const examples: Readonly<Record<string, readonly string[]>> = {
     "server-header-timeout = 30",
     'server-host = "127.0.0.1"',
     "server-idle-timeout = 30",
+    "server-query-method = true",
   ],
 };
 
