@@ -64,6 +64,7 @@ function UrlEditor({ call, onQuery }: Pick<CodePanelProps, "call" | "onQuery">):
   useEffect(() => setText(target), [target]);
   const submit = (event: Event) => {
     event.preventDefault();
+    if (text.trim() === target) return;
     const [path, ...rest] = text.trim().split("?");
     if (path === `/${call.path}`) onQuery?.(rest.join("?"));
     else setText(target);

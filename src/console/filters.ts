@@ -52,10 +52,27 @@ export function takesValue(operator: FilterOperator): boolean {
   return !fixedValues.has(operator);
 }
 
+/**
+ * Returns whether a filter has all that it needs to be sent. The empty text is a value of text columns
+ * alone.
+ */
+export function isComplete(
+  { operator, path, value }: ColumnFilter,
+  { baseType, enumLabels }: FilteredColumn,
+): boolean {
+  if (value !== "" || !takesValue(operator)) return true;
+  const isText = path !== "" || (typeKind(baseType) === "text" && enumLabels.length === 0);
+  return isText && plainOperators.some((word) => word === operator);
+}
+
+/** Facts about a column that its filters depend on. */
+interface FilteredColumn {
+  readonly baseType: string;
+  readonly enumLabels: readonly string[];
+}
+
 /** Returns the operators that fit a type. */
-export function operatorsOf(
-  { baseType, enumLabels }: { readonly baseType: string; readonly enumLabels: readonly string[] },
-): readonly FilterOperator[] {
+export function operatorsOf({ baseType, enumLabels }: FilteredColumn): readonly FilterOperator[] {
   if (enumLabels.length > 0) return ["eq", "neq", "in", "null", "notnull"];
   switch (typeKind(baseType)) {
     case "boolean":

@@ -15,7 +15,14 @@ import { type GridRow, hasKey } from "./edit.ts";
 import { ErrorBox } from "./error_box.ts";
 import { FilterBar } from "./filter_bar.ts";
 import { LazyView } from "./lazy_view.ts";
-import { emptyTableQuery, fieldName, formatQuery, parseQuery, type TableQuery } from "./filters.ts";
+import {
+  emptyTableQuery,
+  fieldName,
+  formatQuery,
+  isComplete,
+  parseQuery,
+  type TableQuery,
+} from "./filters.ts";
 import { Grid } from "./grid.ts";
 import { InsertDialog } from "./insert_dialog.ts";
 import { guarded, profileHeader, relationOf, verbsOf } from "./model.ts";
@@ -115,7 +122,7 @@ function RelationPage({ relation, route }: RelationPageProps): View {
                     setEdit({ relation, row, column, anchor })
                   : undefined} />
             `}
-          ${route.view === "rows" && error === null && html`
+          ${route.view === "rows" && (error === null || query.offset > 0) && html`
             <${Pager} ...${{ query }} rows=${loaded?.rows.length ?? 0} count=${loaded?.count ??
               null} ms=${loaded?.ms ?? null} onQuery=${setQuery}
               onCount=${() => setCountKind("exact")} />
@@ -181,12 +188,16 @@ function Candidates({ error, query, onQuery }: CandidatesProps): View {
   `;
 }
 
-/** Returns the request of a page. */
+/** Returns the request of a page. A filter without its value is not sent yet. */
 function readCall(relation: ConsoleRelation, query: TableQuery, count: string): ApiCall {
+  const filters = query.filters.filter((filter) => {
+    const column = relation.columns.find(({ name }) => name === filter.column);
+    return column === undefined || isComplete(filter, column);
+  });
   return {
     method: "GET",
     path: encodeURIComponent(relation.name),
-    query: formatQuery(query),
+    query: formatQuery({ ...query, filters }),
     headers: [["Prefer", `count=${count}`], ...profileHeader(relation.schema, "GET")],
     body: null,
   };

@@ -92,6 +92,8 @@ Deno.test({
       await step("filter and sort", async () => {
         await browser.open("#/table/api/film?limit=50");
         await page.getByRole("button", { name: "Filter" }).click();
+        await page.getByLabel("Value", { exact: true }).waitFor();
+        strictEqual(browser.lastApiTarget(), "/film?limit=50", "a filter waits for its value");
         await page.getByLabel("Column", { exact: true }).selectOption("rating");
         await page.getByLabel("Value", { exact: true }).selectOption("PG");
         await page.getByText("Rows 1 to 40 of 40").waitFor();

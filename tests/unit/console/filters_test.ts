@@ -6,6 +6,7 @@ import {
   type FilterOperator,
   filterOperators,
   formatQuery,
+  isComplete,
   parseFilter,
   parseQuery,
   takesValue,
@@ -129,6 +130,34 @@ Deno.test("parseFilter() leaves what the page cannot show", () => {
     if (value.startsWith("ilike")) continue;
     strictEqual(found, null, `${name}=${value}`);
   }
+});
+
+/** Filters by their operator, value and type; the last says whether they can be sent. */
+const completeness: readonly (readonly [FilterOperator, string, string, boolean])[] = [
+  ["eq", "", "integer", false],
+  ["eq", "0", "integer", true],
+  ["in", "", "integer", false],
+  ["null", "", "integer", true],
+  ["eq", "", "text", true],
+  ["contains", "", "text", false],
+  ["starts", "", "text", false],
+  ["in", "", "text", false],
+  ["cs", "", "jsonb", false],
+  ["gte", "", "timestamp with time zone", false],
+  ["eq", "", "uuid", false],
+];
+
+for (const [operator, value, baseType, expected] of completeness) {
+  Deno.test(`isComplete(): ${operator} "${value}" of ${baseType}: ${expected}`, () => {
+    const filter = { column: "a", path: "", operator, value };
+    strictEqual(isComplete(filter, { baseType, enumLabels: [] }), expected);
+  });
+}
+
+Deno.test("isComplete() sends the empty text of a path, and never that of an enum", () => {
+  const filter = { column: "a", path: "", operator: "eq", value: "" } as const;
+  strictEqual(isComplete({ ...filter, path: "->>b" }, { baseType: "jsonb", enumLabels: [] }), true);
+  strictEqual(isComplete(filter, { baseType: "api.mood", enumLabels: ["sad"] }), false);
 });
 
 Deno.test("toggleColumn() keeps the order of columns and the embeds", () => {
