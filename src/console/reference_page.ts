@@ -7,9 +7,25 @@
 import { useState } from "preact/hooks";
 import type { ConsoleFunction, ConsoleRelation } from "../admin/console_data.ts";
 import { callApi } from "./api.ts";
-import { filterOperators, filterParam, operatorsOf, takesValue, typeKind } from "./filters.ts";
+import {
+  encode,
+  fieldName,
+  filterOperators,
+  filterParam,
+  operatorsOf,
+  takesValue,
+  typeKind,
+} from "./filters.ts";
 import { signature } from "./function_page.ts";
-import { functionsOf, guarded, may, relationshipsOf, relationsOf, serviceState } from "./model.ts";
+import {
+  functionsOf,
+  guarded,
+  may,
+  profileHeader,
+  relationshipsOf,
+  relationsOf,
+  serviceState,
+} from "./model.ts";
 import { hrefOf, type PageRoute, route } from "./route.ts";
 import { CopyButton, html, Icon, type View } from "./view.ts";
 
@@ -27,7 +43,9 @@ export function ReferencePage(): View {
     <div class="page">
       <header class="page-head"><div><h1>Reference</h1>
         <p class="lead">The schema ${schema} as an API, for the current role</p></div>
-        <div class="list-controls"><${DocumentLink} version="3.1" /><${DocumentLink} version="2.0" /></div>
+        <div class="list-controls">${["3.1", "2.0"].map((version) =>
+          html`<${DocumentLink} key=${version} ...${{ schema, version }} />`
+        )}</div>
       </header>
       <${Grammar} relation=${relationsOf(schema)[0] ?? null} />
       <label class="field">Filter the reference
@@ -49,14 +67,19 @@ export function ReferencePage(): View {
 }
 
 /** Saves the OpenAPI document of the role. */
-function DocumentLink({ version }: { readonly version: string }): View {
+function DocumentLink(
+  { schema, version }: { readonly schema: string; readonly version: string },
+): View {
   const save = () =>
     guarded(async () => {
       const { bytes } = await callApi({
         method: "GET",
         path: "",
         query: "",
-        headers: [["Accept", `application/openapi+json;version=${version}`]],
+        headers: [
+          ["Accept", `application/openapi+json;version=${version}`],
+          ...profileHeader(schema, "GET"),
+        ],
         body: null,
       });
       const link = document.createElement("a");
@@ -93,19 +116,22 @@ function Grammar({ relation }: { readonly relation: ConsoleRelation | null }): V
 function grammarExamples(
   relation: ConsoleRelation,
 ): readonly (readonly [text: string, target: string])[] {
-  const { name, columns } = relation;
-  const [first = "", second = first] = columns.map((column) => column.name);
-  const number = columns.find(({ baseType }) => typeKind(baseType) === "number")?.name ?? first;
+  const { columns } = relation;
+  const path = `/${encodeURIComponent(relation.name)}`;
+  const word = (name: string) => encode(fieldName(name));
+  const [first = "", second = first] = columns.map((column) => word(column.name));
+  const found = columns.find(({ baseType }) => typeKind(baseType) === "number");
+  const number = found === undefined ? first : word(found.name);
   const related = relationshipsOf(relation)[0]?.foreign[1];
   return [
-    ["Rows, 20 at a time", `/${name}?limit=20&offset=40`],
-    ["Some columns", `/${name}?select=${first},${second}`],
-    ["A filter", `/${name}?${number}=gt.1`],
-    ["Alternatives", `/${name}?or=(${number}.lt.5,${number}.gt.9)`],
-    ["Sorted", `/${name}?order=${first}.desc`],
+    ["Rows, 20 at a time", `${path}?limit=20&offset=40`],
+    ["Some columns", `${path}?select=${first},${second}`],
+    ["A filter", `${path}?${number}=gt.1`],
+    ["Alternatives", `${path}?or=(${number}.lt.5,${number}.gt.9)`],
+    ["Sorted", `${path}?order=${first}.desc`],
     ...(related === undefined
       ? []
-      : [["With related rows", `/${name}?select=*,${related}(*)`] as const]),
+      : [["With related rows", `${path}?select=*,${word(related)}(*)`] as const]),
   ];
 }
 
@@ -184,7 +210,9 @@ function Related({ relation }: { readonly relation: ConsoleRelation }): View {
               page: "reference",
               schema,
               name,
-            })}>${name}</a> <span class="muted">${kind}, <code>${name}!${hint}(*)</code></span></li>
+            })}>${name}</a> <span class="muted">${kind}, <code>${fieldName(name)}!${fieldName(
+              hint,
+            )}(*)</code></span></li>
         `
       )}
       </ul>
