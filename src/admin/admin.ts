@@ -113,8 +113,17 @@ function innerRoutesOf(service: AdminService): ReadonlyMap<string, GuardedRoute>
   ]);
 }
 
+/** Returns a route whose response no page of another site can load. */
 function guarded(respond: Route): GuardedRoute {
-  return { protection: "inner", respond };
+  return {
+    protection: "inner",
+    respond: async () => {
+      const response = await respond();
+      response.headers.set("X-Content-Type-Options", "nosniff");
+      response.headers.set("Cross-Origin-Resource-Policy", "same-origin");
+      return response;
+    },
+  };
 }
 
 function schemaCacheRoute(service: AdminService): readonly [path: string, route: Route] {

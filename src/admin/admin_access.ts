@@ -89,10 +89,14 @@ function isDirectLocal({ headers }: Request, client: string | null): boolean {
   return (client === null || isLoopbackAddress(client)) && !isForwarded(headers);
 }
 
+/** Headers of proxies, content delivery networks and tunnels. */
+const proxyHeaders = new RegExp(
+  "^(?:forwarded|via|x-forwarded-.*|x-original-.*|x-envoy-.*|x-real-ip|x-client-ip|" +
+    "x-cluster-client-ip|true-client-ip|fastly-client-ip|cf-.*)$",
+);
+
 function isForwarded(headers: Headers): boolean {
-  return Array.from(headers.keys()).some((name) =>
-    /^(?:forwarded|x-forwarded-.*|x-real-ip|via)$/.test(name)
-  );
+  return Array.from(headers.keys()).some((name) => proxyHeaders.test(name));
 }
 
 /**

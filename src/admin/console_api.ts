@@ -20,6 +20,14 @@ const ownHeaders: ReadonlySet<string> = new Set([
   "referer",
 ]);
 
+/** Methods that a `Request` cannot have (Fetch standard, "forbidden method"). The API refuses them. */
+const forbiddenMethods: ReadonlySet<string> = new Set(["CONNECT", "TRACE", "TRACK"]);
+
+/** Returns whether the console passes requests of a method to the API. */
+export function isPassed(method: string): boolean {
+  return !forbiddenMethods.has(method.toUpperCase());
+}
+
 /** Returns the request to the API: the same method, body and headers, without the prefix of the path. */
 export function apiRequest(request: Request): Request {
   const { url, method, signal, body } = request;

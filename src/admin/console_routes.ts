@@ -7,7 +7,7 @@ import { shownOptions } from "../config/print.ts";
 import { cautionOf, type Finding } from "../diagnosis/finding.ts";
 import type { Service } from "../service/service.ts";
 import type { Peer, Protection } from "./admin_access.ts";
-import { apiPrefix, apiRequest, type HandleApi } from "./console_api.ts";
+import { apiPrefix, apiRequest, type HandleApi, isPassed } from "./console_api.ts";
 import type { ConsoleFindings, ConsoleRequests } from "./console_data.ts";
 import { consoleHeaders, consolePolicy, planPolicy } from "./console_headers.ts";
 import { type ConsoleDocument, type ConsoleFiles, documentHtml } from "./console_page.ts";
@@ -63,7 +63,10 @@ export function consoleRoutes(
   ]);
   const api: GuardedRoute = {
     protection: "data",
-    respond: (request, peer) => parts.handleApi(apiRequest(request), peer),
+    respond: async (request, peer) =>
+      isPassed(request.method)
+        ? await parts.handleApi(apiRequest(request), peer)
+        : respond("Unsupported HTTP method\n", plainText, { status: 405 }),
   };
   return function routeOf(pathname) {
     const document = pages.get(pathname);

@@ -209,7 +209,10 @@ const visits: readonly Visit[] = [
   { label: "a peer elsewhere, mapped", client: "::ffff:192.0.2.7", refusal: wrongPeer },
   { label: "a Unix socket", client: null, refusal: null },
   { label: "a Unix socket, by any name", client: null, host: "evil.example", refusal: null },
-  ...["Forwarded", "X-Forwarded-For", "x-forwarded-host", "X-Real-IP", "Via"].flatMap((name) => [
+  ...[
+    ...["Forwarded", "X-Forwarded-For", "x-forwarded-host", "X-Real-IP", "Via", "X-Client-IP"],
+    ...["True-Client-IP", "CF-Connecting-IP", "X-Original-Host", "X-Envoy-External-Address"],
+  ].flatMap((name) => [
     { label: `${name}`, headers: { [name]: "x" }, refusal: wrongPeer },
     { label: `${name} on a socket`, client: null, headers: { [name]: "x" }, refusal: wrongPeer },
   ]),
@@ -365,6 +368,32 @@ Deno.test("adminHandler() sends the console with a strict policy", async () => {
   const missing = await handle(new Request("http://localhost/console/main-00.js"), loopback);
   strictEqual(missing.status, 404);
 });
+
+for (const method of ["TRACE", "TRACK", "CONNECT"]) {
+  Deno.test(`adminHandler() refuses ${method} below /console/api/`, async () => {
+    const { handle } = wholeAdmin(svcDialect);
+    const request = new Request("http://localhost:3001/console/api/film", {
+      headers: { Host: "localhost:3001", Console: "1" },
+    });
+    // Servers make such requests, the constructor does not.
+    Object.defineProperty(request, "method", { value: method });
+    const response = await handle(request, { client: "127.0.0.1" });
+    strictEqual(response.status, 405);
+    strictEqual(await response.text(), "Unsupported HTTP method\n");
+  });
+}
+
+for (const path of ["/config", "/schema_cache"]) {
+  Deno.test(`adminHandler() keeps ${path} from pages of other sites`, async () => {
+    const { handle } = wholeAdmin(svcDialect);
+    const headers = { Host: "localhost:3001" };
+    const request = new Request(`http://localhost:3001${path}`, { headers });
+    const response = await handle(request, { client: "127.0.0.1" });
+    strictEqual(response.headers.get("Cross-Origin-Resource-Policy"), "same-origin");
+    strictEqual(response.headers.get("X-Content-Type-Options"), "nosniff");
+    await response.body?.cancel();
+  });
+}
 
 Deno.test("adminHandler() passes requests below /console/api/ on as they are", async () => {
   const { handle, apiRequests } = wholeAdmin(svcDialect);
