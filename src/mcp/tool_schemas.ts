@@ -46,7 +46,13 @@ const rowsOfResult = {
   or: text("Group of conditions one of which holds: `(a.eq.1,b.gt.5)`"),
   order: text("Order: `title.desc,id`"),
   limit: { type: "integer", minimum: 1, description: "Most rows; 20 if left out" },
-  offset: { type: "integer", minimum: 0, description: "Rows to skip" },
+  offset: {
+    type: "integer",
+    minimum: 0,
+    // Larger numbers have an exponent in the URL.
+    maximum: Number.MAX_SAFE_INTEGER,
+    description: "Rows to skip",
+  },
   count: { type: "string", enum: ["exact", "planned", "estimated"], description: "Count all rows" },
 };
 const dryRun = { type: "boolean", description: "Undo the write, and show what it does" };

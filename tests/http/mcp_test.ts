@@ -219,6 +219,7 @@ const invalid: readonly (readonly [string, string, Readonly<Record<string, unkno
   ["another argument", "query", { relation: "film", sql: "select 1" }, /additional/],
   ["a number as filter", "query", { relation: "film", where: { id: 5 } }, /where/],
   ["a limit of 0", "query", { relation: "film", limit: 0 }, /limit/],
+  ["an offset in exponents", "query", { relation: "film", offset: 1e300 }, /offset/],
   ["an unexposed schema", "query", { relation: "pg_class", schema: "pg_catalog" }, /schema/],
   ["an argument as filter", "call_function", { function: "add", where: { a: "1" } }, /argument/],
   ["half a surrogate pair", "query", { relation: "film", where: { title: "eq.\ud800" } }, /half/],
