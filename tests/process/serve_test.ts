@@ -71,6 +71,7 @@ Deno.test("the process serves, logs, reloads and stops", async (t) => {
       "dbRelationships",
       "dbRepresentations",
       "dbRoutines",
+      "dbSearchOperators",
       "dbTables",
       "dbVolatileFunctions",
     ]);
