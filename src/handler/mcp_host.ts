@@ -8,6 +8,7 @@ import type { Credential } from "../auth/credential.ts";
 import type { Identity } from "../auth/jwt_cache.ts";
 import type { Config } from "../config/options.ts";
 import { errors } from "../errors/catalogue.ts";
+import { networkOf } from "../http/client_address.ts";
 import { PlanCache } from "../plan_cache/plan_cache.ts";
 import type { Reply } from "../response/reply.ts";
 import type { Service } from "../service/service.ts";
@@ -202,6 +203,13 @@ class HostedMessage implements McpMessage {
 
   get snapshot(): Snapshot {
     return this.#input.context.snapshot;
+  }
+
+  get clientKey(): string {
+    const { iss, sub } = JSON.parse(this.#identity!.claims) as Readonly<Record<string, unknown>>;
+    if (typeof sub === "string") return JSON.stringify(["subject", iss, sub]);
+    const client = this.#input.client();
+    return JSON.stringify(["network", client === null ? null : networkOf(client)]);
   }
 
   /** Counts the request for policies that need no token. Throws the error of a refusal. */

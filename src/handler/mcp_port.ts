@@ -72,6 +72,8 @@ export interface McpMessage {
   /** As received. */
   readonly path: string;
   readonly snapshot: Snapshot;
+  /** Names the client for limits, once it is admitted: by its token's subject, or its network. */
+  readonly clientKey: string;
   /**
    * Verifies the token, and counts the request for policies of `rate-limits` that need one. `audience` is
    * the URI that the token must name; null leaves that to `jwt-aud`. Rejects with the API's errors.

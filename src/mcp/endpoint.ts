@@ -10,8 +10,9 @@ import type { McpEndpoint, McpHostFacts, McpMessage } from "../handler/mcp_port.
 import type { Reply } from "../response/reply.ts";
 import { guide } from "./guide.ts";
 import { methodNotAllowed, protocolError, replyOf, textReply, withChallenge } from "./http.ts";
+import { Listeners } from "./listeners.ts";
 import { parseExactly } from "./numbers.ts";
-import { type Library, Protocol } from "./protocol.ts";
+import { type Library, Protocol, type ProtocolMessage } from "./protocol.ts";
 import { metadataUrlOf, resourceMetadata, resourceUri } from "./resource_metadata.ts";
 import { type MessageFacts, Session } from "./session.ts";
 
@@ -25,8 +26,12 @@ export function openEndpoint(host: McpHostFacts): McpEndpoint {
   return new Endpoint(host);
 }
 
+/** A message of an authenticated client. */
+type ReceivedMessage = Omit<ProtocolMessage, "left">;
+
 class Endpoint implements McpEndpoint {
   readonly #host: McpHostFacts;
+  readonly #listeners = new Listeners();
   readonly #protocol: Protocol;
 
   constructor(host: McpHostFacts) {
@@ -100,20 +105,44 @@ class Endpoint implements McpEndpoint {
     if (body === undefined) return protocolError(-32700, "Parse error: expected JSON");
     if (Array.isArray(body)) return protocolError(-32600, "Invalid request: batches are not taken");
     const session = new Session(this.#host, message, identity);
+    const received = { request, body, session, facts: factsOf(body) };
+    return received.facts.method === "subscriptions/listen"
+      ? await this.#listen(received)
+      : await this.#answer(received);
+  }
+
+  async #answer(message: ReceivedMessage): Promise<Reply> {
     const cancelled = new AbortController();
-    const facts = factsOf(body);
-    const isListening = facts.method === "subscriptions/listen";
-    const end = isListening ? this.#endOf(identity, request.signal) : null;
-    const response = await this.#protocol.respond({
-      request: end === null ? request : headOf(request, end.signal),
-      body,
-      session,
-      facts,
-      left: AbortSignal.any([request.signal, cancelled.signal]),
-    });
-    const reply = await replyOf(response, () => cancelled.abort());
-    if (end !== null) void (reply.ended ?? Promise.resolve()).then(end.clear);
-    return reply;
+    const left = AbortSignal.any([message.request.signal, cancelled.signal]);
+    const response = await this.#protocol.respond({ ...message, left });
+    return await replyOf(response, () => cancelled.abort());
+  }
+
+  /** Opens a stream of changes, unless the client has too many. */
+  async #listen(message: ReceivedMessage): Promise<Reply> {
+    const { request, body, session } = message;
+    const leave = this.#listeners.enter(session.message.clientKey);
+    if (leave === null) {
+      const { id } = objectOf(body);
+      return protocolError(-32603, "Subscription limit reached", { status: 200, id });
+    }
+    const { signal, clear } = this.#endOf(session.identity, request.signal);
+    const finish = () => {
+      signal.removeEventListener("abort", finish);
+      clear();
+      leave();
+    };
+    // A client that has left does not read the stream to its end.
+    if (signal.aborted) finish();
+    else signal.addEventListener("abort", finish);
+    try {
+      const reply = await this.#answer({ ...message, request: headOf(request, signal) });
+      void (reply.ended ?? Promise.resolve()).then(finish);
+      return reply;
+    } catch (error) {
+      finish();
+      throw error;
+    }
   }
 
   /** Returns when a stream without an end of its own ends: with the token, the client or the service. */

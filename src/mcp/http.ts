@@ -14,10 +14,15 @@ export function textReply(status: number, type: string, text: string): Reply {
   return { status, headers, content, length: content.length };
 }
 
-/** Returns an error of JSON-RPC to a message that cannot be read. */
-export function protocolError(code: number, message: string): Reply {
-  const error = { jsonrpc: "2.0", error: { code, message }, id: null };
-  return textReply(400, "application/json", JSON.stringify(error));
+/** Returns an error of JSON-RPC. A message that cannot be read has no `id`. */
+export function protocolError(
+  code: number,
+  message: string,
+  { status = 400, id = null }: { readonly status?: number; readonly id?: unknown } = {},
+): Reply {
+  const named = typeof id === "string" || typeof id === "number" ? id : null;
+  const error = { jsonrpc: "2.0", error: { code, message }, id: named };
+  return textReply(status, "application/json", JSON.stringify(error));
 }
 
 /** Returns the reply to a method that the path does not take. */

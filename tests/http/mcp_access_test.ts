@@ -176,6 +176,39 @@ limited.test("listeners hear that the tools may have changed", async (api) => {
   await subscription.close();
 });
 
+/** Who listens after five streams of one client, and whether a sixth stream is refused. */
+const sixthStreams: readonly (readonly [string, ClientParts & { client?: string }, boolean])[] = [
+  ["its address", { client: "2001:db8::1" }, true],
+  ["its network", { client: "2001:db8::2" }, true],
+  ["a token without a subject", { client: "2001:db8::1", as: "agent" }, true],
+  ["another network", { client: "2001:db8:1::1" }, false],
+  ["an unknown address", {}, false],
+  ["a subject", { client: "2001:db8::1", as: { role: "agent", sub: "a" } }, false],
+];
+
+limited.test("a client has five streams, by its subject or network", async (api) => {
+  const listen = async ({ client = null, ...parts }: ClientParts & { client?: string | null }) => {
+    const mcp = await connectMcp((request) => api.handler(request, { client }), parts);
+    const stream = await mcp.client.listen({ toolsListChanged: true }).catch(async (error) => {
+      await mcp.client.close();
+      throw error;
+    });
+    return async () => {
+      await stream.close();
+      await mcp.client.close();
+    };
+  };
+  const closing = [];
+  for (let count = 0; count < 5; count++) closing.push(await listen({ client: "2001:db8::1" }));
+  for (const [label, parts, isRefused] of sixthStreams) {
+    if (isRefused) await rejects(listen(parts), /Subscription limit reached/, label);
+    else await (await listen(parts))();
+  }
+  await closing.pop()!();
+  closing.push(await listen({ client: "2001:db8::1" }));
+  for (const close of closing) await close();
+});
+
 /** Epoch milliseconds at which the clock of the handler stands. */
 const nowMs = 2_000_000_000_000;
 
