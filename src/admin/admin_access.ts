@@ -9,8 +9,10 @@ import type { TokenGuard } from "./token_guard.ts";
 
 /** The client side of a connection. */
 export interface Peer {
-  /** Address without port; null for a Unix socket. */
-  readonly client: string | null;
+  /** Address without port; null for a Unix socket; undefined if it is not known. */
+  readonly client: string | null | undefined;
+  /** The program that serves the admin server vouches for the client. Default: false. */
+  readonly isTrusted?: boolean;
 }
 
 /**
@@ -38,16 +40,17 @@ export interface AccessRefusal {
  * Resolves with the reason why a request may not access an inner path; with null if it may.
  *
  * The `Host` header must be `localhost`, an address or an allowed name. A web page that binds its own
- * name to a loopback address (DNS rebinding) sends its name. Without `admin-token`, the peer must be
- * on this machine, and the request must not have passed a proxy, which stands for peers elsewhere.
+ * name to a loopback address (DNS rebinding) sends its name. Without `admin-token`, a peer that is not
+ * trusted must be on this machine, and its request must not have passed a proxy, which stands for
+ * peers elsewhere.
  */
 export async function accessRefusal(
   request: Request,
-  { client }: Peer,
+  { client, isTrusted = false }: Peer,
   { protection, allowedHosts, token, guard }: AccessOptions & { readonly protection: Protection },
 ): Promise<AccessRefusal | null> {
   if (client !== null && !isAllowedHost(request, allowedHosts)) return forbid(wrongHost);
-  if (token === null && !isDirectLocal(request, client)) return forbid(wrongPeer);
+  if (token === null && !isTrusted && !isDirectLocal(request, client)) return forbid(wrongPeer);
   if (protection === "data" && isForeign(request)) return forbid(wrongPage);
   if (token === null || protection === "page") return null;
   const verdict = await guard.check(request.headers.get("admin-token"), { client, token });
@@ -85,8 +88,9 @@ function hostOf(request: Request): string {
   return request.headers.get("host") ?? new URL(request.url).host;
 }
 
-function isDirectLocal({ headers }: Request, client: string | null): boolean {
-  return (client === null || isLoopbackAddress(client)) && !isForwarded(headers);
+function isDirectLocal({ headers }: Request, client: Peer["client"]): boolean {
+  if (client === undefined || isForwarded(headers)) return false;
+  return client === null || isLoopbackAddress(client);
 }
 
 /** Headers of proxies, content delivery networks and tunnels. */

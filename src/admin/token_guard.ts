@@ -31,7 +31,7 @@ export class TokenGuard {
   /** Compares digests in constant time. A request without a token counts as no attempt. */
   async check(
     sent: string | null,
-    { client, token }: { readonly client: string | null; readonly token: string },
+    { client, token }: { readonly client: string | null | undefined; readonly token: string },
   ): Promise<"valid" | "invalid" | "blocked"> {
     const peer = client ?? "";
     if (this.#isBlocked(peer)) return "blocked";

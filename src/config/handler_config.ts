@@ -9,6 +9,20 @@ import type { JwtIssuer } from "./jwt_issuers.ts";
 /** Options of the configuration, named by their keys in camel case. */
 export interface HandlerConfig {
   /**
+   * Host names, besides `localhost` and IP addresses, that requests for the protected paths of the
+   * admin server may have. Default: none.
+   */
+  readonly adminAllowedHosts?: readonly string[] | null;
+  /** Serves the console at `/` of the admin server. Default: `true`. */
+  readonly adminConsoleEnabled?: boolean;
+  /** Duration from which the console lists a request as slow. Default: `1`. */
+  readonly adminSlowRequest?: number;
+  /**
+   * Secret that requests for the protected paths of the admin server send as `Admin-Token`, also
+   * from this machine; `@` and a path names a file that holds it. Default: none.
+   */
+  readonly adminToken?: string | null;
+  /**
    * Most bytes that the document of a batch may have, and all its results together; a larger one
    * fails with SVC141. Default: `10485760`.
    */

@@ -12,6 +12,7 @@ import { openDatabase } from "../database/open.ts";
 import type { Connections } from "../database/adapters/postgres.ts";
 import { type Dialect, svcDialect } from "../dialect.ts";
 import { errors } from "../errors/catalogue.ts";
+import { adminExtension, type HandlerWatcher } from "./admin_port.ts";
 import type { LoadMcp } from "./mcp_port.ts";
 import { errorResponseTo, type RequestInfo, serviceHandler } from "./handler.ts";
 import type { Observation } from "../observe/observation.ts";
@@ -74,13 +75,20 @@ export function lazyHandler(
   source: () => ConfigSource,
   dependencies: HandlerDependencies,
 ): Handler {
-  const start = makeStart(source, dependencies);
+  let watcher: HandlerWatcher | null = null;
+  let isStarting = false;
+  const start = makeStart(source, {
+    connections: dependencies.connections,
+    dependencies: () => watched(dependencies, watcher),
+  });
   let state: StartedService | null = null;
   let dialect: Dialect = svcDialect;
   let closed = false;
   const started = async () => {
     if (closed) throw new Error(closedMessage);
+    isStarting = true;
     const ready = await start();
+    watcher?.start(ready.service);
     dialect = ready.service.dialect;
     if (closed) await ready.service.close();
     return state = ready;
@@ -97,7 +105,15 @@ export function lazyHandler(
       reloadConfig: async () => await (await started()).service.reloadConfig(),
       close: async () => {
         closed = true;
+        watcher?.close();
         if (state !== null) await state.service.close();
+      },
+      [adminExtension]: (added: HandlerWatcher) => {
+        if (closed) throw new Error(`createAdmin: ${closedMessage}`);
+        if (isStarting) throw new Error("createAdmin: the handler has started");
+        if (watcher !== null) throw new Error("createAdmin: the handler has an admin server");
+        watcher = added;
+        return async () => closed ? null : (await started()).service;
       },
     },
   );
@@ -112,16 +128,38 @@ function checkReady({ snapshot }: Service): void {
   throw new Error(fields.message + details);
 }
 
+/** Dependencies of a handler, and what its service measures for an admin server. */
+interface WatchedDependencies extends HandlerDependencies {
+  readonly isCounted: boolean;
+  readonly isTimed: boolean;
+}
+
+/** Returns the dependencies of a handler whose watcher, if any, receives the events, too. */
+function watched(
+  dependencies: HandlerDependencies,
+  watcher: HandlerWatcher | null,
+): WatchedDependencies {
+  if (watcher === null) return { ...dependencies, isCounted: false, isTimed: false };
+  const observe = (event: Observation) => {
+    watcher.observe(event);
+    dependencies.observe(event);
+  };
+  return { ...dependencies, observe, isCounted: true, isTimed: true };
+}
+
 /**
  * Makes the function that starts the service. With pooled connections all requests share one start.
  * Otherwise each request that finds no schema cache loads it, since work ends with its request.
  */
 function makeStart(
   source: () => ConfigSource,
-  dependencies: HandlerDependencies,
+  { connections, dependencies }: {
+    readonly connections: Connections;
+    readonly dependencies: () => WatchedDependencies;
+  },
 ): () => Promise<StartedService> {
-  const create = () => createService(source, dependencies);
-  if (dependencies.connections === "pooled") {
+  const create = () => createService(source, dependencies());
+  if (connections === "pooled") {
     let starting: Promise<StartedService> | null = null;
     return () => starting ??= create().then(withSchema);
   }
@@ -136,7 +174,7 @@ async function withSchema(started: StartedService): Promise<StartedService> {
 
 async function createService(
   source: () => ConfigSource,
-  dependencies: HandlerDependencies,
+  dependencies: WatchedDependencies,
 ): Promise<StartedService> {
   const {
     embeddedInit,

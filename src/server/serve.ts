@@ -4,6 +4,7 @@
  * @module
  */
 import type { HandleApi } from "../admin/console_api.ts";
+import { consoleRecorder } from "../admin/console_recorder.ts";
 import type { Config } from "../config/options.ts";
 import type { Database, PoolCounts } from "../database/database.ts";
 import { isEmbedded } from "../database/open.ts";
@@ -17,7 +18,7 @@ import type { CallWords } from "../observe/call_words.ts";
 import type { Observation } from "../observe/observation.ts";
 import { Service } from "../service/service.ts";
 import { version } from "../version.ts";
-import { consoleRecorder, hasConsole, serveAdmin } from "./admin_server.ts";
+import { hasConsole, serveAdmin } from "./admin_server.ts";
 import { connectionLimits } from "./connection_limits.ts";
 import { adminListenAddress, apiListenAddress } from "./listen_address.ts";
 import {
@@ -67,7 +68,7 @@ async function serveUntilStopped(
   const loaded = watchFor(log.observe, "schema-cache-loaded");
   const diagnosis = new DiagnosisLog(log.observe);
   let created: Service | null = null;
-  const recorder = consoleRecorder(config, () => created);
+  const recorder = hasConsole(config) ? consoleRecorder(() => created) : null;
   log.tapDiagnostics(recorder === null ? null : (line) => recorder.addLine(line));
   const observe = (event: Observation) => {
     loaded.observe(event);

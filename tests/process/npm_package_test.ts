@@ -131,6 +131,17 @@ const cases: Readonly<Record<string, (installed: InstalledPackage) => Promise<vo
     const ended = await run("node", ["--input-type=module", "-e", code], { cwd: folder });
     deepStrictEqual(ended, { code: 0, stdout: "function string\n", stderr: "" });
   },
+  "exports the admin server": async ({ folder }) => {
+    const code = "import { createHandler } from 'svc-api';" +
+      "import { createAdmin } from 'svc-api/admin';" +
+      "const api = createHandler({ dbUri: 'postgres://127.0.0.1:1/none', dbSchemas: ['api'] });" +
+      "const visit = createAdmin(api);" +
+      "const page = new Request('http://localhost/');" +
+      "const statuses = [await visit(page), await visit(page, { isTrusted: true })];" +
+      "await api.close(); console.log(...statuses.map(({ status }) => status))";
+    const ended = await run("node", ["--input-type=module", "-e", code], { cwd: folder });
+    deepStrictEqual(ended, { code: 0, stdout: "403 200\n", stderr: "" });
+  },
   "declares the types of its exports": async ({ folder }) => {
     const code = `import { createHandler, type HandlerOptions } from "svc-api";
       const options: HandlerOptions = { dbUri: "postgres://h", dbSchemas: ["api"], dbPool: 2 };

@@ -19,6 +19,7 @@ const defaultFolder = join(root, "dist", "npm");
 /** Modules and the bundles that they become. */
 const bundles: ReadonlyMap<string, string> = new Map([
   ["mod.ts", "svc.js"],
+  ["src/admin/create_admin.ts", "admin.js"],
   ["src/mcp/mcp.ts", "mcp.js"],
   ["src/server/program.ts", "program.js"],
   ["src/server/main_thread.ts", "main_thread.js"],
@@ -48,6 +49,10 @@ export function manifest(pgliteVersion: string): Readonly<Record<string, unknown
     bin: { "svc-api": "bin/svc.mjs", svc: "bin/svc.mjs" },
     exports: {
       ".": { types, deno: "./dist/svc.js", default: "./dist/svc.js" },
+      "./admin": {
+        types: "./dist/types/src/admin/create_admin.d.ts",
+        default: "./dist/admin.js",
+      },
       "./mcp": { types: "./dist/types/src/mcp/mcp.d.ts", default: "./dist/mcp.js" },
       "./run_in_worker": { deno: "./dist/main_thread.js" },
       "./package.json": "./package.json",
@@ -74,7 +79,7 @@ export async function buildNpmPackage(folder: string): Promise<void> {
   await nameBundledWorker(join(folder, "dist", "main_thread.js"));
   for (const [from, to] of copies) await Deno.copyFile(from, join(folder, to));
   await writeConsole(join(folder, "dist", "console"));
-  for (const name of ["mod.ts", "src/mcp/mcp.ts"]) {
+  for (const name of ["mod.ts", "src/admin/create_admin.ts", "src/mcp/mcp.ts"]) {
     await writeDeclarations(join(root, name), { root, folder: join(folder, "dist", "types") });
   }
   await Deno.writeTextFile(

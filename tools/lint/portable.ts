@@ -19,7 +19,7 @@ const adapters: ReadonlySet<string> = new Set([
   "src/database/connect/reading_socket.ts",
   "src/admin/console_build.ts",
   "src/admin/console_files.ts",
-  "src/server/admin_server.ts",
+  "src/admin/console_recorder.ts",
   "src/server/listen.ts",
   "src/server/main_thread.ts",
   "src/server/serve.ts",

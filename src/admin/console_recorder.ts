@@ -1,0 +1,31 @@
+/**
+ * Makes the recorder of a service's console.
+ *
+ * @module
+ */
+import process from "node:process";
+import { schedule } from "../lib/timers.ts";
+import type { Service } from "../service/service.ts";
+import { Recorder } from "./recorder.ts";
+
+/** Returns the resident memory of the process in bytes. */
+export function residentMemory(): number {
+  return process.memoryUsage.rss();
+}
+
+/** Makes the recorder. `service` returns the service once it exists: no request comes before it. */
+export function consoleRecorder(service: () => Service | null): Recorder {
+  const noMetrics = {
+    pool: { open: 0, inUse: 0, waiting: 0, timeouts: 0 },
+    jwtCache: { lookups: 0, hits: 0 },
+  };
+  return new Recorder({
+    slowMs: () => (service()?.snapshot.config.adminSlowRequest ?? Infinity) * 1000,
+    gauges: () => {
+      const { pool, jwtCache } = service()?.metrics() ?? noMetrics;
+      return { pool, jwtCache, memory: residentMemory() };
+    },
+    now: Date.now,
+    schedule,
+  });
+}
