@@ -290,8 +290,12 @@ export class Connection {
 
   #endFailed(current: BatchExecution, status: number): void {
     const { mayRetry } = current;
-    if (!mayRetry) current.reject(current.failure);
-    if (status !== idleStatus) {
+    const isOpen = status !== idleStatus;
+    // A write that is sent again must not find the locks of this one. Those of streams are not repeated.
+    const awaitsRollback = isOpen && current.batch.access === "read write" &&
+      current.stream === null;
+    if (!mayRetry && !awaitsRollback) current.reject(current.failure);
+    if (isOpen) {
       if (current.phase === "rollback") return this.destroy("ROLLBACK failed");
       current.phase = "rollback";
       return this.#transport.write(
