@@ -136,6 +136,25 @@ interface BatchCommon {
    * sent with its statements, and its promise rejects with `141`. Default: no limit.
    */
   readonly maxHeldBytes?: number;
+  /**
+   * Whether the result has a bookmark. The position of a write is read after its COMMIT, in the same write to
+   * the socket; that of a read is at or behind all that the read saw. Default: false.
+   */
+  readonly wantsBookmark?: boolean;
+}
+
+/** How a read may use a standby. */
+export interface StandbyUse {
+  /**
+   * Text of the client's bookmark; null without one. The primary executes the read if the text is not a
+   * bookmark.
+   */
+  readonly bookmark: string | null;
+  /**
+   * Whether all functions that the read can reach are stable or immutable, so that the primary may repeat
+   * what a standby refused.
+   */
+  readonly isRepeatable: boolean;
 }
 
 /** Receives what happens while a batch runs. A batch that is sent once more begins once more. */
@@ -159,6 +178,8 @@ export interface ReadBatch extends BatchCommon {
   readonly body: "stream" | "hold";
   /** `safe`: a second execution has no observable effect. */
   readonly retry: "safe" | "never";
+  /** Present if a standby may execute the batch. Default: the primary does. */
+  readonly standby?: StandbyUse;
 }
 
 /** A transaction that may write: its body is held until the end is confirmed. PostgreSQL never executes it twice. */
@@ -277,6 +298,11 @@ export interface BatchResult {
   readonly body: ResultBody;
   /** Rows of each statement with `use: "rows"`, by its position; others are empty. */
   readonly rows: readonly (readonly (readonly (string | null)[])[])[];
+  /**
+   * Position that a later read must have reached to see what this batch wrote or saw; an opaque text. Absent
+   * or null without one: the batch wants none, rolled back, or the position is unknown.
+   */
+  readonly bookmark?: string | null;
 }
 
 /** Live counts of a pool, for metrics. */
@@ -379,6 +405,8 @@ export interface Database {
   /** Closes idle connections now and busy ones when they are returned; new uses open fresh ones. */
   flush(): void;
   counts(): PoolCounts;
+  /** Whether standbys may execute reads; `standby` and `wantsBookmark` of batches mean nothing otherwise. Default: false. */
+  readonly hasStandbys?: boolean;
   /** Whether a statement can be canceled while it runs. Default: true. */
   readonly canCancel?: boolean;
   /** Null where no connection lives long enough to listen. */
