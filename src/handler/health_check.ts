@@ -5,7 +5,8 @@
  */
 import type { HeaderList } from "../lib/header_list.ts";
 import type { RawRequest } from "../request/raw_request.ts";
-import type { Service, ServiceOptions } from "../service/service.ts";
+import type { Service } from "../service/service.ts";
+import type { ServiceOptions } from "../service/service_options.ts";
 
 /** A response without a body. */
 export interface HealthAnswer {

@@ -4,101 +4,48 @@
  *
  * @module
  */
-import type { KeyStore } from "../auth/document_cache.ts";
-import type { Fetch } from "../auth/fetch_document.ts";
 import { remoteKeySetsOf } from "../auth/prepare_issuers.ts";
 import { RemoteKeySets } from "../auth/remote_key_sets.ts";
-import { AuthSettingError } from "../auth/setting_error.ts";
 import { noRoleSettings } from "../config/in_database.ts";
-import { changedStartupOptions, type DatabaseValues, keepStartupOptions } from "../config/load.ts";
-import type { Config, OptionKey } from "../config/options.ts";
 import { noValues } from "../config/load.ts";
+import type { Config } from "../config/options.ts";
 import type { ConfigSource } from "../config/source.ts";
 import type { Database, DatabaseOptions } from "../database/database.ts";
 import { isConnectionLost } from "../database/failure.ts";
-import { Listener, type ReloadTarget } from "../database/notifications/listener.ts";
-import {
-  NotificationProbe,
-  type ProbeResult,
-  randomNonce,
-} from "../database/notifications/notification_probe.ts";
+import type { ReloadTarget } from "../database/notifications/listener.ts";
 import { isEmbedded } from "../database/open.ts";
 import { unsupportedVersion, versionNumber } from "../database/server_version.ts";
 import type { Dialect } from "../dialect.ts";
 import { errorFacts } from "../errors/error_response.ts";
 import { errors } from "../errors/catalogue.ts";
 import { ServiceError } from "../errors/service_error.ts";
-import { FailurePolicy } from "./failure_policy.ts";
-import { schemaStateReader } from "./schema_state.ts";
-import { SchemaWatch } from "./schema_watch.ts";
-import { mayBeStale, StalenessCheck } from "./staleness.ts";
 import type { SpanContext } from "../http/trace_context.ts";
+import { schedule } from "../lib/timers.ts";
 import { countedEvents } from "../observe/counted_events.ts";
 import { MetricRegistry } from "../observe/metric_registry.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import { isLogged, type Observation } from "../observe/observation.ts";
 import { RequestMetrics } from "../observe/request_metrics.ts";
-import { MetadataReader, type SchemaReading } from "./metadata_reader.ts";
-import { RevocationList } from "./revocation_list.ts";
-import { type LoadScheduler, Reloader, unsharedLoader } from "./reloader.ts";
-import { indexSchemaCache } from "../schema_cache/lookups.ts";
-import type { SchemaCache, SchemaCacheData } from "../schema_cache/schema_cache.ts";
-import {
-  type AuthState,
-  type ClientLimits,
-  prepareAuth,
-  prepareClientLimits,
-  type Snapshot,
-} from "./snapshot.ts";
 import type { TraceStage } from "../observe/stopwatch.ts";
-import { schedule } from "../lib/timers.ts";
+import { indexSchemaCache } from "../schema_cache/lookups.ts";
+import type { SchemaCacheData } from "../schema_cache/schema_cache.ts";
+import {
+  type LoadedConfig,
+  prepareAuthOf,
+  prepareLimitsOf,
+  ServiceConfiguration,
+} from "./service_configuration.ts";
+import { FailurePolicy } from "./failure_policy.ts";
+import { MetadataReader, type SchemaReading } from "./metadata_reader.ts";
+import { ReloadNotifications } from "./reload_notifications.ts";
+import { type LoadScheduler, Reloader, unsharedLoader } from "./reloader.ts";
+import { RevocationList } from "./revocation_list.ts";
+import { schemaStateReader } from "./schema_state.ts";
+import { SchemaWatch } from "./schema_watch.ts";
+import type { ServiceOptions, SetSpanAttribute } from "./service_options.ts";
+import type { Snapshot } from "./snapshot.ts";
+import { mayBeStale, StalenessCheck } from "./staleness.ts";
 import { version } from "../version.ts";
-
-/** Dependencies and options of a {@linkcode Service}. */
-export interface ServiceOptions {
-  /** Reads the configuration's sources. The messages of its errors are shown to operators. */
-  readonly source: () => ConfigSource;
-  /** Sources that the caller has read already. Default: `source` is called. */
-  readonly initialSource?: ConfigSource;
-  readonly database: Database;
-  /** Epoch milliseconds. */
-  readonly now: () => number;
-  readonly observe: (event: Observation) => void;
-  /** Schema cache that serves requests until the first load. Default: null. */
-  readonly schemaCache?: SchemaCache | null;
-  /** Age in ms after which a request reloads the schema cache. Default: `Infinity`. */
-  readonly schemaCacheMaxAge?: number;
-  /**
-   * `shared`: all requests wait for one load, which is retried. `unshared`: each request waits for
-   * its own load. Default: `shared`.
-   */
-  readonly loading?: "shared" | "unshared";
-  /**
-   * Ends the process. The service calls it once, after it has reported a fatal failure. Default: the
-   * service continues.
-   */
-  readonly onFatal?: () => void;
-  /** Fetches the keys of issuers. Default: the runtime's `fetch`. */
-  readonly fetch?: Fetch;
-  /** Keeps the keys of issuers beyond the life of the instance. Default: null. */
-  readonly keyStore?: KeyStore | null;
-  /** Receives the times of requests' stages. Default: null. */
-  readonly traceStage?: TraceStage | null;
-  /** Sets an attribute of the span of OpenTelemetry that is open. Default: null. */
-  readonly setSpanAttribute?: SetSpanAttribute | null;
-  /** Returns the span of OpenTelemetry that the current request belongs to. Default: null. */
-  readonly activeSpan?: (() => SpanContext | null) | null;
-  /** Whether requests and events are counted for `/metrics`. Default: false. */
-  readonly isCounted?: boolean;
-  /** Whether each request is measured in the queue and in the database. Default: false. */
-  readonly isTimed?: boolean;
-  /** Exposes no functions that belong to extensions. Default: false. */
-  readonly hidesExtensionFunctions?: boolean;
-  /** Whether error responses give the reason while no schema cache is loaded. Default: `reason`. */
-  readonly missingCacheDetail?: "reason" | "none";
-}
-
-type SetSpanAttribute = (name: string, value: number) => void;
 
 /** A running service. */
 export class Service {
@@ -114,21 +61,15 @@ export class Service {
   readonly requestMetrics: RequestMetrics | null;
   readonly activeSpan: (() => SpanContext | null) | null;
   readonly isTimed: boolean;
-  readonly #source: () => ConfigSource;
+  readonly #configuration: ServiceConfiguration;
   readonly #schema: LoadScheduler;
   readonly #staleness: StalenessCheck;
-  /** The configuration that the service was started with. */
-  readonly #initialConfig: Config;
   #snapshot: Snapshot;
-  /** Values in the database from which the current configuration was made. */
-  #databaseValues: DatabaseValues = noValues;
   #attempts = 0;
   /** Number of finished loads of the schema cache since the start. */
   readonly #loadCounts = { success: 0, fail: 0 };
   #querySeconds: number | null = null;
-  readonly #listener: Listener | null;
-  /** Whether the last probe found that notifications do not arrive. */
-  #losesNotifications = false;
+  readonly #notifications: ReloadNotifications;
   #isShutdownAnnounced = false;
   /** Null if no connection outlives a request. */
   readonly #watch: SchemaWatch | null;
@@ -138,16 +79,8 @@ export class Service {
   readonly revocations: RevocationList;
   readonly #missingCacheDetail: "reason" | "none";
   readonly #hidesExtensionFunctions: boolean;
-  #isListening = false;
   readonly #ending = new AbortController();
   #onReload = () => {};
-  /**
-   * Sources that the service was created with, for the first load. Null after that load, or after
-   * the configuration was reloaded.
-   */
-  #unusedSource: ConfigSource | null;
-  /** Number of reads of the configuration. Of two concurrent reads the later one is applied. */
-  #configReads = 0;
 
   private constructor(
     options: ServiceOptions,
@@ -158,11 +91,8 @@ export class Service {
       readonly metricRegistry: MetricRegistry;
     },
   ) {
-    this.#unusedSource = source;
     this.metricRegistry = metricRegistry;
     this.#remoteKeySets = remoteKeySets;
-    this.#source = options.source;
-    this.#initialConfig = snapshot.config;
     this.database = options.database;
     this.dialect = snapshot.config.dialect;
     this.now = options.now;
@@ -187,6 +117,14 @@ export class Service {
     });
     const exitOnFatal = (thrown: unknown) => this.#failurePolicy.exitOnLoginRefused(thrown);
     this.#metadata = new MetadataReader(this.database, this.dialect, this.observe, exitOnFatal);
+    this.#configuration = new ServiceConfiguration({
+      source: options.source,
+      initialSource: source,
+      initialConfig: snapshot.config,
+      metadata: this.#metadata,
+      remoteKeySets,
+      snapshot: () => this.#snapshot,
+    });
     const load = () => this.#loadSchema();
     this.#schema = options.loading === "unshared" ? unsharedLoader(load) : new Reloader({
       load,
@@ -196,7 +134,7 @@ export class Service {
       schedule,
     });
     this.revocations = this.#makeRevocationList(options.loading ?? "shared");
-    this.#listener = this.#makeListener();
+    this.#notifications = this.#makeNotifications();
     this.#watch = options.loading === "unshared" ? null : this.#makeWatch();
     this.#staleness = new StalenessCheck({
       isExternal: snapshot.cache !== null,
@@ -253,7 +191,7 @@ export class Service {
 
   /** Returns whole seconds until the next attempt to connect; 1 if none is scheduled. */
   retryAfter(): number {
-    const seconds = [this.#schema.secondsLeft(), this.#listener?.secondsLeft() ?? null];
+    const seconds = [this.#schema.secondsLeft(), this.#notifications.secondsLeft()];
     const waits = seconds.filter((each) => each !== null);
     return waits.length === 0 ? 1 : Math.min(...waits);
   }
@@ -263,16 +201,15 @@ export class Service {
    * issuers, and keeps them fresh.
    */
   listen(): void {
-    this.#isListening = true;
     this.#remoteKeySets.start();
     this.revocations.start();
-    this.#configureListener();
+    this.#notifications.start();
     this.#watch?.start({ isLoaded: this.#snapshot.cache !== null });
   }
 
   /** Whether a probe has found that notifications do not arrive, as behind a pooler. */
   get losesNotifications(): boolean {
-    return this.#losesNotifications;
+    return this.#notifications.isLost;
   }
 
   /** Loads the schema cache. Resolves when the attempt has succeeded or failed. */
@@ -301,7 +238,7 @@ export class Service {
    * Reports an invalid configuration and keeps the old one.
    */
   async reloadConfig(): Promise<void> {
-    this.#unusedSource = null;
+    this.#configuration.dropInitialSource();
     const read = await this.#tryReadConfig();
     if (read !== null) this.#applyConfig(read);
   }
@@ -311,13 +248,13 @@ export class Service {
    * the configuration is invalid or the server refuses the login. Reports other database failures.
    */
   async readConfig(): Promise<Config> {
-    const { config, auth } = await this.#readConfig();
+    const { config, auth } = await this.#configuration.read();
     return { ...config, jwtRoleClaimKey: auth.rolePath.text };
   }
 
   /** Reads configuration and schema once, without serving. Reports a failure and returns null. */
   async readSchema(): Promise<SchemaCacheData | null> {
-    const { config } = await this.#readConfig();
+    const { config } = await this.#configuration.read();
     try {
       const { data, ms } = await this.#readCatalogue(config);
       this.observe({ kind: "schema-cache-queried", ms });
@@ -345,7 +282,8 @@ export class Service {
   async isReady(): Promise<boolean> {
     if (this.#isShutdownAnnounced) return false;
     if (this.#snapshot.cache === null || this.#schema.isFailing) return false;
-    if (this.#listener?.hasChannel) return this.#listener.isConnected;
+    const { isConnected } = this.#notifications;
+    if (isConnected !== null) return isConnected;
     try {
       await this.database.version();
       return true;
@@ -382,7 +320,7 @@ export class Service {
     this.#schema.stop();
     this.#remoteKeySets.stop();
     this.revocations.stop();
-    await Promise.all([this.#listener?.stop(), this.#watch?.stop()]);
+    await Promise.all([this.#notifications.stop(), this.#watch?.stop()]);
     await this.database.close();
   }
 
@@ -393,7 +331,9 @@ export class Service {
     try {
       this.observe({ kind: "connecting", attempt: ++this.#attempts });
       const version = await this.#checkVersion();
-      if (config.dbConfig) read = await this.#tryReadConfig(version, this.#takeUnusedSource());
+      if (config.dbConfig) {
+        read = await this.#tryReadConfig(version, this.#configuration.takeInitialSource());
+      }
       config = read?.config ?? config;
       const recordWatchedState = await this.#watch?.beforeLoad(config);
       const { data, ms: queryMs, timings } = await this.#readCatalogue(config);
@@ -418,18 +358,12 @@ export class Service {
       this.#onReload();
       void this.revocations.reload();
     } catch (thrown) {
-      this.#unusedSource = null;
+      this.#configuration.dropInitialSource();
       if (read !== null) this.#applyConfig(read);
       this.#loadCounts.fail++;
       this.#reportSchemaFailure(thrown, config);
       throw thrown;
     }
-  }
-
-  #takeUnusedSource(): ConfigSource | null {
-    const unused = this.#unusedSource;
-    this.#unusedSource = null;
-    return unused;
   }
 
   /** Queries the server's version. Rejects if the server is unreachable or too old. */
@@ -462,7 +396,7 @@ export class Service {
     source: ConfigSource | null = null,
   ): Promise<LoadedConfig | null> {
     try {
-      return await this.#readConfig(version, source);
+      return await this.#configuration.read(version, source);
     } catch (error) {
       const text = error instanceof Error ? error.message : String(error);
       const message = text.replaceAll("\n", "; ");
@@ -471,37 +405,9 @@ export class Service {
     }
   }
 
-  async #readConfig(
-    version: string | null = null,
-    initialSource: ConfigSource | null = null,
-  ): Promise<LoadedConfig> {
-    const read = ++this.#configReads;
-    const source = initialSource ?? this.#source();
-    // The options of the query itself come from the previous values in the database.
-    const queryConfig = keepStartupOptions(
-      source.configure(this.#databaseValues),
-      this.#initialConfig,
-    );
-    const { values, roles } = queryConfig.dbConfig
-      ? {
-        values: await this.#metadata.readConfig(queryConfig),
-        // Requests keep the settings of their roles, such as a timeout, if these cannot be read.
-        roles: await this.#metadata.readRoles(version) ?? this.#snapshot.roles,
-      }
-      : { values: noValues, roles: noRoleSettings };
-    const current = source.configure(values);
-    const config = keepStartupOptions(current, this.#initialConfig);
-    const remoteKeySets = this.#remoteKeySets;
-    const auth = await prepareAuthOf(config, this.#snapshot, { source, values, remoteKeySets });
-    const clientLimits = await prepareLimitsOf(config, this.#snapshot, { source, values });
-    const unapplied = changedStartupOptions(current, this.#initialConfig);
-    return { read, config, values, roles, auth, clientLimits, unapplied };
-  }
-
   #applyConfig(loaded: LoadedConfig): void {
-    const { read, config, values, roles, auth, clientLimits, unapplied } = loaded;
-    if (read !== this.#configReads) return;
-    this.#databaseValues = values;
+    if (!this.#configuration.accepts(loaded)) return;
+    const { config, roles, auth, clientLimits, unapplied } = loaded;
     this.#snapshot = { ...this.#snapshot, config, auth, roles, ...clientLimits };
     const used = remoteKeySetsOf(auth.issuers);
     this.#remoteKeySets.keep(used, { maxStaleMs: config.jwtJwksMaxStale * 1000 });
@@ -510,7 +416,7 @@ export class Service {
     this.#warnOfOldRolePath();
     this.database.configure(databaseOptions(config));
     this.#updateTracing();
-    this.#configureListener();
+    this.#notifications.configure();
     this.#watch?.configure(config);
     this.#onReload();
   }
@@ -538,22 +444,17 @@ export class Service {
     this.#failurePolicy.exitOnFatal(thrown);
   }
 
-  #makeListener(): Listener | null {
-    const { subscribe, notify } = this.database;
-    if (subscribe === null) return null;
-    return new Listener({
-      subscribe,
-      probe: notify === undefined
-        ? null
-        : new NotificationProbe({ notify, makeNonce: randomNonce, schedule }),
-      onReloadRequested: (what) => void this.#reload(what),
+  #makeNotifications(): ReloadNotifications {
+    return new ReloadNotifications({
+      database: this.database,
+      config: () => this.#snapshot.config,
+      onRequested: (what) => void this.#reload(what),
       onMissed: () => void this.reloadSchema(),
-      onProbed: (result, channel) => this.#recordProbe(result, channel),
       isRetried: (reason) => !this.#failurePolicy.exitOnListenerFailure(reason),
       onBrokenQueue: () => this.#metadata.scanNotificationQueue(),
       observe: this.observe,
+      observeFinding: (finding) => this.#observeFinding(finding),
       now: this.now,
-      schedule,
     });
   }
 
@@ -574,7 +475,7 @@ export class Service {
     return new RevocationList({
       source: () => this.#snapshot.config.jwtRevocations,
       read: (source) => this.#metadata.readRevocations(source),
-      isNotified: () => this.#isNotified(),
+      isNotified: () => this.#notifications.arrive,
       reportFailure: (thrown) => {
         const error = errorFacts(thrown, this.dialect);
         if (!this.isEnding) this.observe({ kind: "revocations-failed", error });
@@ -586,28 +487,11 @@ export class Service {
     });
   }
 
-  #isNotified(): boolean {
-    const isListening = this.#listener?.hasChannel === true && this.#listener.isConnected;
-    return isListening && !this.#losesNotifications;
-  }
-
-  /** `poll` needs no notifications to reload, `auto` polls then. */
-  #recordProbe(result: ProbeResult, channel: string): void {
-    this.#losesNotifications = result === "lost";
-    const { dbSchemaWatch } = this.#snapshot.config;
-    if (result === "arrived" || dbSchemaWatch === "poll") return;
-    this.#observeFinding({
-      kind: "notifications-lost",
-      channel,
-      effect: dbSchemaWatch === "auto" ? "polls" : "no reload",
-    });
-  }
-
   #makeWatch(): SchemaWatch {
     return new SchemaWatch(this.#snapshot.config, {
       reader: schemaStateReader(this.database),
       isEmbedded: isEmbedded(this.#snapshot.config.dbUri),
-      isNotified: () => this.#isNotified(),
+      isNotified: () => this.#notifications.arrive,
       onChanged: () => {
         this.observe({ kind: "schema-changed" });
         void this.reloadSchema();
@@ -623,60 +507,12 @@ export class Service {
     if (isLogged(this.dialect.findingSeverity, logLevel)) this.observe(finding);
   }
 
-  #configureListener(): void {
-    if (!this.#isListening) return;
-    const { dbChannel, dbChannelEnabled } = this.#snapshot.config;
-    this.#listener?.configure(dbChannelEnabled ? dbChannel : null);
-  }
-
   /** Turns tracing of the pool and of the JWT cache on at log level `debug`, and off otherwise. */
   #updateTracing(): void {
     const { config, auth } = this.#snapshot;
     const trace = config.logLevel === "debug" ? this.observe : null;
     auth.cache?.setListener(trace);
     this.database.watch({ trace, onPooler: () => this.#failurePolicy.exitOnPooler() });
-  }
-}
-
-/** A configuration that was read and not yet applied. */
-interface LoadedConfig extends Pick<Snapshot, "config" | "auth" | "roles"> {
-  /** Number of the read; see `#configReads`. */
-  readonly read: number;
-  readonly values: DatabaseValues;
-  readonly clientLimits: ClientLimits;
-  /** Changed options that take effect after a restart. */
-  readonly unapplied: readonly OptionKey[];
-}
-
-/** Prepares keys and role path. An error names the place of the invalid option. */
-async function prepareAuthOf(
-  config: Config,
-  previous: Snapshot | null,
-  { source, values, remoteKeySets }: {
-    readonly source: ConfigSource;
-    readonly values: DatabaseValues;
-    readonly remoteKeySets: RemoteKeySets;
-  },
-): Promise<AuthState> {
-  try {
-    return await prepareAuth(config, previous, remoteKeySets);
-  } catch (error) {
-    if (!(error instanceof AuthSettingError)) throw error;
-    throw source.makeOptionError(error.key, error.message, values);
-  }
-}
-
-/** Prepares the limits of requests. An error names the place of the invalid policies. */
-async function prepareLimitsOf(
-  config: Config,
-  previous: Snapshot | null,
-  { source, values }: { readonly source: ConfigSource; readonly values: DatabaseValues },
-): Promise<ClientLimits> {
-  try {
-    return await prepareClientLimits(config, previous);
-  } catch (error) {
-    const problem = error instanceof Error ? error.message : String(error);
-    throw source.makeOptionError("rate-limits", problem, values);
   }
 }
 

@@ -1,0 +1,114 @@
+/**
+ * Listens for notifications that ask for a reload, and knows whether they arrive.
+ *
+ * @module
+ */
+import type { Config } from "../config/options.ts";
+import type { Database } from "../database/database.ts";
+import {
+  Listener,
+  type ListenerOptions,
+  type ReloadTarget,
+} from "../database/notifications/listener.ts";
+import {
+  NotificationProbe,
+  type ProbeResult,
+  randomNonce,
+} from "../database/notifications/notification_probe.ts";
+import { schedule } from "../lib/timers.ts";
+import type { Observation } from "../observe/observation.ts";
+
+/** Dependencies of {@linkcode ReloadNotifications}. */
+export interface ReloadNotificationOptions
+  extends Pick<ListenerOptions, "isRetried" | "now" | "observe" | "onBrokenQueue" | "onMissed"> {
+  readonly database: Pick<Database, "subscribe" | "notify">;
+  /** Returns the current configuration. */
+  readonly config: () => Config;
+  /** Called for each notification. */
+  readonly onRequested: (what: ReloadTarget) => void;
+  /** Reports a finding if the log shows it. */
+  readonly observeFinding: (finding: Observation) => void;
+}
+
+/** Notifications of a service; none arrive where no connection lives long enough to listen. */
+export class ReloadNotifications {
+  readonly #options: ReloadNotificationOptions;
+  readonly #listener: Listener | null;
+  /** Whether the last probe found that notifications do not arrive. */
+  #isLost = false;
+  #isStarted = false;
+
+  constructor(options: ReloadNotificationOptions) {
+    this.#options = options;
+    this.#listener = this.#makeListener();
+  }
+
+  /** Whether a probe has found that notifications do not arrive, as behind a pooler. */
+  get isLost(): boolean {
+    return this.#isLost;
+  }
+
+  /** Whether the listening connection is open; null without a channel. */
+  get isConnected(): boolean | null {
+    return this.#listener?.hasChannel === true ? this.#listener.isConnected : null;
+  }
+
+  /** Whether the service learns of each notification. */
+  get arrive(): boolean {
+    return this.isConnected === true && !this.#isLost;
+  }
+
+  /** Returns whole seconds until the next attempt to connect; null if none is scheduled. */
+  secondsLeft(): number | null {
+    return this.#listener?.secondsLeft() ?? null;
+  }
+
+  /** Listens from now on. */
+  start(): void {
+    this.#isStarted = true;
+    this.configure();
+  }
+
+  /** Listens to the channel of the current configuration, or not at all. */
+  configure(): void {
+    if (!this.#isStarted) return;
+    const { dbChannel, dbChannelEnabled } = this.#options.config();
+    this.#listener?.configure(dbChannelEnabled ? dbChannel : null);
+  }
+
+  /** Closes the listening connection. */
+  async stop(): Promise<void> {
+    await this.#listener?.stop();
+  }
+
+  #makeListener(): Listener | null {
+    const { database: { subscribe, notify }, onRequested, ...others } = this.#options;
+    if (subscribe === null) return null;
+    return new Listener({
+      subscribe,
+      probe: notify === undefined
+        ? null
+        : new NotificationProbe({ notify, makeNonce: randomNonce, schedule }),
+      onReloadRequested: onRequested,
+      onProbed: (result, channel) => this.#recordProbe(result, channel),
+      isRetried: others.isRetried,
+      onBrokenQueue: others.onBrokenQueue,
+      onMissed: others.onMissed,
+      observe: others.observe,
+      now: others.now,
+      schedule,
+    });
+  }
+
+  /** `poll` needs no notifications to reload, `auto` polls then. */
+  #recordProbe(result: ProbeResult, channel: string): void {
+    this.#isLost = result === "lost";
+    const { dbSchemaWatch } = this.#options.config();
+    if (result === "arrived" || dbSchemaWatch === "poll") return;
+    this.#options.observeFinding({
+      kind: "notifications-lost",
+      channel,
+      effect: dbSchemaWatch === "auto" ? "polls" : "no reload",
+    });
+  }
+}

@@ -1,0 +1,60 @@
+/**
+ * Options of a service.
+ *
+ * @module
+ */
+import type { KeyStore } from "../auth/document_cache.ts";
+import type { Fetch } from "../auth/fetch_document.ts";
+import type { ConfigSource } from "../config/source.ts";
+import type { Database } from "../database/database.ts";
+import type { SpanContext } from "../http/trace_context.ts";
+import type { Observation } from "../observe/observation.ts";
+import type { TraceStage } from "../observe/stopwatch.ts";
+import type { SchemaCache } from "../schema_cache/schema_cache.ts";
+
+/** Dependencies and options of a a service. */
+export interface ServiceOptions {
+  /** Reads the configuration's sources. The messages of its errors are shown to operators. */
+  readonly source: () => ConfigSource;
+  /** Sources that the caller has read already. Default: `source` is called. */
+  readonly initialSource?: ConfigSource;
+  readonly database: Database;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+  readonly observe: (event: Observation) => void;
+  /** Schema cache that serves requests until the first load. Default: null. */
+  readonly schemaCache?: SchemaCache | null;
+  /** Age in ms after which a request reloads the schema cache. Default: `Infinity`. */
+  readonly schemaCacheMaxAge?: number;
+  /**
+   * `shared`: all requests wait for one load, which is retried. `unshared`: each request waits for
+   * its own load. Default: `shared`.
+   */
+  readonly loading?: "shared" | "unshared";
+  /**
+   * Ends the process. The service calls it once, after it has reported a fatal failure. Default: the
+   * service continues.
+   */
+  readonly onFatal?: () => void;
+  /** Fetches the keys of issuers. Default: the runtime's `fetch`. */
+  readonly fetch?: Fetch;
+  /** Keeps the keys of issuers beyond the life of the instance. Default: null. */
+  readonly keyStore?: KeyStore | null;
+  /** Receives the times of requests' stages. Default: null. */
+  readonly traceStage?: TraceStage | null;
+  /** Sets an attribute of the span of OpenTelemetry that is open. Default: null. */
+  readonly setSpanAttribute?: SetSpanAttribute | null;
+  /** Returns the span of OpenTelemetry that the current request belongs to. Default: null. */
+  readonly activeSpan?: (() => SpanContext | null) | null;
+  /** Whether requests and events are counted for `/metrics`. Default: false. */
+  readonly isCounted?: boolean;
+  /** Whether each request is measured in the queue and in the database. Default: false. */
+  readonly isTimed?: boolean;
+  /** Exposes no functions that belong to extensions. Default: false. */
+  readonly hidesExtensionFunctions?: boolean;
+  /** Whether error responses give the reason while no schema cache is loaded. Default: `reason`. */
+  readonly missingCacheDetail?: "reason" | "none";
+}
+
+/** Sets an attribute of the open span. */
+export type SetSpanAttribute = (name: string, value: number) => void;
