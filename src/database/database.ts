@@ -155,6 +155,11 @@ export interface StandbyUse {
    * what a standby refused.
    */
   readonly isRepeatable: boolean;
+  /**
+   * Milliseconds since the schema cache of the read was loaded. A standby that lags further behind may lack
+   * what the read names, so it does not execute the read. Default: no limit.
+   */
+  readonly schemaAgeMs?: number;
 }
 
 /** Receives what happens while a batch runs. A batch that is sent once more begins once more. */
