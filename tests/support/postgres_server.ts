@@ -7,6 +7,7 @@
 import { join } from "node:path";
 import { freePort } from "./free_port.ts";
 import { type GuardedFolder, guardedFolder } from "./guarded_folder.ts";
+import { killFamily } from "./kill_family.ts";
 import { postgresBinaries } from "./postgres_binaries.ts";
 
 /** How PostgreSQL is told to stop; see `pg_ctl` in its manual. */
@@ -33,8 +34,12 @@ export interface PostgresServer extends AsyncDisposable {
   uri(target?: ConnectionTarget): string;
   /** Stops the server but keeps its data. */
   halt(mode: StopMode): Promise<void>;
-  /** Starts the server again after {@linkcode halt}. */
+  /** Starts the server again after {@linkcode halt} or {@linkcode kill}. */
   resume(): Promise<void>;
+  /** Kills all processes of the server by SIGKILL but keeps its data. */
+  kill(): Promise<void>;
+  /** Changes settings and signals a reload; the server's processes follow a moment later. */
+  configure(settings: Readonly<Record<string, string>>): Promise<void>;
   /** Makes a standby a server of its own; resolves when it takes writes. */
   promote(): Promise<void>;
   /** Stops the server for good and removes its folder. */
@@ -44,11 +49,12 @@ export interface PostgresServer extends AsyncDisposable {
 export interface PostgresOptions {
   /** Server settings beside the defaults here, for example `{ max_connections: "20" }`. */
   readonly settings?: Readonly<Record<string, string>>;
-  /**
-   * Makes the server a standby of this one, which it copies and follows from then on. The other one
-   * is halted meanwhile.
-   */
+  /** TCP port. Default: a free one. */
+  readonly port?: number;
+  /** Makes the server a standby of this one, which it follows from then on. */
   readonly standbyOf?: PostgresServer;
+  /** Server that a standby copies, and that is halted meanwhile. Default: the one that it follows. */
+  readonly copyOf?: PostgresServer;
 }
 
 /** What was committed survives the death of the server, but not a power cut. */
@@ -83,15 +89,17 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
 async function bootServer(
   { path: folder, remove: stop }: GuardedFolder,
   run: Run,
-  { settings, standbyOf }: PostgresOptions,
+  { settings, standbyOf, copyOf = standbyOf, port = freePort() }: PostgresOptions,
 ): Promise<PostgresServer> {
   const superuserPassword = standbyOf === undefined
     ? crypto.randomUUID()
     : new URL(standbyOf.uri()).password;
   if (standbyOf === undefined) await initCluster(folder, run, superuserPassword);
-  else await copyCluster(standbyOf, folder);
-  const port = freePort();
-  await writeSettings(folder, { ...testSettings, port: String(port), ...settings });
+  else await copyCluster(copyOf!, folder);
+  const follows: Readonly<Record<string, string>> = standbyOf === undefined
+    ? {}
+    : { primary_conninfo: standbyOf.uri() };
+  await writeSettings(folder, { ...testSettings, port: String(port), ...follows, ...settings });
   const control = ["-D", join(folder, "data"), "-w", "-t", "60"];
   const resume = async () => {
     await run("pg_ctl", [...control, "-l", join(folder, "log"), "start"]);
@@ -109,6 +117,11 @@ async function bootServer(
       await run("pg_ctl", [...control, "-m", mode, "stop"]);
     },
     resume,
+    kill: () => killServer(folder, port),
+    configure: async (changed) => {
+      await writeSettings(folder, changed);
+      await run("pg_ctl", ["-D", join(folder, "data"), "reload"]);
+    },
     promote: async () => {
       await run("pg_ctl", [...control, "promote"]);
     },
@@ -125,16 +138,26 @@ async function initCluster(folder: string, run: Run, password: string): Promise<
   await run("initdb", ["-D", join(folder, "data"), "--no-sync", ...locale, ...login]);
 }
 
-/** Copies the data of a server, with owners and modes, and what makes the copy follow it. */
-async function copyCluster(primary: PostgresServer, folder: string): Promise<void> {
+/** Copies the data of a server, with owners and modes, as the data of a standby. */
+async function copyCluster(original: PostgresServer, folder: string): Promise<void> {
   const data = join(folder, "data");
-  await primary.halt("fast");
-  const copy = new Deno.Command("cp", { args: ["-a", join(primary.folder, "data"), data] });
+  await original.halt("fast");
+  const copy = new Deno.Command("cp", { args: ["-a", join(original.folder, "data"), data] });
   const { success, stderr } = await copy.output();
-  if (!success) throw new Error(`no copy of the primary: ${new TextDecoder().decode(stderr)}`);
+  if (!success) throw new Error(`no copy of the server: ${new TextDecoder().decode(stderr)}`);
   await Deno.writeTextFile(join(data, "standby.signal"), "");
-  await writeSettings(folder, { primary_conninfo: primary.uri() });
-  await primary.resume();
+  await original.resume();
+}
+
+/**
+ * Kills the server, and removes its lock files: one with the number of a process that exists keeps the
+ * server from starting, and a killed process exists until its parent has read its status.
+ */
+async function killServer(folder: string, port: number): Promise<void> {
+  const lock = join(folder, "data", "postmaster.pid");
+  await killFamily(Number((await Deno.readTextFile(lock)).split("\n")[0]));
+  await Deno.remove(lock);
+  await Deno.remove(join(folder, `.s.PGSQL.${port}.lock`));
 }
 
 async function writeSettings(

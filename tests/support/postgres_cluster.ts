@@ -1,0 +1,185 @@
+/**
+ * Starts a primary with standbys that follow it by streaming replication, and disturbs them: replay is
+ * paused or delayed, servers stop, are killed and start again, and a standby is promoted.
+ *
+ * ```ts ignore
+ * await using cluster = await PostgresCluster.start({ standbys: 2, sql: "create table …" });
+ * const [first, second] = cluster.standbys;
+ * await cluster.pauseReplay(first!);
+ * ```
+ *
+ * @module
+ */
+import { eventually } from "./eventually.ts";
+import { withClient } from "./postgres_client.ts";
+import { type ConnectionTarget, type PostgresServer, startPostgres } from "./postgres_server.ts";
+
+export interface ClusterOptions {
+  readonly standbys: number;
+  /** Runs on the primary before the standbys copy it. Default: nothing. */
+  readonly sql?: string;
+  /** Settings of all servers beside the defaults. */
+  readonly settings?: Readonly<Record<string, string>>;
+}
+
+/**
+ * A standby that was stopped finds all it needs in the primary's WAL folder, and asks for it at once.
+ * The short times keep a walsender or walreceiver of a dead server from holding the others up.
+ */
+const clusterSettings: Readonly<Record<string, string>> = {
+  wal_keep_size: "1GB",
+  wal_retrieve_retry_interval: "50ms",
+  wal_receiver_timeout: "5s",
+  wal_sender_timeout: "5s",
+  hot_standby: "on",
+};
+
+/** Replace what a standby copies from the configuration of its original. */
+const copiedSettings: Readonly<Record<string, string>> = {
+  synchronous_standby_names: "",
+  recovery_min_apply_delay: "0",
+};
+
+/** A primary and its standbys. Each server keeps its port for as long as the cluster runs. */
+export class PostgresCluster implements AsyncDisposable {
+  #primary: PostgresServer;
+  #standbys: readonly PostgresServer[];
+  readonly #settings: Readonly<Record<string, string>>;
+
+  private constructor(primary: PostgresServer, settings: Readonly<Record<string, string>>) {
+    this.#primary = primary;
+    this.#standbys = [];
+    this.#settings = settings;
+  }
+
+  /** Starts the servers; resolves when all standbys have replayed what the SQL wrote. */
+  static async start(options: ClusterOptions): Promise<PostgresCluster> {
+    const settings = { ...clusterSettings, ...options.settings };
+    const primary = await startPostgres({ settings });
+    const cluster = new PostgresCluster(primary, settings);
+    try {
+      if (options.sql !== undefined) await cluster.execute(primary, options.sql);
+      for (let at = 0; at < options.standbys; at++) await cluster.#addStandby({ copyOf: primary });
+      await cluster.replayed();
+      return cluster;
+    } catch (error) {
+      await cluster[Symbol.asyncDispose]();
+      throw error;
+    }
+  }
+
+  /** The server that takes writes, or took them until it was killed. */
+  get primary(): PostgresServer {
+    return this.#primary;
+  }
+
+  get standbys(): readonly PostgresServer[] {
+    return this.#standbys;
+  }
+
+  /** Returns a connection string with several hosts: `postgres://…@127.0.0.1:1,127.0.0.1:2/postgres`. */
+  uri(servers: readonly PostgresServer[], target?: ConnectionTarget): string {
+    const hosts = servers.map(({ port }) => `127.0.0.1:${port}`).join(",");
+    return servers[0]!.uri(target).replace(/@[^/]*/, `@${hosts}`);
+  }
+
+  /** Runs SQL on one server as the superuser; returns the rows of the last statement. */
+  async execute(
+    server: PostgresServer,
+    sql: string,
+  ): Promise<readonly Readonly<Record<string, unknown>>[]> {
+    return (await withClient(server.uri(), (client) => client.query(sql))).rows;
+  }
+
+  /** Commits wait until one of the standbys has stored them, so that no promotion loses them. */
+  async synchronize(): Promise<void> {
+    await this.#primary.configure({ synchronous_standby_names: "ANY 1 (*)" });
+    await eventually("the primary has a quorum of standbys", async () => {
+      const quorum = "select 1 from pg_stat_replication where sync_state = 'quorum'";
+      return (await this.execute(this.#primary, quorum)).length > 0;
+    });
+  }
+
+  /** Commits wait for no standby. */
+  async desynchronize(): Promise<void> {
+    await this.#primary.configure({ synchronous_standby_names: "" });
+  }
+
+  /** Stops the replay of a standby, which goes on to receive WAL. */
+  async pauseReplay(standby: PostgresServer): Promise<void> {
+    await this.execute(standby, "select pg_wal_replay_pause()");
+    await eventually("replay is paused", async () => {
+      const [row] = await this.execute(standby, "select pg_get_wal_replay_pause_state() as state");
+      return row?.state === "paused";
+    });
+  }
+
+  async resumeReplay(standby: PostgresServer): Promise<void> {
+    await this.execute(standby, "select pg_wal_replay_resume()");
+  }
+
+  /** Makes a standby replay each commit so many milliseconds after the primary; 0 for at once. */
+  async delayReplay(standby: PostgresServer, milliseconds: number): Promise<void> {
+    await standby.configure({ recovery_min_apply_delay: `${milliseconds}ms` });
+  }
+
+  /** Resolves when standbys have replayed all that the primary has written until now. */
+  async replayed(standbys: readonly PostgresServer[] = this.#standbys): Promise<void> {
+    const [row] = await this.execute(this.#primary, "select pg_current_wal_flush_lsn() as lsn");
+    const isReplayed = `select pg_last_wal_replay_lsn() >= '${row!.lsn}' as done`;
+    for (const standby of standbys) {
+      await eventually("the standby has replayed the WAL", async () => {
+        return (await this.execute(standby, isReplayed))[0]!.done === true;
+      });
+    }
+  }
+
+  /** Returns the standby that has received most: with a quorum, it has every acknowledged commit. */
+  async mostAdvanced(): Promise<PostgresServer> {
+    const received = await Promise.all(this.#standbys.map(async (standby) => {
+      const position = "select pg_last_wal_receive_lsn() - '0/0' as bytes";
+      return { standby, bytes: BigInt(String((await this.execute(standby, position))[0]!.bytes)) };
+    }));
+    return received.reduce((most, next) => next.bytes > most.bytes ? next : most).standby;
+  }
+
+  /**
+   * Promotes a standby while the primary is down, and lets the other standbys follow it. The former
+   * primary leaves the cluster until {@linkcode rejoin}.
+   */
+  async promote(standby: PostgresServer): Promise<PostgresServer> {
+    const former = this.#primary;
+    await standby.promote();
+    this.#primary = standby;
+    this.#standbys = this.#standbys.filter((other) => other !== standby);
+    for (const other of this.#standbys) await other.configure({ primary_conninfo: standby.uri() });
+    return former;
+  }
+
+  /**
+   * Replaces a former primary, whose timeline has ended, by a standby on its port. The new standby copies
+   * another one, which is halted meanwhile.
+   */
+  async rejoin(former: PostgresServer): Promise<PostgresServer> {
+    await former.stop();
+    return await this.#addStandby({ copyOf: this.#standbys[0]!, port: former.port });
+  }
+
+  /** Stops all servers and removes their folders. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all([this.#primary, ...this.#standbys].map((server) => server.stop()));
+  }
+
+  async #addStandby(
+    { copyOf, port }: { readonly copyOf: PostgresServer; readonly port?: number },
+  ): Promise<PostgresServer> {
+    const standby = await startPostgres({
+      settings: { ...this.#settings, ...copiedSettings },
+      standbyOf: this.#primary,
+      copyOf,
+      ...(port === undefined ? {} : { port }),
+    });
+    this.#standbys = [...this.#standbys, standby];
+    return standby;
+  }
+}
