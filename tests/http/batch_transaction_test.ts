@@ -3,7 +3,7 @@ import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import type { Handler } from "../../mod.ts";
 import { withAdministeredHandler } from "../support/administered_handler.ts";
 import { apiSuite } from "../support/api.ts";
-import { eventually } from "../support/eventually.ts";
+import { sessionsAreBlocked } from "../support/blocked_sessions.ts";
 import type { PostgresClient } from "../support/postgres_client.ts";
 import { buildRequest } from "../support/request.ts";
 
@@ -95,12 +95,7 @@ Deno.test("a serializable batch that conflicts with another transaction writes n
     await admin.query("select pg_advisory_lock(1)");
     const requests = [{ method: "GET", url: "/notes?select=id" }, wait, note(1)];
     const answer = sendBatch(handler, { isolation: "serializable", requests });
-    await eventually("the batch waits for the lock", async () => {
-      const { rows } = await admin.query(
-        "select 1 from pg_locks where locktype = 'advisory' and not granted",
-      );
-      return rows.length > 0;
-    });
+    await sessionsAreBlocked(admin);
     await admin.query("begin isolation level serializable; select * from api.notes");
     await admin.query("insert into api.notes values (2); commit");
     await admin.query("select pg_advisory_unlock(1)");

@@ -3,6 +3,7 @@ import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import { createHandler, type Observation } from "../../mod.ts";
 import { withAdministeredHandler } from "../support/administered_handler.ts";
 import { apiSuite } from "../support/api.ts";
+import { sessionsAreBlocked } from "../support/blocked_sessions.ts";
 import { buildRequest } from "../support/request.ts";
 
 const base = { dbSchemas: ["api"], dbAnonRole: "anon" } as const;
@@ -77,7 +78,7 @@ Deno.test("server-max-requests refuses further requests at once, until one has e
     await admin.query("begin; lock table public.gate");
     const held = [send("POST /rpc/wait"), send("POST /rpc/wait")];
     // Each waits for a connection or for the lock.
-    while ((await waitingCount(admin)) < 2) continue;
+    await sessionsAreBlocked(admin, 2);
     const refused = await send("GET /single");
     strictEqual(refused.status, 503);
     strictEqual(refused.headers.get("Retry-After"), "1");
@@ -96,13 +97,6 @@ Deno.test("server-max-requests refuses further requests at once, until one has e
     deepStrictEqual(shed, []);
   });
 });
-
-async function waitingCount(
-  admin: Parameters<Parameters<typeof withAdministeredHandler>[2]>[0]["admin"],
-): Promise<number> {
-  const { rows } = await admin.query("select count(*)::int as n from pg_locks where not granted");
-  return Number(rows[0]!["n"]);
-}
 
 Deno.test("server-max-requests counts a response until its body has ended", async () => {
   const config = { dbSchemas: ["api"], serverMaxRequests: 1 };

@@ -1,7 +1,8 @@
 /** Clients that change one row at once: each change is made to what its client has seen. */
 import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
 import { withAdministeredHandler } from "../support/administered_handler.ts";
-import { eventually } from "../support/eventually.ts";
+import { sessionsAreBlocked } from "../support/blocked_sessions.ts";
+import type { PostgresClient } from "../support/postgres_client.ts";
 import { buildRequest, type RequestParts } from "../support/request.ts";
 
 const config = {
@@ -25,13 +26,11 @@ const counters = `
 
 type Send = (line: string, parts?: RequestParts) => Promise<Response>;
 
-type Rival = (sql: string) => Promise<unknown>;
-
-function withCounters(use: (send: Send, admin: Rival) => Promise<void>): Promise<void> {
+function withCounters(use: (send: Send, admin: PostgresClient) => Promise<void>): Promise<void> {
   return withAdministeredHandler(counters, config, async ({ handler, admin }) => {
     const send: Send = async (line, parts) =>
       await handler(await buildRequest({ line, origin: "http://x" }, parts));
-    await use(send, (sql) => admin.query(sql).then(({ rows }) => rows[0]));
+    await use(send, admin);
   });
 }
 
@@ -79,15 +78,11 @@ for (const [line, body] of waiting) {
     Deno.test(`${line} with If-Match waits for "${rival}" and fails`, async () => {
       await withCounters(async (send, admin) => {
         const { tag } = await read(send);
-        await admin("begin");
-        await admin(rival);
+        await admin.query("begin");
+        await admin.query(rival);
         const pending = send(line, { body, headers: { "If-Match": tag } });
-        const blocked = "select count(*)::int as waiting from pg_locks where not granted";
-        await eventually("the request waits for the row", async () => {
-          const { waiting } = await admin(blocked) as { readonly waiting: number };
-          return waiting > 0;
-        });
-        await admin("commit");
+        await sessionsAreBlocked(admin);
+        await admin.query("commit");
         strictEqual(await statusOf(pending), 412);
         const rows = await (await send("GET /counters?select=value")).json();
         deepStrictEqual(rows, rival.startsWith("update") ? [{ value: 9 }] : []);
@@ -157,8 +152,8 @@ Deno.test("a role that loses its right to the whole table reads on without versi
     };
     const whole = await tagOf();
     ok(!whole.startsWith('"-'));
-    await admin("revoke select on counters from anon");
-    await admin("grant select (id, value) on counters to anon");
+    await admin.query("revoke select on counters from anon");
+    await admin.query("grant select (id, value) on counters to anon");
     for (let time = 0; time < 4; time++) strictEqual(await tagOf(), `"${whole.slice(17)}`);
     const headers = { "If-Match": whole };
     const body = { value: 1 };

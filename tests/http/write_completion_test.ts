@@ -1,5 +1,6 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import { withAdministeredHandler } from "../support/administered_handler.ts";
+import { sessionsAreBlocked } from "../support/blocked_sessions.ts";
 import type { PostgresClient } from "../support/postgres_client.ts";
 import { buildRequest } from "../support/request.ts";
 
@@ -30,15 +31,6 @@ const schema = `
 
 const config = { dbSchemas: ["api"], dbPool: 2 };
 
-/** Resolves when so many backends wait for a lock. */
-async function waitForLocks(admin: PostgresClient, count: number): Promise<void> {
-  for (;;) {
-    // A transaction sees one state of `pg_stat_activity`, but the present state of `pg_locks`.
-    const { rows } = await admin.query("select distinct pid from pg_locks where not granted");
-    if (rows.length >= count) return;
-  }
-}
-
 async function runsOf(admin: PostgresClient): Promise<number> {
   const { rows } = await admin.query("select last_value, is_called from public.runs");
   return rows[0]!["is_called"] ? Number(rows[0]!["last_value"]) : 0;
@@ -60,7 +52,7 @@ Deno.test("a client that leaves cancels its read, and its write runs to the end"
     const read = handler(
       await buildRequest({ line: "GET /rpc/read_behind_lock", origin }, { signal }),
     );
-    await waitForLocks(admin, 2);
+    await sessionsAreBlocked(admin, 2);
     client.abort();
     // The read began after the write: when it is cancelled, the service has noticed for both.
     strictEqual((await (await read).json()).code, "57014");
