@@ -4,6 +4,7 @@ import { noValues } from "../../src/config/load.ts";
 import { configSource } from "../../src/config/source.ts";
 import { adminListenAddress, apiListenAddress } from "../../src/server/listen_address.ts";
 import { debuggerPort } from "../support/debugger_attack.ts";
+import { findProgram } from "../support/find_program.ts";
 import { testSecret } from "../support/token.ts";
 
 const deploy = new URL("../../examples/deploy/", import.meta.url);
@@ -127,6 +128,19 @@ Deno.test("the unit starts, reloads and limits the service as it should", () => 
   );
 });
 
+Deno.test("the instances of the unit have the ports of HAProxy's servers", () => {
+  const [ports] = readUnit("instances.conf").get("Service.Environment")!;
+  const expected = [0, 1, 2].map((instance) => ports!.replaceAll("%i", String(instance)));
+  const servers = read("haproxy.cfg").matchAll(/^ {2}server \w+ 127\.0\.0\.1:(\d+) port (\d+)$/gm);
+  deepStrictEqual(
+    Array.from(
+      servers,
+      ([, api, admin]) => `SVC_SERVER_PORT=${api} SVC_ADMIN_SERVER_PORT=${admin}`,
+    ),
+    expected,
+  );
+});
+
 Deno.test({
   name: "a process that the unit starts survives signals from its first instant",
   ignore: Deno.build.os !== "linux",
@@ -148,16 +162,8 @@ Deno.test({
   },
 });
 
-/** Where a program is; null when it is not installed. */
-async function found(program: string): Promise<string | null> {
-  const args = ["-c", `PATH=$PATH:/usr/sbin command -v ${program}`];
-  const { stdout, success } = await new Deno.Command("sh", { args }).output();
-  return success ? new TextDecoder().decode(stdout).trim() : null;
-}
-
-const [nginx, openssl, systemdAnalyze] = await Promise.all(
-  ["nginx", "openssl", "systemd-analyze"].map(found),
-);
+const [nginx, openssl, systemdAnalyze, haproxy] = ["nginx", "openssl", "systemd-analyze", "haproxy"]
+  .map(findProgram);
 
 /** Tenths: systemd calls an exposure below 2.0 "OK". */
 const maxExposure = "20";
@@ -170,7 +176,13 @@ Deno.test({
     try {
       const unit = `${folder}/svc.service`;
       await Deno.writeTextFile(unit, read("svc.service"));
-      await run(systemdAnalyze!, ["verify", "--man=no", unit]);
+      strictEqual(await run(systemdAnalyze!, ["verify", "--man=no", unit]), "");
+      // The same unit for several instances.
+      await Deno.mkdir(`${folder}/svc@.service.d`);
+      await Deno.writeTextFile(`${folder}/svc@.service`, read("svc.service"));
+      await Deno.writeTextFile(`${folder}/svc@.service.d/instances.conf`, read("instances.conf"));
+      const instance = `${folder}/svc@0.service`;
+      strictEqual(await run(systemdAnalyze!, ["verify", "--man=no", instance]), "");
       await run(systemdAnalyze!, ["security", "--offline=yes", `--threshold=${maxExposure}`, unit]);
     } finally {
       await Deno.remove(folder, { recursive: true });
@@ -216,7 +228,18 @@ Deno.test({
   },
 });
 
-async function run(program: string, args: readonly string[]): Promise<void> {
+Deno.test({
+  name: "HAProxy understands its example",
+  ignore: haproxy === null,
+  fn: async () => {
+    await run(haproxy!, ["-c", "-f", new URL("haproxy.cfg", deploy).pathname]);
+  },
+});
+
+/** Returns what a successful program writes to its standard error. */
+async function run(program: string, args: readonly string[]): Promise<string> {
   const { success, stderr } = await new Deno.Command(program, { args: [...args] }).output();
-  ok(success, new TextDecoder().decode(stderr));
+  const text = new TextDecoder().decode(stderr);
+  ok(success, text);
+  return text;
 }

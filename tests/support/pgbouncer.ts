@@ -4,6 +4,7 @@
  * @module
  */
 import { join } from "node:path";
+import { findProgram } from "./find_program.ts";
 import { freePort } from "./free_port.ts";
 import { guardedFolder } from "./guarded_folder.ts";
 import { collectLines } from "./lines.ts";
@@ -22,18 +23,9 @@ export interface PgbouncerOptions {
   readonly server: { readonly port: number; readonly user: string; readonly password: string };
 }
 
-/** Gives the path of PgBouncer; null where it is not installed. */
+/** Returns the path of PgBouncer, or null where it is not installed. */
 export function findPgbouncer(): string | null {
-  const folders = [...(Deno.env.get("PATH") ?? "").split(":"), "/usr/sbin"];
-  return folders.map((folder) => join(folder, "pgbouncer")).find(isFile) ?? null;
-}
-
-function isFile(path: string): boolean {
-  try {
-    return Deno.statSync(path).isFile;
-  } catch {
-    return false;
-  }
+  return findProgram("pgbouncer");
 }
 
 /** PgBouncer refuses to run as root, so root starts it as `nobody`. */

@@ -7,18 +7,29 @@ import type { FaultReport } from "./report.ts";
 
 const file = new URL("../../../docs/reference/faults.md", import.meta.url);
 
-const section = /(<!-- faults: [^\n]*-->\n)[^]*?(<!-- end -->)/;
+const section = /(<!-- faults: [^\n]*-->\n)([^]*?)(<!-- end -->)/;
 
-/** Replaces the generated section of the page. */
-export async function writeReports(reports: readonly FaultReport[]): Promise<void> {
+/** Writes reports into the generated section of the page. Keeps others unless all faults were run. */
+export async function writeReports(
+  reports: readonly FaultReport[],
+  { areAll }: { readonly areAll: boolean },
+): Promise<void> {
   const text = await Deno.readTextFile(file);
-  if (!section.test(text)) throw new Error("docs/reference/faults.md has no section faults");
-  const written = reports.map(reportText).join("\n");
-  await Deno.writeTextFile(
-    file,
-    text.replace(section, (_, start, end) => `${start}\n${written}\n${end}`),
-  );
+  const [whole, start, earlier, end] = section.exec(text) ?? [];
+  if (whole === undefined) throw new Error("docs/reference/faults.md has no section faults");
+  const merged = mergeReports(areAll ? "" : earlier!, reports.map(reportText));
+  await Deno.writeTextFile(file, text.replace(whole, () => `${start}\n${merged}\n${end}`));
   await new Deno.Command(Deno.execPath(), { args: ["fmt", "-q", file.pathname] }).output();
+}
+
+/** Replaces the subsections that have the heading of a new one, and adds the others at the end. */
+function mergeReports(earlier: string, subsections: readonly string[]): string {
+  const byHeading = new Map(
+    [...earlier.trim().split(/\n(?=### )/), ...subsections]
+      .filter((text) => text !== "")
+      .map((text) => [text.split("\n")[0], text.trim()]),
+  );
+  return `${[...byHeading.values()].join("\n\n")}\n`;
 }
 
 /** Returns a subsection for one fault. */

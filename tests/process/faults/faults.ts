@@ -13,6 +13,7 @@ import { promoteStandby } from "./promotion.ts";
 import { reloadUnderLoad } from "./reloads.ts";
 import type { Fault } from "./report.ts";
 import { restartUnderLoad } from "./restart.ts";
+import { upgradeRolling } from "./rolling.ts";
 import { shutDownUnderLoad } from "./shutdown.ts";
 import { slowReaders } from "./slow_reader.ts";
 import { terminateConnections } from "./termination.ts";
@@ -31,4 +32,5 @@ export const faults: Readonly<Record<string, Fault>> = {
   "reloads": reloadUnderLoad,
   "chaos": chaos,
   "shutdown": shutDownUnderLoad,
+  "rolling upgrade": upgradeRolling,
 };

@@ -90,7 +90,7 @@ export function insertBy({ line, headers, body, answer: expected }: Insert): Tur
 const withRows = { Prefer: "return=representation" };
 
 /** Inserts in one batch; in one with its rows; and in two, the second of which is COMMIT alone. */
-const readsAndInserts: readonly Turn[] = [
+export const readsAndInserts: readonly Turn[] = [
   read,
   insertBy({ line: "POST /marks" }),
   read,

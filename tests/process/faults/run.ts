@@ -26,7 +26,9 @@ async function run(args: readonly string[]): Promise<number> {
     reports.push(report);
   }
   const clean = reports.length > 0 && reports.every(({ problems }) => problems.length === 0);
-  if (clean && args.includes("--docs")) await writeReports(reports);
+  if (clean && args.includes("--docs")) {
+    await writeReports(reports, { areAll: wanted.length === 0 });
+  }
   return clean ? 0 : 1;
 }
 
