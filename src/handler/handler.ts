@@ -17,7 +17,7 @@ import { RequestTiming } from "../observe/request_timing.ts";
 import { PlanCache } from "../plan_cache/plan_cache.ts";
 import type { RawRequest } from "../request/raw_request.ts";
 import { type BodyEncoders, bodyEncoders } from "../response/encoders.ts";
-import type { Service } from "../service/service.ts";
+import type { RequestService } from "../service/request_service.ts";
 import type { ServiceOptions } from "../service/service_options.ts";
 import type { Snapshot } from "../service/snapshot.ts";
 import { version } from "../version.ts";
@@ -57,7 +57,7 @@ export interface RequestInfo {
 
 /** Makes the function that handles requests with a service. It never rejects. */
 export function serviceHandler(
-  service: Service,
+  service: RequestService,
   loading: ServiceOptions["loading"] = "shared",
   load: LoadMcp = loadMcp,
 ): (request: Request, info?: RequestInfo) => Promise<Response> {
@@ -71,7 +71,7 @@ export function serviceHandler(
 
 /** Makes the function that answers requests and reports those that are not about HTTP alone. */
 function answering(
-  service: Service,
+  service: RequestService,
   loading: ServiceOptions["loading"],
   mcp: McpHost | null,
 ): (request: Request, info?: RequestInfo) => Promise<Answer> {
@@ -169,7 +169,7 @@ function answerEarly(
 }
 
 /** Makes the function that returns the pipeline's context of a snapshot. */
-function cachedContext(service: Service): (snapshot: Snapshot) => PipelineContext {
+function cachedContext(service: RequestService): (snapshot: Snapshot) => PipelineContext {
   const uploads = new Uploads({
     database: service.database,
     space: service.database.bodySpool?.space ?? new SpoolSpace(),

@@ -5,7 +5,7 @@
  */
 import type { HeaderList } from "../lib/header_list.ts";
 import type { RawRequest } from "../request/raw_request.ts";
-import type { Service } from "../service/service.ts";
+import type { RequestService } from "../service/request_service.ts";
 import type { ServiceOptions } from "../service/service_options.ts";
 
 /** A response without a body. */
@@ -18,14 +18,14 @@ const uncached: HeaderList = [["Cache-Control", "no-store"]];
 
 /** Answers requests for `server-health-path`, and for `/live` below it. */
 export class HealthCheck {
-  readonly #service: Pick<Service, "isReady">;
+  readonly #service: Pick<RequestService, "isReady">;
   readonly #path: string | null;
   readonly #isShared: boolean;
   #running: Promise<boolean> | null = null;
 
   /** The path is that of the start: the option is not reloadable. */
   constructor(
-    service: Pick<Service, "isReady" | "snapshot">,
+    service: Pick<RequestService, "isReady" | "snapshot">,
     loading: ServiceOptions["loading"],
   ) {
     this.#service = service;

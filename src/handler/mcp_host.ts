@@ -11,7 +11,7 @@ import { errors } from "../errors/catalogue.ts";
 import { networkOf } from "../http/client_address.ts";
 import { PlanCache } from "../plan_cache/plan_cache.ts";
 import type { Reply } from "../response/reply.ts";
-import type { Service } from "../service/service.ts";
+import type { RequestService } from "../service/request_service.ts";
 import type { Snapshot } from "../service/snapshot.ts";
 import { receiveBody } from "../request/body.ts";
 import { RawDecoder } from "../request/decoders.ts";
@@ -54,14 +54,14 @@ const metadataPrefix = "/.well-known/oauth-protected-resource";
 
 /** The endpoint of a service, from its first message on. */
 export class McpHost {
-  readonly #service: Service;
+  readonly #service: RequestService;
   readonly #load: LoadMcp;
   readonly #path: string;
   readonly #contexts = new WeakMap<Snapshot, PipelineContext>();
   #opening: Promise<McpEndpoint> | null = null;
 
   /** The path is that of the start: the option is not reloadable. */
-  constructor(service: Service, path: string, load: LoadMcp) {
+  constructor(service: RequestService, path: string, load: LoadMcp) {
     this.#service = service;
     this.#path = path;
     this.#load = load;
@@ -140,7 +140,7 @@ function metadataConfig(config: Config): Config {
   return { ...config, dbRootSpec: null, openapiMode: "follow-privileges" };
 }
 
-function hostFacts(service: Service): McpHostFacts {
+function hostFacts(service: RequestService): McpHostFacts {
   const { metricRegistry, ending, now, dialect } = service;
   const calls = metricRegistry.counter({
     name: "mcp_calls_total",
@@ -166,7 +166,7 @@ class HostedMessage implements McpMessage {
   readonly request: Request;
   readonly #pieces: RawRequest;
   readonly #input: PipelineInput;
-  readonly #service: Service;
+  readonly #service: RequestService;
   readonly #host: McpHost;
   readonly #checked: CheckedRequest;
   #identity: Identity | null = null;
@@ -177,7 +177,7 @@ class HostedMessage implements McpMessage {
     pieces: RawRequest,
     { input, service, host }: {
       readonly input: PipelineInput;
-      readonly service: Service;
+      readonly service: RequestService;
       readonly host: McpHost;
     },
   ) {

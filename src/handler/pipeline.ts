@@ -37,7 +37,7 @@ import { isDivisibleInsert } from "../plan/divisible_insert.ts";
 import type { SpoolFile } from "../lib/spool_file.ts";
 import { systemClock } from "../lib/clock.ts";
 import { schedule } from "../lib/timers.ts";
-import type { RevocationList } from "../service/revocation_list.ts";
+import type { RequestService } from "../service/request_service.ts";
 import type { Snapshot } from "../service/snapshot.ts";
 import { type ColumnPrivileges, RoleColumns } from "./column_privileges.ts";
 import type { EarlyPrivilegeCheck } from "./early_privilege.ts";
@@ -65,7 +65,7 @@ export interface PipelineContext {
   /** Columns that roles may select, by the schema cache of that snapshot. */
   readonly columnPrivileges: ColumnPrivileges;
   readonly database: Database;
-  readonly revocations: RevocationList;
+  readonly revocations: RequestService["revocations"];
   readonly dialect: Dialect;
   /** Epoch milliseconds. */
   readonly now: () => number;

@@ -13,7 +13,7 @@ import { withVary } from "../http/vary.ts";
 import type { HeaderList } from "../lib/header_list.ts";
 import { type RawRequest, readRawRequest } from "../request/raw_request.ts";
 import type { Header } from "../response/overrides.ts";
-import type { Service } from "../service/service.ts";
+import type { RequestService } from "../service/request_service.ts";
 import { withUncodedTags } from "./compression.ts";
 import type { PipelineContext } from "./pipeline.ts";
 import { lengthError } from "./request_checks.ts";
@@ -35,7 +35,7 @@ export interface ReceivedRequest {
 export function receive(
   request: Request,
   { addedHeaders: added, snapshot: { config } }: PipelineContext,
-  service: Service,
+  service: RequestService,
 ): ReceivedRequest {
   const { jwtCookieName } = config;
   const raw = readRawRequest(request);

@@ -10,7 +10,7 @@ import type { RequestIdentifiers } from "../http/request_id.ts";
 import type { SpanContext } from "../http/trace_context.ts";
 import type { FinishedRequest } from "../observe/observation.ts";
 import type { RequestTiming } from "../observe/request_timing.ts";
-import type { Service } from "../service/service.ts";
+import type { RequestService } from "../service/request_service.ts";
 import { isLoggedFailure, type PipelineResult } from "./pipeline.ts";
 import { spanOf } from "./request_identifiers.ts";
 
@@ -32,7 +32,7 @@ type LogConfig = Pick<Config, "logQueryString">;
 
 /** Reports a request that has been answered. */
 export function reportRequest(
-  service: Service,
+  service: RequestService,
   request: Request,
   { result, ...facts }: RequestFacts & { readonly result: PipelineResult },
 ): void {
@@ -44,7 +44,7 @@ export function reportRequest(
 
 /** Reports the failure and the warnings of a request, without its line in the access log. */
 export function reportOutcome(
-  service: Service,
+  service: RequestService,
   request: Request,
   { result, config }: { readonly result: PipelineResult; readonly config: LogConfig },
 ): void {
@@ -74,7 +74,7 @@ export function reportOutcome(
 
 /** Reports a body that ended early, unless that follows from the client's disconnect. */
 function reportAborted(
-  service: Service,
+  service: RequestService,
   request: Request,
   { cause, config }: { readonly cause: unknown; readonly config: LogConfig },
 ): void {
@@ -90,7 +90,7 @@ function reportAborted(
  * batch are in order.
  */
 export function reportStatements(
-  service: Service,
+  service: RequestService,
   statements: readonly Statement[],
   status: number,
 ): void {
@@ -109,13 +109,13 @@ class LazyFinishedRequest implements FinishedRequest {
   readonly #request: Request;
   readonly #result: PipelineResult;
   readonly #facts: RequestFacts;
-  readonly #service: Service;
+  readonly #service: RequestService;
   #span: SpanContext | null | undefined;
 
   constructor(
     request: Request,
     result: PipelineResult,
-    { facts, service }: { readonly facts: RequestFacts; readonly service: Service },
+    { facts, service }: { readonly facts: RequestFacts; readonly service: RequestService },
   ) {
     this.status = result.reply.status;
     this.durationMs = facts.durationMs;

@@ -11,7 +11,7 @@ import {
   requestIdOf,
 } from "../http/request_id.ts";
 import { parseTraceparent, type SpanContext } from "../http/trace_context.ts";
-import type { Service } from "../service/service.ts";
+import type { RequestService } from "../service/request_service.ts";
 
 /** Returns the identifiers that the configuration demands. */
 export function identifiersOf(
@@ -20,7 +20,7 @@ export function identifiersOf(
     Config,
     "dbTraceApplicationName" | "serverRequestIdHeader"
   >,
-  service: Pick<Service, "activeSpan">,
+  service: Pick<RequestService, "activeSpan">,
 ): RequestIdentifiers {
   if (serverRequestIdHeader === null && !dbTraceApplicationName) return noIdentifiers;
   const requestId = serverRequestIdHeader === null
@@ -33,7 +33,7 @@ export function identifiersOf(
 /** Returns the span that OpenTelemetry has opened, else that of the caller; null for none. */
 export function spanOf(
   headers: Headers,
-  { activeSpan }: Pick<Service, "activeSpan">,
+  { activeSpan }: Pick<RequestService, "activeSpan">,
 ): SpanContext | null {
   return activeSpan?.() ?? parseTraceparent(headers.get("traceparent"));
 }

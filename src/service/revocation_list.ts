@@ -20,6 +20,8 @@ export interface RevocationDependencies {
   /** Reports that the list cannot be read. */
   readonly reportFailure: (thrown: unknown) => void;
   readonly observe: (event: Observation) => void;
+  /** Called after each read that succeeds. */
+  readonly onLoaded: () => void;
   /** `unshared`: I/O and timers belong to one request. */
   readonly sharing: "shared" | "unshared";
   /** Epoch milliseconds. */
@@ -34,7 +36,7 @@ export const maxRevocations = 100_000;
 const maxAgeMs = 60_000;
 
 /** The list as it was read. */
-interface LoadedList {
+export interface LoadedRevocations {
   readonly source: FunctionName;
   readonly index: RevocationIndex;
 }
@@ -43,7 +45,7 @@ interface LoadedList {
 export class RevocationList {
   readonly #dependencies: RevocationDependencies;
   readonly #loader: LoadScheduler;
-  #loaded: LoadedList | null = null;
+  #loaded: LoadedRevocations | null = null;
   /** When the last read began, in epoch milliseconds. */
   #readAt = -Infinity;
   #isFailing = false;
@@ -58,6 +60,16 @@ export class RevocationList {
     this.#loader = dependencies.sharing === "unshared"
       ? unsharedLoader(load)
       : new Reloader({ load, isRetried: () => true, onRetry: () => {}, now, schedule });
+  }
+
+  /** The list as it was last read; null before. */
+  get loaded(): LoadedRevocations | null {
+    return this.#loaded;
+  }
+
+  /** Returns whole seconds until the next attempt after a failure; 1 if none is scheduled. */
+  retryAfter(): number {
+    return this.#loader.secondsLeft() ?? 1;
   }
 
   /**
@@ -102,10 +114,8 @@ export class RevocationList {
     return this.#dependencies.now() - this.#readAt >= maxAgeMs;
   }
 
-  #indexOf({ schema, name }: FunctionName): RevocationIndex | null {
-    const loaded = this.#loaded;
-    if (loaded === null) return null;
-    return loaded.source.schema === schema && loaded.source.name === name ? loaded.index : null;
+  #indexOf(source: FunctionName): RevocationIndex | null {
+    return indexOf(this.#loaded, source);
   }
 
   async #firstIndex(source: FunctionName): Promise<RevocationIndex> {
@@ -115,7 +125,7 @@ export class RevocationList {
     else if (this.#loader.secondsLeft() === null) await this.#loader.request();
     const index = this.#indexOf(source);
     if (index !== null) return index;
-    throw errors.revocationsUnavailable(this.#loader.secondsLeft() ?? 1);
+    throw errors.revocationsUnavailable(this.retryAfter());
   }
 
   async #load(): Promise<void> {
@@ -128,6 +138,7 @@ export class RevocationList {
       this.#loaded = { source, index: indexRevocations(list) };
       this.#isFailing = false;
       this.#dependencies.observe({ kind: "revocations-loaded", count: list.length });
+      this.#dependencies.onLoaded();
     } catch (thrown) {
       // Retries until the next success have no lines in the log.
       if (!this.#isFailing) this.#dependencies.reportFailure(thrown);
@@ -135,6 +146,15 @@ export class RevocationList {
       throw thrown;
     }
   }
+}
+
+/** Returns the revocations of a source; null if the list is of another one, or was never read. */
+export function indexOf(
+  loaded: LoadedRevocations | null,
+  { schema, name }: FunctionName,
+): RevocationIndex | null {
+  if (loaded === null) return null;
+  return loaded.source.schema === schema && loaded.source.name === name ? loaded.index : null;
 }
 
 /** The error of the log. */

@@ -4,7 +4,9 @@
  *
  * @module
  */
+import type { KeyRefusal } from "../auth/followed_key_sets.ts";
 import { remoteKeySetsOf } from "../auth/prepare_issuers.ts";
+import { noScope } from "../auth/remote_key_set.ts";
 import { RemoteKeySets } from "../auth/remote_key_sets.ts";
 import { noRoleSettings } from "../config/in_database.ts";
 import { noValues } from "../config/load.ts";
@@ -36,6 +38,7 @@ import {
   ServiceConfiguration,
 } from "./service_configuration.ts";
 import { FailurePolicy } from "./failure_policy.ts";
+import type { FollowedParts } from "./followed_state.ts";
 import { MetadataReader, type SchemaReading } from "./metadata_reader.ts";
 import { ReloadNotifications } from "./reload_notifications.ts";
 import { type LoadScheduler, Reloader, unsharedLoader } from "./reloader.ts";
@@ -81,6 +84,7 @@ export class Service {
   readonly #hidesExtensionFunctions: boolean;
   readonly #ending = new AbortController();
   #onReload = () => {};
+  readonly #onFollowedChange: () => void;
 
   private constructor(
     options: ServiceOptions,
@@ -106,6 +110,7 @@ export class Service {
     this.activeSpan = options.activeSpan ?? null;
     this.isTimed = options.isTimed ?? false;
     this.#snapshot = snapshot;
+    this.#onFollowedChange = options.onFollowedChange ?? (() => {});
     this.#missingCacheDetail = options.missingCacheDetail ?? "reason";
     this.#hidesExtensionFunctions = options.hidesExtensionFunctions ?? false;
     this.#failurePolicy = new FailurePolicy({
@@ -155,6 +160,7 @@ export class Service {
       now: options.now,
       schedule,
       observe: options.observe,
+      onLoaded: options.onFollowedChange,
       sharing: options.loading ?? "shared",
     });
     const auth = await prepareAuthOf(config, null, { source, values: noValues, remoteKeySets });
@@ -182,6 +188,19 @@ export class Service {
   /** Sets what to call after each reload of the schema cache or of the configuration. */
   set onReload(call: () => void) {
     this.#onReload = call;
+  }
+
+  /** The state that services of other threads follow. Its parts are replaced, never changed. */
+  get followed(): FollowedParts {
+    const { config, roles, serverVersion, cache } = this.#snapshot;
+    return {
+      config,
+      roles,
+      serverVersion,
+      schema: cache?.data ?? null,
+      keys: this.#remoteKeySets.documents(),
+      revocations: this.revocations.loaded,
+    };
   }
 
   /** True after a fatal failure: the process is about to end. */
@@ -222,14 +241,38 @@ export class Service {
    * Returns null if it is not, or if that takes a look at the database.
    */
   reloadIfStale(error: ServiceError | null): Promise<void> | null {
-    if (error !== null && mayBeStale(error)) this.#watch?.missed();
+    if (error !== null && mayBeStale(error)) this.missName();
     return this.#staleness.claimReload(error) ? this.reloadSchema() : null;
+  }
+
+  /** Loads the schema cache unless a load runs or is scheduled, since a connection was lost. */
+  recover(): void {
+    this.#schema.recover();
+  }
+
+  /** Looks soon whether the schema has changed, since a request names something unknown. */
+  missName(): void {
+    this.#watch?.missed();
+  }
+
+  /**
+   * Fetches the keys of an issuer, with an id of `keySetId`, if they are due or lack the `kid`. Resolves
+   * with null, or with the seconds until the next attempt.
+   */
+  async refreshKeys(id: string, kid: string | null): Promise<KeyRefusal> {
+    const set = this.#remoteKeySets.find(id);
+    try {
+      await set?.setWithKey(kid, noScope);
+      return null;
+    } catch {
+      return { retryAfter: set?.retryAfter ?? 1 };
+    }
   }
 
   /** Handles the failure of a request: ends the process, reloads the schema cache, or ignores it. */
   handleFailure(thrown: unknown): void {
     if (!this.#failurePolicy.exitOnFatal(thrown) && isConnectionLost(thrown)) {
-      this.#schema.recover();
+      this.recover();
     }
   }
 
@@ -355,7 +398,7 @@ export class Service {
       if (!first || this.dialect.poolFlush === "every load") this.database.flush();
       this.#attempts = 0;
       this.#loadCounts.success++;
-      this.#onReload();
+      this.#reportReload();
       void this.revocations.reload();
     } catch (thrown) {
       this.#configuration.dropInitialSource();
@@ -418,7 +461,12 @@ export class Service {
     this.#updateTracing();
     this.#notifications.configure();
     this.#watch?.configure(config);
+    this.#reportReload();
+  }
+
+  #reportReload(): void {
     this.#onReload();
+    this.#onFollowedChange();
   }
 
   #warnOfOldRolePath(): void {
@@ -481,6 +529,7 @@ export class Service {
         if (!this.isEnding) this.observe({ kind: "revocations-failed", error });
       },
       observe: this.observe,
+      onLoaded: () => this.#onFollowedChange(),
       sharing,
       now: this.now,
       schedule,
@@ -516,6 +565,16 @@ export class Service {
   }
 }
 
+/** Returns the options of a database that a configuration sets. */
+export function databaseOptions(
+  config: Pick<Config, "dbPoolQueueTarget" | "dbPreparedStatements">,
+): DatabaseOptions {
+  return {
+    prepare: config.dbPreparedStatements,
+    queueTargetMs: config.dbPoolQueueTarget * 1000,
+  };
+}
+
 function cacheCounts(data: SchemaCacheData) {
   return {
     relations: data.relations.length,
@@ -523,14 +582,5 @@ function cacheCounts(data: SchemaCacheData) {
     functions: data.routines.length,
     representations: data.representations.length,
     mediaHandlers: data.mediaHandlers.length,
-  };
-}
-
-function databaseOptions(
-  config: Pick<Config, "dbPoolQueueTarget" | "dbPreparedStatements">,
-): DatabaseOptions {
-  return {
-    prepare: config.dbPreparedStatements,
-    queueTargetMs: config.dbPoolQueueTarget * 1000,
   };
 }

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { RemoteKeySets } from "../auth/remote_key_sets.ts";
+import type { IssuerKeySource } from "../auth/remote_key_set.ts";
 import { AuthSettingError } from "../auth/setting_error.ts";
 import { noRoleSettings } from "../config/in_database.ts";
 import {
@@ -43,7 +43,7 @@ export interface ServiceConfigurationOptions {
   /** The configuration that the service was started with. */
   readonly initialConfig: Config;
   readonly metadata: MetadataReader;
-  readonly remoteKeySets: RemoteKeySets;
+  readonly remoteKeySets: IssuerKeySource;
   /** The current state, which a read continues. */
   readonly snapshot: () => Snapshot;
 }
@@ -128,7 +128,7 @@ export async function prepareAuthOf(
   { source, values, remoteKeySets }: {
     readonly source: ConfigSource;
     readonly values: DatabaseValues;
-    readonly remoteKeySets: RemoteKeySets;
+    readonly remoteKeySets: IssuerKeySource;
   },
 ): Promise<AuthState> {
   try {

@@ -36,6 +36,8 @@ export interface ServiceOptions {
    * service continues.
    */
   readonly onFatal?: () => void;
+  /** Called after each change of `Service.followed`. Default: nothing is called. */
+  readonly onFollowedChange?: () => void;
   /** Fetches the keys of issuers. Default: the runtime's `fetch`. */
   readonly fetch?: Fetch;
   /** Keeps the keys of issuers beyond the life of the instance. Default: null. */

@@ -6,7 +6,7 @@
  */
 import { createJwtCache, type JwtCache } from "../auth/jwt_cache.ts";
 import { prepareIssuers } from "../auth/prepare_issuers.ts";
-import type { RemoteKeySets } from "../auth/remote_key_sets.ts";
+import type { IssuerKeySource } from "../auth/remote_key_set.ts";
 import { parseRolePath, type RolePath } from "../auth/role_claim.ts";
 import type { Issuers } from "../auth/verify_token.ts";
 import type { RoleSettings } from "../config/in_database.ts";
@@ -73,7 +73,7 @@ export async function prepareClientLimits(
 export async function prepareAuth(
   config: Config,
   previous: PreparedConfig | null,
-  remoteKeySets: RemoteKeySets,
+  remoteKeySets: IssuerKeySource,
 ): Promise<AuthState> {
   const [issuers, rolePath] = await Promise.all([
     prepareIssuers(config, remoteKeySets),

@@ -28,6 +28,7 @@ function controlled(sharing: "shared" | "unshared" = "shared") {
     isNotified: () => state.isNotified,
     reportFailure: (thrown) => void reported.push((thrown as Error).message),
     observe: (event) => void reported.push(event.kind),
+    onLoaded: () => {},
     sharing,
     now: clock.now,
     schedule: clock.schedule,

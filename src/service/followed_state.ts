@@ -1,0 +1,96 @@
+/**
+ * The state of a service that services in other threads follow, as data that a message can carry.
+ *
+ * @module
+ */
+import type { KeyDocuments } from "../auth/key_loader.ts";
+import type { Config } from "../config/options.ts";
+import type { SchemaCacheData } from "../schema_cache/schema_cache.ts";
+import type { LoadedRevocations } from "./revocation_list.ts";
+import type { Snapshot } from "./snapshot.ts";
+
+/** The state in parts. */
+export interface FollowedParts extends Pick<Snapshot, "config" | "roles" | "serverVersion"> {
+  /** Null before the first load. */
+  readonly schema: SchemaCacheData | null;
+  /** Documents with the keys of issuers, by the id of `keySetId`. */
+  readonly keys: ReadonlyMap<string, KeyDocuments>;
+  /** Null before the first read. */
+  readonly revocations: LoadedRevocations | null;
+}
+
+/** A configuration without its dialect, whose record has its own copy in each thread. */
+export type SentConfig = Omit<Config, "dialect">;
+
+/** The parts that changed, as a message carries them. Absent parts stay as they are. */
+export interface StateChange {
+  /** Counts the changes. A service applies each change as a whole, in this order. */
+  readonly generation: number;
+  readonly config?: SentConfig;
+  readonly roles?: FollowedParts["roles"];
+  readonly serverVersion?: string | null;
+  /** JSON text, which a thread parses faster than it copies objects. */
+  readonly schema?: string | null;
+  readonly keys?: FollowedParts["keys"];
+  readonly revocations?: LoadedRevocations | null;
+}
+
+/** Tells followers what has changed. */
+export class StatePublisher {
+  readonly #current: () => FollowedParts;
+  #sent: FollowedParts;
+  #generation = 0;
+
+  /** `current` returns the state, whose parts are replaced and never changed. */
+  constructor(current: () => FollowedParts) {
+    this.#current = current;
+    this.#sent = current();
+  }
+
+  /** Returns what has changed since the last call; null if nothing has. */
+  changes(): StateChange | null {
+    const [sent, current] = [this.#sent, this.#current()];
+    this.#sent = current;
+    const parts = changedParts(sent, current);
+    return Object.keys(parts).length === 0 ? null : { ...parts, generation: ++this.#generation };
+  }
+
+  /** Returns the whole state as of the last call of {@linkcode changes}, for a new follower. */
+  all(): StateChange {
+    const { config, schema, ...others } = this.#sent;
+    return {
+      ...others,
+      config: sentConfig(config),
+      schema: schemaText(schema),
+      generation: this.#generation,
+    };
+  }
+}
+
+function changedParts(
+  sent: FollowedParts,
+  current: FollowedParts,
+): Omit<StateChange, "generation"> {
+  const differs = (part: keyof FollowedParts) => sent[part] !== current[part];
+  return {
+    ...(differs("config") ? { config: sentConfig(current.config) } : {}),
+    ...(differs("roles") ? { roles: current.roles } : {}),
+    ...(differs("serverVersion") ? { serverVersion: current.serverVersion } : {}),
+    ...(differs("schema") ? { schema: schemaText(current.schema) } : {}),
+    ...(hasSameKeys(sent.keys, current.keys) ? {} : { keys: current.keys }),
+    ...(differs("revocations") ? { revocations: current.revocations } : {}),
+  };
+}
+
+function hasSameKeys(one: FollowedParts["keys"], other: FollowedParts["keys"]): boolean {
+  if (one.size !== other.size) return false;
+  return Array.from(other).every(([id, { document }]) => one.get(id)?.document === document);
+}
+
+function sentConfig({ dialect: _, ...others }: Config): SentConfig {
+  return others;
+}
+
+function schemaText(schema: SchemaCacheData | null): string | null {
+  return schema === null ? null : JSON.stringify(schema);
+}

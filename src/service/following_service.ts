@@ -1,0 +1,253 @@
+/**
+ * A service that follows another one in another thread: it has its own connections and caches, and
+ * receives all that the other one loads.
+ *
+ * @module
+ */
+import { FollowedKeySets, type KeyRefusal } from "../auth/followed_key_sets.ts";
+import type { Config } from "../config/options.ts";
+import type { Database } from "../database/database.ts";
+import { isConnectionLost } from "../database/failure.ts";
+import { type Dialect, dialects } from "../dialect.ts";
+import { errors } from "../errors/catalogue.ts";
+import type { ServiceError } from "../errors/service_error.ts";
+import type { SpanContext } from "../http/trace_context.ts";
+import { countedEvents } from "../observe/counted_events.ts";
+import { MetricRegistry } from "../observe/metric_registry.ts";
+import type { Observation } from "../observe/observation.ts";
+import { RequestMetrics } from "../observe/request_metrics.ts";
+import type { TraceStage } from "../observe/stopwatch.ts";
+import { indexSchemaCache } from "../schema_cache/lookups.ts";
+import type { SchemaCache } from "../schema_cache/schema_cache.ts";
+import { FailurePolicy } from "./failure_policy.ts";
+import type { SentConfig, StateChange } from "./followed_state.ts";
+import type { RequestService } from "./request_service.ts";
+import { indexOf, type LoadedRevocations } from "./revocation_list.ts";
+import { databaseOptions } from "./service.ts";
+import type { ServiceOptions } from "./service_options.ts";
+import { prepareAuth, prepareClientLimits, type Snapshot } from "./snapshot.ts";
+import { mayBeStale } from "./staleness.ts";
+
+/** The followed service, as a following one reaches it. */
+export interface FollowedService {
+  /** Whether the followed service is ready. */
+  isReady(): Promise<boolean>;
+  /** A connection was lost. */
+  recover(): void;
+  /** A request names something that the schema cache lacks. */
+  missName(): void;
+  /** See `Service.refreshKeys`. Resolves after the change with the keys was received. */
+  refreshKeys(id: string, kid: string | null): Promise<KeyRefusal>;
+  /**
+   * Reads the revocations if they were never read. Resolves with null after the change with them was
+   * received, else with the seconds until the next attempt.
+   */
+  readRevocations(): Promise<KeyRefusal>;
+}
+
+/** Dependencies of a {@linkcode FollowingService}. */
+export interface FollowingOptions extends
+  Pick<
+    ServiceOptions,
+    "activeSpan" | "isCounted" | "isTimed" | "now" | "observe" | "setSpanAttribute" | "traceStage"
+  > {
+  readonly database: Database;
+  /** The dialect of the configuration, by name. */
+  readonly dialect: string;
+  readonly followed: FollowedService;
+  /** Returns this thread's part of limits that the process divides. Default: all of them. */
+  readonly shareOf?: (config: Config) => Config;
+  /** Ends the process, after a fatal failure was reported. */
+  readonly onFatal: () => void;
+}
+
+/** Serves with the state of another service. */
+export class FollowingService implements RequestService {
+  readonly database: Database;
+  readonly dialect: Dialect;
+  readonly now: () => number;
+  readonly observe: (event: Observation) => void;
+  readonly traceStage: TraceStage | null;
+  readonly setSpanAttribute: RequestService["setSpanAttribute"];
+  readonly activeSpan: (() => SpanContext | null) | null;
+  readonly metricRegistry = new MetricRegistry();
+  readonly requestMetrics: RequestMetrics | null;
+  readonly isTimed: boolean;
+  readonly revocations: RequestService["revocations"];
+  onReload = (): void => {};
+  readonly #options: FollowingOptions;
+  readonly #keys: FollowedKeySets;
+  readonly #failurePolicy: FailurePolicy;
+  readonly #ending = new AbortController();
+  #snapshot: Snapshot;
+  #revocations: LoadedRevocations | null = null;
+  /** When the followed service connects again, in epoch milliseconds. */
+  #retryAt = -Infinity;
+  /** The last change; each one waits for the one before. */
+  #applied: Promise<void> = Promise.resolve();
+
+  private constructor(options: FollowingOptions, snapshot: Snapshot, keys: FollowedKeySets) {
+    this.#options = options;
+    this.#snapshot = snapshot;
+    this.#keys = keys;
+    this.database = options.database;
+    this.dialect = snapshot.config.dialect;
+    this.now = options.now;
+    const { isCounted = false, observe } = options;
+    this.observe = isCounted ? countedEvents(this.metricRegistry, observe) : observe;
+    this.requestMetrics = isCounted
+      ? new RequestMetrics(() => this.#snapshot.config.metricsMaxRoutes)
+      : null;
+    this.traceStage = options.traceStage ?? null;
+    this.setSpanAttribute = options.setSpanAttribute ?? null;
+    this.activeSpan = options.activeSpan ?? null;
+    this.isTimed = options.isTimed ?? false;
+    this.revocations = { current: () => this.#currentRevocations() };
+    this.#failurePolicy = new FailurePolicy({
+      dialect: this.dialect,
+      observe: this.observe,
+      recovers: () => this.#snapshot.config.dbPoolAutomaticRecovery,
+      retriesLogin: () => this.#snapshot.config.dbPasswordFile !== null,
+      onFatal: options.onFatal,
+    });
+  }
+
+  /** Creates a service with a whole state. */
+  static async create(options: FollowingOptions, state: StateChange): Promise<FollowingService> {
+    const keys = new FollowedKeySets({
+      requestKeys: (id, kid) => options.followed.refreshKeys(id, kid),
+      now: options.now,
+    });
+    const snapshot = await nextSnapshot(null, state, { options, keys });
+    const service = new FollowingService(options, snapshot, keys);
+    service.#revocations = state.revocations ?? null;
+    service.#configure();
+    return service;
+  }
+
+  /** The current state. */
+  get snapshot(): Snapshot {
+    return this.#snapshot;
+  }
+
+  /** Aborted when the service stops: ends streams that have no end of their own. */
+  get ending(): AbortSignal {
+    return this.#ending.signal;
+  }
+
+  /** Applies a change as a whole, after those before it. A request in progress keeps its snapshot. */
+  apply(change: StateChange): Promise<void> {
+    return this.#applied = this.#applied.then(() => this.#apply(change));
+  }
+
+  /** Receives the seconds until the followed service connects again. */
+  setRetry(seconds: number): void {
+    this.#retryAt = this.now() + seconds * 1000;
+  }
+
+  /** Returns whole seconds until the next attempt to connect; 1 if none is scheduled. */
+  retryAfter(): number {
+    return Math.max(1, Math.ceil((this.#retryAt - this.now()) / 1000));
+  }
+
+  isReady(): Promise<boolean> {
+    return this.#options.followed.isReady();
+  }
+
+  /** Never reloads by itself: the followed service does. */
+  reloadIfStale(error: ServiceError | null): null {
+    if (error !== null && mayBeStale(error)) this.#options.followed.missName();
+    return null;
+  }
+
+  handleFailure(thrown: unknown): void {
+    if (!this.#failurePolicy.exitOnFatal(thrown) && isConnectionLost(thrown)) {
+      this.#options.followed.recover();
+    }
+  }
+
+  /** Ends the streams that have no end of their own. */
+  endStreams(): void {
+    this.#ending.abort();
+  }
+
+  /** Closes the database. */
+  async close(): Promise<void> {
+    this.endStreams();
+    await this.database.close();
+  }
+
+  async #apply(change: StateChange): Promise<void> {
+    const previous = this.#snapshot;
+    const context = { options: this.#options, keys: this.#keys };
+    const next = await nextSnapshot(previous, change, context);
+    this.#snapshot = next;
+    if (change.revocations !== undefined) this.#revocations = change.revocations;
+    this.#configure();
+    const isReloaded = next.cache !== previous.cache;
+    if (isReloaded && (previous.cache !== null || this.dialect.poolFlush === "every load")) {
+      this.database.flush();
+    }
+    if (isReloaded || next.config !== previous.config) this.onReload();
+  }
+
+  #configure(): void {
+    const { config, auth } = this.#snapshot;
+    this.database.configure(databaseOptions(config));
+    const trace = config.logLevel === "debug" ? this.observe : null;
+    auth.cache?.setListener(trace);
+    this.database.watch({ trace, onPooler: () => this.#failurePolicy.exitOnPooler() });
+  }
+
+  #currentRevocations(): ReturnType<RequestService["revocations"]["current"]> {
+    const source = this.#snapshot.config.jwtRevocations;
+    if (source === null) return null;
+    return indexOf(this.#revocations, source) ??
+      this.#options.followed.readRevocations().then((refusal) => {
+        const index = indexOf(this.#revocations, source);
+        if (index === null) throw errors.revocationsUnavailable(refusal?.retryAfter ?? 1);
+        return index;
+      });
+  }
+}
+
+/** Returns the snapshot after a change. The first change has all parts. */
+async function nextSnapshot(
+  previous: Snapshot | null,
+  change: StateChange,
+  { options, keys }: { readonly options: FollowingOptions; readonly keys: FollowedKeySets },
+): Promise<Snapshot> {
+  if (change.keys !== undefined) await keys.take(change.keys);
+  const config = change.config === undefined ? previous!.config : configOf(change.config, options);
+  const prepared = change.config === undefined ? previous! : {
+    auth: await prepareAuth(config, previous, keys),
+    ...await prepareClientLimits(config, previous),
+  };
+  const { auth, rateLimits, trustedProxies } = prepared;
+  return {
+    config,
+    auth,
+    rateLimits,
+    trustedProxies,
+    roles: change.roles ?? previous!.roles,
+    serverVersion: change.serverVersion === undefined
+      ? previous!.serverVersion
+      : change.serverVersion,
+    cache: change.schema === undefined ? previous!.cache : cacheOf(change.schema),
+    // A process shows clients no reason.
+    cacheError: null,
+  };
+}
+
+function configOf(
+  sent: SentConfig,
+  { dialect: name, shareOf = (config) => config }: FollowingOptions,
+): Config {
+  const dialect = dialects.get(name);
+  if (dialect === undefined) throw new Error(`unknown dialect ${name}`);
+  return shareOf({ ...sent, dialect });
+}
+
+function cacheOf(schema: string | null): SchemaCache | null {
+  return schema === null ? null : indexSchemaCache(JSON.parse(schema));
+}

@@ -1,0 +1,161 @@
+import { deepStrictEqual, ok, rejects, strictEqual } from "node:assert/strict";
+import { indexRevocations } from "../../../src/auth/revocations.ts";
+import { loadConfig } from "../../../src/config/load.ts";
+import { noRoleSettings } from "../../../src/config/in_database.ts";
+import type { Config } from "../../../src/config/options.ts";
+import type { Database } from "../../../src/database/database.ts";
+import { errors } from "../../../src/errors/catalogue.ts";
+import { ServiceError } from "../../../src/errors/service_error.ts";
+import type { SchemaCacheData } from "../../../src/schema_cache/schema_cache.ts";
+import { type FollowedParts, StatePublisher } from "../../../src/service/followed_state.ts";
+import { FollowingService } from "../../../src/service/following_service.ts";
+
+function configOf(variables: Readonly<Record<string, string>> = {}): Config {
+  return loadConfig({
+    file: null,
+    environment: {
+      SVC_DB_URI: "postgres:///shop",
+      SVC_DB_SCHEMAS: "api",
+      SVC_JWT_SECRET: "x".repeat(32),
+      ...variables,
+    },
+    readFile: () => new Uint8Array(),
+  });
+}
+
+const noSchema: SchemaCacheData = {
+  relations: [],
+  relationships: [],
+  routines: [],
+  representations: [],
+  mediaHandlers: [],
+  volatileFunctions: null,
+};
+
+/** Makes a followed state, its publisher, and a service that follows. Changes pass as in a message. */
+async function following(variables: Readonly<Record<string, string>> = {}) {
+  const parts: { -readonly [Part in keyof FollowedParts]: FollowedParts[Part] } = {
+    config: configOf(variables),
+    roles: noRoleSettings,
+    serverVersion: "PostgreSQL 18.1",
+    schema: noSchema,
+    keys: new Map(),
+    revocations: null,
+  };
+  const publisher = new StatePublisher(() => ({ ...parts }));
+  const calls: string[] = [];
+  const call = (name: string) => void calls.push(name);
+  const refusal = { current: { retryAfter: 7 } as { readonly retryAfter: number } | null };
+  const service = await FollowingService.create({
+    database: {
+      configure: () => call("configure"),
+      flush: () => call("flush"),
+      watch: () => {},
+      close: () => Promise.resolve(),
+    } as unknown as Database,
+    dialect: "svc",
+    now: () => 0,
+    observe: (event) => call(event.kind),
+    followed: {
+      isReady: () => Promise.resolve(true),
+      recover: () => call("recover"),
+      missName: () => call("missName"),
+      refreshKeys: () => Promise.resolve(refusal.current),
+      readRevocations: async () => {
+        if (refusal.current === null) await publish();
+        return refusal.current;
+      },
+    },
+    shareOf: (config) => ({ ...config, dbPool: 3 }),
+    onFatal: () => call("fatal"),
+  }, structuredClone(publisher.all()));
+  const publish = async () => {
+    const change = publisher.changes();
+    if (change !== null) await service.apply(structuredClone(change));
+    return change;
+  };
+  calls.length = 0;
+  return { parts, service, publish, calls, refusal };
+}
+
+Deno.test("FollowingService begins with the whole state and its share of the limits", async () => {
+  const { service, parts } = await following();
+  const { config, cache, roles, serverVersion, cacheError } = service.snapshot;
+  deepStrictEqual(config, { ...parts.config, dbPool: 3 });
+  deepStrictEqual(cache?.data, parts.schema);
+  deepStrictEqual([roles, serverVersion, cacheError], [noRoleSettings, "PostgreSQL 18.1", null]);
+});
+
+Deno.test("StatePublisher sends only parts that were replaced, with the next generation", async () => {
+  const { publish, parts } = await following();
+  strictEqual(await publish(), null);
+  parts.roles = { ...noRoleSettings };
+  deepStrictEqual(await publish(), { roles: noRoleSettings, generation: 1 });
+  parts.schema = { ...noSchema };
+  deepStrictEqual(await publish(), { schema: JSON.stringify(noSchema), generation: 2 });
+  const document = { url: "https://id.test", text: "", etag: null, fetchedAt: 0, maxAgeMs: 1 };
+  parts.keys = new Map();
+  strictEqual(await publish(), null);
+  parts.keys = new Map([["a", { discovery: null, document }]]);
+  const change = await publish().catch((error) => error);
+  ok(change instanceof Error, "keys that cannot be imported end the thread");
+});
+
+Deno.test("FollowingService applies a configuration and a schema of one load at once", async () => {
+  const { service, publish, parts, calls } = await following();
+  const before = service.snapshot;
+  parts.config = configOf({ SVC_DB_MAX_ROWS: "5" });
+  parts.schema = { ...noSchema };
+  const published = publish();
+  strictEqual(service.snapshot, before, "a snapshot is replaced as a whole");
+  await published;
+  strictEqual(service.snapshot.config.dbMaxRows, 5);
+  ok(service.snapshot.cache !== before.cache);
+  strictEqual(service.snapshot.auth.cache, before.auth.cache, "the secret is the same");
+  deepStrictEqual(calls, ["configure", "flush"]);
+});
+
+Deno.test("FollowingService applies changes in their order", async () => {
+  const { service, publish, parts } = await following();
+  parts.config = configOf({ SVC_DB_MAX_ROWS: "1", SVC_JWT_SECRET: "y".repeat(32) });
+  const first = publish();
+  parts.config = configOf({ SVC_DB_MAX_ROWS: "2" });
+  await Promise.all([first, publish()]);
+  strictEqual(service.snapshot.config.dbMaxRows, 2);
+});
+
+Deno.test("FollowingService passes on what requests notice", async () => {
+  const { service, calls } = await following();
+  service.handleFailure(errors.connectionLost("gone"));
+  strictEqual(service.reloadIfStale(errors.internal("other")), null);
+  service.reloadIfStale(new ServiceError({ ...errors.internal("").fields, code: "42P01" }));
+  service.setRetry(4);
+  strictEqual(service.retryAfter(), 4);
+  deepStrictEqual(calls, ["recover", "missName"]);
+});
+
+Deno.test("FollowingService ends the process when the database cannot be recovered", async () => {
+  const { service, calls } = await following({ SVC_DB_POOL_AUTOMATIC_RECOVERY: "false" });
+  service.handleFailure(errors.connectionLost("gone"));
+  deepStrictEqual(calls, ["recovery-disabled", "fatal"]);
+});
+
+Deno.test("FollowingService waits for the first list of revocations, then follows it", async () => {
+  const { service, publish, parts, refusal } = await following({
+    SVC_JWT_REVOCATIONS: "private.revoked",
+  });
+  const claims = async () => Array.from((await service.revocations.current())!.keys());
+  await rejects(claims(), (error) => error instanceof ServiceError && error.fields.code === "310");
+  refusal.current = null;
+  const source = { schema: "private", name: "revoked" };
+  const revoking = (claim: string) => ({
+    source,
+    index: indexRevocations([{ claim, value: "a", issuedBefore: null, until: null }]),
+  });
+  parts.revocations = revoking("jti");
+  deepStrictEqual(await claims(), ["jti"]);
+  parts.revocations = revoking("sub");
+  await publish();
+  ok(!(service.revocations.current() instanceof Promise));
+  deepStrictEqual(await claims(), ["sub"]);
+});
