@@ -114,6 +114,20 @@ export const boolean: Codec<boolean> = {
   print: String,
 };
 
+/** Returns the codec of {@linkcode boolean} and one word. */
+export function booleanOr<const Word extends string>(word: Word): Codec<boolean | Word> {
+  return {
+    type: `boolean or \`${word}\``,
+    empty: "unset",
+    read(raw, context) {
+      if (raw === word) return accept(word);
+      const read = boolean.read(raw, context);
+      return read.kind === "problem" ? reject(raw, { expected: `true, false or "${word}"` }) : read;
+    },
+    print: (value) => value === word ? quote(word) : String(value),
+  };
+}
+
 /**
  * Returns the codec of a set of words. `complaint` is the message for any other text. `extensions` are
  * words of the set that a dialect rejects if it ignores invalid values.

@@ -126,9 +126,10 @@ export interface HandlerConfig {
    */
   readonly dbPreRequest?: FunctionName | null;
   /**
-   * Uses prepared statements; must be false behind a pooler in transaction mode. Default: `true`.
+   * Uses prepared statements; must be `false` or `"auto"` behind a pooler in transaction mode.
+   * `"auto"` tries whether they outlast a transaction. Default: `true`.
    */
-  readonly dbPreparedStatements?: boolean;
+  readonly dbPreparedStatements?: boolean | "auto";
   /**
    * Makes every transaction read-only; PostgreSQL refuses writes with 25006 (405). Default:
    * `false`.

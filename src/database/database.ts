@@ -373,7 +373,7 @@ export interface DatabaseWatcher {
   readonly trace: ((event: PoolEvent) => void) | null;
   /**
    * Called when a pooler in transaction mode is found: it switches server connections, and so the
-   * prepared statements, between transactions.
+   * prepared statements, between transactions. With `prepare: "auto"` statements are unnamed from then on.
    */
   readonly onPooler: () => void;
 }
@@ -388,7 +388,7 @@ export interface InitScript {
 /** Options of a database that can change while it is open. */
 export interface DatabaseOptions {
   /** Whether statements are prepared; see `db-prepared-statements`. */
-  readonly prepare: boolean;
+  readonly prepare: boolean | "auto";
   /** Longest wait in an overloaded queue, in milliseconds; 0 for no such limit. See `db-pool-queue-target`. */
   readonly queueTargetMs: number;
 }

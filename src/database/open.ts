@@ -24,7 +24,7 @@ export interface DatabaseConfig {
   readonly dbPoolMaxIdletime: number;
   /** Seconds. */
   readonly dbPoolMaxLifetime: number;
-  readonly dbPreparedStatements: boolean;
+  readonly dbPreparedStatements: boolean | "auto";
   /** Bytes. Default: 0. */
   readonly serverSpoolSize?: number;
   readonly dialect: Pick<Dialect, "namesApplicationInKeywords">;

@@ -77,6 +77,9 @@ const texts: {
   "version-unsupported": ({ version, name }) =>
     `Cannot run in this PostgreSQL version (${redact(version)}), ${name} needs at least 14.0`,
   "pooler-found": ({ mode, error }) => `${poolers[mode]}${toJson(error)}`,
+  "statements-unnamed": () =>
+    "Prepared statements do not outlast a transaction, as behind poolers in transaction mode: " +
+    "statements are unnamed from now on",
   "statement-refused": ({ error, name }) =>
     `This is probably a bug in ${name}, please report it. ${toJson(error)}`,
   "pool-acquiring": () => "Trying to borrow a connection from pool",

@@ -193,6 +193,8 @@ export type Observation =
     readonly mode: "transaction" | "statement";
     readonly error: ReportedError;
   }
+  /** A pooler loses prepared statements, so that statements are unnamed from now on. */
+  | { readonly kind: "statements-unnamed" }
   /** PostgreSQL cannot parse one of the service's own statements. */
   | {
     readonly kind: "statement-refused";
@@ -322,6 +324,7 @@ export const severities: Readonly<Record<Diagnostic["kind"], LogLevel>> = {
   "version-failed": "crit",
   "version-unsupported": "crit",
   "pooler-found": "crit",
+  "statements-unnamed": "crit",
   "statement-refused": "crit",
   "pool-acquiring": "debug",
   "pool-acquired": "debug",

@@ -23,6 +23,8 @@ export interface FailurePolicyOptions {
   readonly recovers: () => boolean;
   /** Whether a refused login is tried again, since its password may change. */
   readonly retriesLogin: () => boolean;
+  /** Whether the service ends where a pooler in transaction mode loses prepared statements. */
+  readonly endsAtPooler: () => boolean;
   /** Ends the process; null if the service does not own its process and never ends it. */
   readonly onFatal: (() => void) | null;
 }
@@ -75,8 +77,16 @@ export class FailurePolicy {
   }
 
   #fatalFailureOf(thrown: unknown): FatalFailure | null {
+    const { retriesLogin, endsAtPooler } = this.#options;
     const fatal = fatalFailureOf(thrown);
-    return fatal?.kind === "login" && this.#options.retriesLogin() ? null : fatal;
+    switch (fatal?.kind) {
+      case "login":
+        return retriesLogin() ? null : fatal;
+      case "pooler":
+        return fatal.mode === "transaction" && !endsAtPooler() ? null : fatal;
+      default:
+        return null;
+    }
   }
 
   /** Ends the process if the reason why the listener's connection failed is fatal. */

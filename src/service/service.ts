@@ -118,6 +118,7 @@ export class Service {
       observe: this.observe,
       recovers: () => this.#snapshot.config.dbPoolAutomaticRecovery,
       retriesLogin: () => this.#snapshot.config.dbPasswordFile !== null,
+      endsAtPooler: () => this.#snapshot.config.dbPreparedStatements !== "auto",
       onFatal: options.onFatal ?? null,
     });
     const exitOnFatal = (thrown: unknown) => this.#failurePolicy.exitOnLoginRefused(thrown);
@@ -556,12 +557,18 @@ export class Service {
     if (isLogged(this.dialect.findingSeverity, logLevel)) this.observe(finding);
   }
 
+  /** A pooler loses prepared statements: the database does without, or the process ends. */
+  #poolerFound(): void {
+    if (this.#snapshot.config.dbPreparedStatements !== "auto") this.#failurePolicy.exitOnPooler();
+    else this.observe({ kind: "statements-unnamed" });
+  }
+
   /** Turns tracing of the pool and of the JWT cache on at log level `debug`, and off otherwise. */
   #updateTracing(): void {
     const { config, auth } = this.#snapshot;
     const trace = config.logLevel === "debug" ? this.observe : null;
     auth.cache?.setListener(trace);
-    this.database.watch({ trace, onPooler: () => this.#failurePolicy.exitOnPooler() });
+    this.database.watch({ trace, onPooler: () => this.#poolerFound() });
   }
 }
 

@@ -4,6 +4,7 @@ import { reloadTriggerSql } from "../../src/schema_cache/reload_trigger.ts";
 import { findPgbouncer, type PoolMode, startPgbouncer } from "../support/pgbouncer.ts";
 import { withClient } from "../support/postgres_client.ts";
 import { type PostgresServer, startPostgres } from "../support/postgres_server.ts";
+import { startRewritingProxy } from "../support/rewriting_proxy.ts";
 import { type FileConfig, type ServiceProcess, startService } from "../support/process.ts";
 
 const schema = `
@@ -44,7 +45,7 @@ function startPooler(mode: PoolMode) {
 
 function startBehind(
   port: number,
-  { prepared, ...config }: { readonly prepared: boolean } & FileConfig,
+  { prepared, ...config }: { readonly prepared: boolean | "auto" } & FileConfig,
 ) {
   return startService({
     "db-uri": `postgres://authenticator@127.0.0.1:${port}/postgres`,
@@ -76,6 +77,88 @@ async function burst(service: ServiceProcess): Promise<readonly number[]> {
     return response.status;
   }));
 }
+
+Deno.test({
+  name:
+    'with db-prepared-statements = "auto" 1,000 requests work behind a pooler in transaction mode',
+  ignore,
+  fn: async () => {
+    await using pooler = await startPooler("transaction");
+    await using service = await startBehind(pooler.port, {
+      prepared: "auto",
+      "log-level": "error",
+    });
+    await service.listening();
+    const unnamed = /: Prepared statements do not outlast a transaction, /;
+    strictEqual(service.stderr.all.filter((line) => unnamed.test(line)).length, 1);
+    for (let round = 0; round < 40; round++) {
+      const statuses = await Promise.all(Array.from({ length: 25 }, async (_, at) => {
+        const isWrite = at % 5 === 0;
+        const body = isWrite ? { body: { name: `changed ${round}` } } : {};
+        const line = `${isWrite ? "PATCH" : "GET"} /items?id=eq.${at % 20 + 1}`;
+        const response = await service.fetch(line, body);
+        await response.body?.cancel();
+        return response.status;
+      }));
+      ok(statuses.every((status) => status === 200 || status === 204), statuses.join(" "));
+    }
+    strictEqual(await (await service.fetch("GET /rpc/prepared")).json(), 0);
+    strictEqual((await service.stop()).code, 0);
+    strictEqual(service.stderr.all.filter((line) => unnamed.test(line)).length, 1);
+  },
+});
+
+Deno.test({
+  name:
+    'with db-prepared-statements = "auto" statements are prepared behind a pooler in session mode',
+  ignore,
+  fn: async () => {
+    await using pooler = await startPooler("session");
+    await using service = await startBehind(pooler.port, { prepared: "auto" });
+    await service.listening();
+    await service.fetch("GET /items?id=eq.3").then((response) => response.body?.cancel());
+    const kept = await (await service.fetch("GET /rpc/prepared")).json();
+    ok(kept > 0, `${kept} prepared statements`);
+    strictEqual((await service.stop()).code, 0);
+    strictEqual(service.stderr.all.some((line) => line.includes("unnamed")), false);
+  },
+});
+
+Deno.test({
+  name: 'with db-prepared-statements = "auto" no request notices that a pooler is put between',
+  ignore,
+  fn: async () => {
+    await using pooler = await startPooler("transaction");
+    await using proxy = startRewritingProxy(server.port);
+    await using service = await startService({
+      "db-uri":
+        `postgres://authenticator:p@127.0.0.1:${proxy.port}/postgres?sslmode=disable&application_name=`,
+      "db-schemas": "api",
+      "db-anon-role": "anon",
+      "db-pool": 4,
+      "db-prepared-statements": "auto",
+      "db-channel-enabled": false,
+      "log-level": "error",
+    });
+    await service.listening();
+    await burst(service);
+    ok(await (await service.fetch("GET /rpc/prepared")).json() > 0);
+    proxy.redirect(pooler.port);
+    let unnamed = false;
+    service.stderr.waitFor(/: statements are unnamed from now on$/).then(() => unnamed = true);
+    const codes = new Set<number>();
+    for (let round = 0; round < 50 && !unnamed; round++) {
+      for (const status of await burst(service)) codes.add(status);
+    }
+    ok(unnamed);
+    codes.delete(200);
+    codes.delete(204);
+    // Those of connections that were cut.
+    codes.delete(503);
+    deepStrictEqual([...codes], []);
+    strictEqual((await service.stop()).code, 0);
+  },
+});
 
 const working: readonly (readonly [mode: PoolMode, prepared: boolean])[] = [
   ["session", true],

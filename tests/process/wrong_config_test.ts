@@ -80,7 +80,7 @@ const wrong: Readonly<Record<OptionKey, readonly [value: string, problem: string
   "db-pre-config": routine,
   "db-pre-request": routine,
   "db-pipelining": bool,
-  "db-prepared-statements": bool,
+  "db-prepared-statements": ['"maybe"', 'expected true, false or "auto", got "maybe"'],
   "db-read-only": bool,
   "db-relationships": [
     '"v primaryKey"',

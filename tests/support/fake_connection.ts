@@ -55,7 +55,7 @@ export const begun = join(executed("BEGIN"), executed("SELECT 1"));
 export class FakeConnection {
   readonly transport = new FakeTransport();
   readonly connection: Connection;
-  /** Events in order: `idle`, `closed: <reason>`, `requeued: 2`, `forgotten`, `success: 4`. */
+  /** Events in order: `idle`, `closed: <reason>`, `requeued: 2`, `forgotten: 26000`, `success: 4`. */
   readonly log: string[] = [];
   /** Batches that were requeued. */
   readonly requeued: PendingBatch[] = [];
@@ -98,7 +98,7 @@ export class FakeConnection {
         this.log.push(`requeued: ${batches.length}`);
         this.requeued.push(...batches);
       },
-      statementForgotten: () => void this.log.push("forgotten"),
+      statementForgotten: (sqlstate) => void this.log.push(`forgotten: ${sqlstate}`),
       finished: (_, result, bodyLength) => void this.log.push(`${result}: ${bodyLength}`),
     };
   }

@@ -22,6 +22,7 @@ const typesByName: ReadonlyMap<string, string> = new Map([
   ["size", "number"],
   ["time", "number"],
   ["boolean", "boolean"],
+  ["boolean or `auto`", 'boolean | "auto"'],
   ["list", "readonly string[]"],
   ["headers", "Readonly<Record<string, string>>"],
   ["function", "FunctionName"],

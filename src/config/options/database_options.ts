@@ -4,7 +4,7 @@
  * @module
  */
 import { checkKeyDeclarations, checkSchema, isSettingName } from "../checks.ts";
-import { boolean, functionName, integer, list, oneOf, text } from "../codecs.ts";
+import { boolean, booleanOr, functionName, integer, list, oneOf, text } from "../codecs.ts";
 import { connectionString, serverConnectionString } from "../secret.ts";
 import { time } from "../units.ts";
 import { ofDialect, option, required } from "./option.ts";
@@ -180,11 +180,12 @@ export const databaseOptions = {
     extension: true,
   }),
   "db-prepared-statements": option({
-    codec: boolean,
+    codec: booleanOr("auto"),
     default: true,
     reloadable: true,
     inDatabase: true,
-    doc: "Uses prepared statements; must be false behind a pooler in transaction mode.",
+    doc: 'Uses prepared statements; must be `false` or `"auto"` behind a pooler in transaction ' +
+      'mode. `"auto"` tries whether they outlast a transaction.',
     example: "true",
     isUncommented: true,
   }),

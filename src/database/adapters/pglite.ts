@@ -12,6 +12,7 @@ import {
   type Batch,
   connectionSetup,
   type Database,
+  type DatabaseOptions,
   type InitScript,
   type SubscriptionEvents,
 } from "../database.ts";
@@ -26,7 +27,7 @@ import { concat } from "../protocol/decoder.ts";
 export interface EmbeddedOptions extends EngineOptions {
   /** Maximum time that a request waits for the session. */
   readonly acquisitionTimeoutSeconds: number;
-  readonly prepare: boolean;
+  readonly prepare: DatabaseOptions["prepare"];
 }
 
 /** Most prepared statements of the session. */
@@ -43,7 +44,7 @@ export function openEmbedded(options: EmbeddedOptions): Database {
     acquisitionTimeoutMs: options.acquisitionTimeoutSeconds * 1000,
     maxIdleTimeMs: Infinity,
     maxLifetimeMs: Infinity,
-    prepare: options.prepare,
+    prepare: options.prepare !== false,
     preparedLimit,
     setup: connectionSetup,
     clock: systemClock,
@@ -59,7 +60,7 @@ export function openEmbedded(options: EmbeddedOptions): Database {
     counts: () => pool.counts(),
     canCancel: false,
     queueSeconds: pool.queueSeconds!,
-    configure: (changed) => pool.configure(changed),
+    configure: (changed) => pool.configure({ ...changed, prepare: changed.prepare !== false }),
     watch: (watcher) => pool.watch(watcher),
     start: () => engine.start(),
     ...(isInMemory(options.uri)

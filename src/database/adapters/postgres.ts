@@ -11,10 +11,14 @@ import {
   type Batch,
   connectionSetup,
   type Database,
+  type DatabaseOptions,
   metadataBatch,
   type Statement,
 } from "../database.ts";
 import { connectToFirst } from "../connect/hosts.ts";
+import { duplicateStatement } from "../connection/execution.ts";
+import { probePooler } from "../connect/pooler_probe.ts";
+import { StatementPreparation } from "./statement_preparation.ts";
 import { statementNamePrefix } from "../failure.ts";
 import { createPool } from "../pool/pool.ts";
 import { isReadingSocket, socketsOfRuntime } from "../connect/reading_socket.ts";
@@ -55,7 +59,7 @@ export interface PostgresOptions {
   readonly acquisitionTimeoutSeconds: number;
   readonly maxIdleTimeSeconds: number;
   readonly maxLifetimeSeconds: number;
-  readonly prepare: boolean;
+  readonly prepare: DatabaseOptions["prepare"];
   /** Whether readers of bodies keep no chunk of them. */
   readonly freesChunks: boolean;
   readonly connections: Connections;
@@ -78,13 +82,19 @@ export function openPostgres(options: PostgresOptions): Database {
     maxFileBytes: options.spoolBytes,
     openFile: bodySpoolFiles(),
   });
-  const pooler = poolerCheck(targets, () => onPooler());
+  const acquisitionTimeoutMs = options.acquisitionTimeoutSeconds * 1000;
+  const preparation = new StatementPreparation({ prepare: options.prepare, queueTargetMs: 0 }, {
+    probe: () => probePooler({ targets, timeoutMs: acquisitionTimeoutMs, schedule }),
+    apply: (configuration) => pool.configure(configuration),
+    onPooler: () => onPooler(),
+  });
+  const pooler = poolerCheck(targets, () => preparation.poolerFound());
   const pool = createPool({
     max: Math.max(1, options.poolSize),
-    acquisitionTimeoutMs: options.acquisitionTimeoutSeconds * 1000,
+    acquisitionTimeoutMs,
     maxIdleTimeMs: options.maxIdleTimeSeconds * 1000,
     maxLifetimeMs: options.maxLifetimeSeconds * 1000,
-    prepare: options.prepare,
+    prepare: preparation.current.prepare,
     preparedLimit,
     setup: connectionSetup,
     freesChunks: options.freesChunks,
@@ -92,11 +102,18 @@ export function openPostgres(options: PostgresOptions): Database {
     clock: systemClock,
     connect: () => connect(targets),
     statementPrefix,
-    onStatementForgotten: pooler.check,
+    onStatementForgotten: (sqlstate) => {
+      // Names are random: another connection has prepared this one on the same server connection.
+      if (sqlstate === duplicateStatement) preparation.poolerFound();
+      else pooler.check();
+    },
   });
   return {
     transaction: (batch, caller) => pool.transaction(batch, caller),
-    version: () => pool.version(),
+    version: async () => {
+      await preparation.settle();
+      return await pool.version();
+    },
     flush: () => pool.flush(),
     counts: () => pool.counts(),
     queueSeconds: pool.queueSeconds!,
@@ -106,7 +123,7 @@ export function openPostgres(options: PostgresOptions): Database {
       options.poolSize > 1
         ? pool.transaction(notifyBatch(channel, payload)).then(() => {})
         : notify(targets, channel, payload),
-    configure: (changed) => pool.configure(changed),
+    configure: (changed) => preparation.configure(changed),
     watch: (watcher) => {
       onPooler = watcher.onPooler;
       pool.watch(watcher);

@@ -30,7 +30,7 @@ export interface Socket {
 export interface Client {
   connect(): Promise<unknown>;
   query(
-    text: string,
+    query: string | PreparedQuery,
     values?: readonly string[],
   ): Promise<{ readonly rows: readonly Readonly<Record<string, unknown>>[] }>;
   end(): Promise<void>;
@@ -43,6 +43,12 @@ export interface Client {
   readonly ssl: unknown;
   readonly processID: number | null;
   readonly secretKey: number | null;
+}
+
+/** SQL that a connection prepares at its first use, and finds by its name later. */
+export interface PreparedQuery {
+  readonly name: string;
+  readonly text: string;
 }
 
 /** A NotificationResponse. */

@@ -13,10 +13,12 @@ import { FrameDecoder, type FrameSink } from "../protocol/decoder.ts";
 import { backend } from "../protocol/messages.ts";
 import {
   BatchExecution,
+  duplicateStatement,
   endStatement,
   type PendingBatch,
   readServerError,
   type ServerError,
+  type StaleStatement,
   unknownStatement,
 } from "./execution.ts";
 import type { BodyReceiverOptions } from "./body_receiver.ts";
@@ -30,6 +32,11 @@ export interface ConnectionOptions extends PreparingOptions {
    * only where statements are prepared: a pooler in between would apply it to another connection.
    */
   readonly setup?: string;
+  /**
+   * Whether a pooler may give each transaction another session: all transactions are blocks, and no
+   * defaults are set. Default: not `prepare`.
+   */
+  readonly sharesSession?: boolean;
   /** Whether readers of bodies keep no chunk of them. Default: false. */
   readonly freesChunks?: boolean;
   /** Keeps what slow readers of bodies leave unread; without it they keep the connection. */
@@ -46,8 +53,8 @@ export interface ConnectionEvents {
   closed(reason: string): void;
   /** Batches that were sent behind another one are to be executed elsewhere. */
   requeued(batches: readonly PendingBatch[]): void;
-  /** The server did not know a statement that was prepared. */
-  statementForgotten(): void;
+  /** The server did not know a statement that was prepared (26000), or has one of that name (42P05). */
+  statementForgotten(sqlstate: StaleStatement): void;
   /** The server finished a batch; `bodyLength` is null where it gave no body. */
   finished(batch: PendingBatch, result: "success" | "failure", bodyLength: number | null): void;
 }
@@ -163,13 +170,17 @@ export class Connection {
   }
 
   get #connectionSetup(): string | null {
-    const { prepare, setup = null } = this.#options;
-    return prepare ? setup : null;
+    return this.#sharesSession ? null : this.#options.setup ?? null;
+  }
+
+  get #sharesSession(): boolean {
+    const { prepare, sharesSession = !prepare } = this.#options;
+    return sharesSession;
   }
 
   #executionOf(pending: PendingBatch, isRetry = false): BatchExecution {
     const { batch } = pending;
-    const form: TransactionForm = this.#options.prepare ? batch.transaction.form : "block";
+    const form: TransactionForm = this.#sharesSession ? "block" : batch.transaction.form;
     return new BatchExecution(pending, { form, body: this.#bodyOptions(pending), isRetry });
   }
 
@@ -264,7 +275,10 @@ export class Connection {
     current.failed(error);
     this.#feed?.stop();
     if (error.isStale) this.#writer.forget();
-    if (failure.sqlstate === unknownStatement) this.#events.statementForgotten();
+    const { sqlstate } = failure;
+    if (sqlstate === unknownStatement || (error.isStale && sqlstate === duplicateStatement)) {
+      this.#events.statementForgotten(sqlstate);
+    }
   }
 
   /** ReadyForQuery: `status` is `I` (idle), `T` (in a transaction) or `E` (in a failed one). */

@@ -22,6 +22,7 @@ import type {
   TransactionEnd,
   TransactionForm,
 } from "../database.ts";
+import { statementNamePrefix } from "../failure.ts";
 import type { RowRun } from "../protocol/decoder.ts";
 import { joinText, readFields } from "../protocol/messages.ts";
 import { BodyReceiver, type BodyReceiverOptions } from "./body_receiver.ts";
@@ -58,7 +59,8 @@ export interface ServerError {
   readonly isFatal: boolean;
   /**
    * Whether a prepared statement cannot run any more: the server forgot it (26000, after DISCARD ALL),
-   * or the type of its result changed. User-defined code can raise 26000, too.
+   * has one of that name from another connection (42P05), or the type of its result changed. User-defined
+   * code can raise 26000, too.
    */
   readonly isStale: boolean;
 }
@@ -438,6 +440,12 @@ const activeTransaction = "25001";
 /** SQLSTATE of a prepared statement that the server does not know. */
 export const unknownStatement = "26000";
 
+/** SQLSTATE of a Parse whose name is taken. */
+export const duplicateStatement = "42P05";
+
+/** SQLSTATEs by which a server shows that it is not the one that the connection prepared statements on. */
+export type StaleStatement = typeof unknownStatement | typeof duplicateStatement;
+
 /** SQLSTATE of a prepared statement whose result would have another type than the one it announced. */
 const featureNotSupported = "0A000";
 /** The routine of PostgreSQL that raises this; the message depends on `lc_messages`. */
@@ -491,11 +499,12 @@ export function readServerError(payload: Uint8Array): ServerError {
   const fields = readFields(payload);
   const severity = fields.get("V");
   const sqlstate = fields.get("C") ?? "XX000";
+  const message = fields.get("M") ?? "";
   const routine = fields.get("R");
   return {
     failure: {
       sqlstate,
-      message: fields.get("M") ?? "",
+      message,
       detail: fields.get("D") ?? null,
       hint: fields.get("H") ?? null,
       ...(severity === "FATAL" || severity === "PANIC" ? { fatal: true } : {}),
@@ -503,6 +512,7 @@ export function readServerError(payload: Uint8Array): ServerError {
     hasContext: fields.has("W"),
     isFatal: (severity === "FATAL" || severity === "PANIC") && routine !== undefined,
     isStale: sqlstate === unknownStatement ||
+      (sqlstate === duplicateStatement && message.includes(`"${statementNamePrefix}`)) ||
       (sqlstate === featureNotSupported && routine === planRevalidation),
   };
 }

@@ -11,6 +11,7 @@ import { type Deferred, deferred } from "../../lib/deferred.ts";
 import { Histogram } from "../../observe/histogram.ts";
 import { OneShotTimer } from "../../lib/one_shot_timer.ts";
 import { Connection, type ConnectionOptions } from "../connection/connection.ts";
+import type { StaleStatement } from "../connection/execution.ts";
 import { maxHeldBytes } from "../connection/body_receiver.ts";
 import {
   type Batch,
@@ -57,8 +58,15 @@ export interface PoolOptions extends Omit<ConnectionOptions, "clock"> {
   readonly clock: Clock;
   /** Opens and authenticates a connection. The message of its error is shown to operators. */
   readonly connect: () => Promise<Transport>;
-  /** Called when the server did not know a statement that was prepared. */
-  readonly onStatementForgotten?: () => void;
+  /** See `ConnectionEvents.statementForgotten`. */
+  readonly onStatementForgotten?: (sqlstate: StaleStatement) => void;
+}
+
+/** Options of a pool that can change while it is open. */
+export interface PoolConfiguration extends DatabaseOptions {
+  readonly prepare: boolean;
+  /** See `ConnectionOptions.sharesSession`. Default: not `prepare`. */
+  readonly sharesSession?: boolean;
 }
 
 /** The pool waits this long for connections that are being opened when it closes. */
@@ -79,12 +87,17 @@ const queueHistogram = {
   bounds: [0, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
 };
 
+/** A pool, which takes no option that is still to be decided. */
+export interface ConfiguredPool extends Database {
+  configure(configuration: PoolConfiguration): void;
+}
+
 /** Opens a pool. It opens connections on demand, at most `max`. */
-export function createPool(options: PoolOptions): Database {
+export function createPool(options: PoolOptions): ConfiguredPool {
   return new Pool(options);
 }
 
-class Pool implements Database {
+class Pool implements ConfiguredPool {
   readonly #options: PoolOptions;
   readonly #clock: Clock;
   readonly #connections = new Set<PooledConnection>();
@@ -100,6 +113,8 @@ class Pool implements Database {
   readonly #opener: ConnectionOpener;
   /** Whether new connections prepare statements. */
   #prepare: boolean;
+  /** See `ConnectionOptions.sharesSession`, for new connections. */
+  #sharesSession: boolean;
   #timeouts = 0;
   #generation = 0;
   /** Settles when the last connection is closed; null while the pool is open. */
@@ -114,6 +129,7 @@ class Pool implements Database {
     this.#options = options;
     this.#clock = options.clock;
     this.#prepare = options.prepare;
+    this.#sharesSession = options.sharesSession ?? !options.prepare;
     this.#largeBodies = new LargeBodies(options.max);
     this.#timers = this.#createTimers();
     this.#opener = new ConnectionOpener(options, {
@@ -173,10 +189,11 @@ class Pool implements Database {
     for (const pooled of this.#idle.splice(0)) close(pooled, "release");
   }
 
-  configure({ prepare, queueTargetMs }: DatabaseOptions): void {
+  configure({ prepare, sharesSession = !prepare, queueTargetMs }: PoolConfiguration): void {
     this.#overload.configure(queueTargetMs);
-    if (prepare === this.#prepare) return;
+    if (prepare === this.#prepare && sharesSession === this.#sharesSession) return;
     this.#prepare = prepare;
+    this.#sharesSession = sharesSession;
     this.flush();
   }
 
@@ -205,9 +222,9 @@ class Pool implements Database {
     this.#stopTimers();
   }
 
-  /** Returns null for batches that are never pipelined: without prepared statements all are blocks. */
+  /** Returns null for batches that are never pipelined: in a session that is shared all are blocks. */
   #serviceTimeOf(kind: object | null): ServiceTime | null {
-    if (kind === null || !this.#prepare) return null;
+    if (kind === null || this.#sharesSession) return null;
     let serviceTime = this.#serviceTimes.get(kind);
     if (serviceTime === undefined) this.#serviceTimes.set(kind, serviceTime = new ServiceTime());
     return serviceTime;
@@ -320,12 +337,17 @@ class Pool implements Database {
     const now = this.#clock.now();
     const connection = new Connection(
       transport,
-      { ...this.#options, prepare: this.#prepare, clock: () => this.#clock.now() },
+      {
+        ...this.#options,
+        prepare: this.#prepare,
+        sharesSession: this.#sharesSession,
+        clock: () => this.#clock.now(),
+      },
       {
         idle: () => this.#idleAgain(pooled),
         closed: () => this.#gone(pooled),
         requeued: (batches) => this.#requeued(batches as readonly QueuedBatch[]),
-        statementForgotten: () => this.#options.onStatementForgotten?.(),
+        statementForgotten: (sqlstate) => this.#options.onStatementForgotten?.(sqlstate),
         finished: (pending, result, bodyLength) => {
           if (result === "failure") pooled.work!.failures++;
           else this.#largeBodies.record(pending.batch, bodyLength ?? 0);

@@ -388,7 +388,15 @@ const cases: Readonly<Record<OptionKey, Cases>> = {
   "db-pre-config": functions,
   "db-pre-request": functions,
   "db-pipelining": booleans,
-  "db-prepared-statements": booleans,
+  "db-prepared-statements": {
+    accepted: [...booleans.accepted, ["auto", "auto"]],
+    rejected: [
+      ...booleans.rejected.map(([value, problem]) =>
+        [value, problem.replace("true or false", 'true, false or "auto"')] as const
+      ),
+      ['"Auto"', 'expected true, false or "auto", got "Auto"'],
+    ],
+  },
   "db-read-only": booleans,
   "db-relationships": {
     accepted: [

@@ -200,6 +200,12 @@ const events: {
     "If you are using connection poolers in transaction mode, try setting db-prepared-statements " +
     `to false. ${json}`,
   ],
+  "statements-unnamed": [
+    { kind: "statements-unnamed" },
+    "crit",
+    "Prepared statements do not outlast a transaction, as behind poolers in transaction mode: " +
+    "statements are unnamed from now on",
+  ],
   "statement-refused": [
     { kind: "statement-refused", error, name: "SVC" },
     "crit",

@@ -7,17 +7,20 @@ import { FailurePolicy } from "../../../src/service/failure_policy.ts";
 interface PolicyRow {
   readonly recovers?: boolean;
   readonly retriesLogin?: boolean;
+  readonly endsAtPooler?: boolean;
   /** Whether the service may end its process. */
   readonly ends?: boolean;
 }
 
-function policyOf({ recovers = true, retriesLogin = false, ends = true }: PolicyRow = {}) {
+function policyOf(row: PolicyRow = {}) {
+  const { recovers = true, retriesLogin = false, endsAtPooler = true, ends = true } = row;
   const events: string[] = [];
   const policy = new FailurePolicy({
     dialect: svcDialect,
     observe: (event) => void events.push(event.kind),
     recovers: () => recovers,
     retriesLogin: () => retriesLogin,
+    endsAtPooler: () => endsAtPooler,
     onFatal: ends ? () => void events.push("end") : null,
   });
   return { policy, events };
@@ -27,6 +30,7 @@ function refused(sqlstate: string, message = "no"): DatabaseError {
   return new DatabaseError({ sqlstate, message, detail: null, hint: null });
 }
 
+const takenName = refused("42P05", 'prepared statement "svc_1_1" already exists');
 const login = errors.cannotConnect("FATAL:  password authentication failed");
 const unreachable = errors.cannotConnect("Connection refused");
 const statementMode = refused(
@@ -69,6 +73,24 @@ const rows: readonly Row[] = [
   ],
   ["a pooler in statement mode", {}, (f) => f.exitOnFatal(statementMode), ["pooler-found", "end"]],
   ["a pooler in transaction mode", {}, (f) => f.exitOnPooler(), ["pooler-found", "end"]],
+  [
+    "a taken statement name",
+    {},
+    (f) => f.exitOnFatal(takenName),
+    ["pooler-found", "end"],
+  ],
+  [
+    "a taken statement name, where statements can be unnamed",
+    { endsAtPooler: false },
+    (f) => f.exitOnFatal(takenName),
+    [],
+  ],
+  [
+    "a pooler in statement mode, where statements can be unnamed",
+    { endsAtPooler: false },
+    (f) => f.exitOnFatal(statementMode),
+    ["pooler-found", "end"],
+  ],
   ["an old version", {}, (f) => f.exitOnOldVersion("13.1"), ["version-unsupported", "end"]],
   [
     "an own statement with a syntax error",
@@ -161,6 +183,7 @@ Deno.test("FailurePolicy names the service as the dialect does", () => {
     observe: (event) => void names.push("name" in event ? event.name : null),
     recovers: () => true,
     retriesLogin: () => false,
+    endsAtPooler: () => true,
     onFatal: () => {},
   });
   policy.exitOnOldVersion("13.1");

@@ -289,13 +289,14 @@ Deno.test("Connection.requeuePending() leaves writes where they are", async () =
   await settled();
 });
 
-const staleErrors: readonly (readonly [sqlstate: string, routine: string])[] = [
+const staleErrors: readonly (readonly [sqlstate: string, routine: string, message?: string])[] = [
   ["26000", "FetchPreparedStatement"],
+  ["42P05", "StorePreparedStatement", 'prepared statement "svc_1abc_1" already exists'],
   ["0A000", "RevalidateCachedQuery"],
 ];
 
-for (const [sqlstate, routine] of staleErrors) {
-  const refusal = failure(sqlstate, "", { routine });
+for (const [sqlstate, routine, message = ""] of staleErrors) {
+  const refusal = failure(sqlstate, message, { routine });
   for (const batch of [blockRead, blockWrite, implicitRead, implicitWrite]) {
     const { access, transaction: { form } } = batch;
     const name = `a stale statement (${sqlstate}) of a ${form} (${access})`;
@@ -314,7 +315,7 @@ for (const [sqlstate, routine] of staleErrors) {
       deepStrictEqual(await outcomesOf(execute(batch)), ["1"]);
       const types = transport.sent.at(-1)!.map(({ type }) => type).join("");
       strictEqual(types, form === "block" ? "QCCCCPBEPBEPBEPBES" : "QCCPBEPBES");
-      strictEqual(log.includes("forgotten"), sqlstate === "26000");
+      strictEqual(log.includes(`forgotten: ${sqlstate}`), sqlstate !== "0A000");
     });
   }
 }

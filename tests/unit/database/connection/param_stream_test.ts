@@ -234,7 +234,7 @@ Deno.test("Connection.execute() repeats a stream that the server refused before 
   strictEqual((await opened.run(streamed(values()))).columns[0], "2");
   isForgotten = true;
   strictEqual((await opened.run(streamed(values()))).columns[0], "2");
-  deepStrictEqual(opened.log.filter((line) => line === "forgotten").length, 1);
+  deepStrictEqual(opened.log.filter((line) => line === "forgotten: 26000").length, 1);
 });
 
 Deno.test("Connection.execute() finishes a stream whose statements are not prepared", async () => {

@@ -1,0 +1,86 @@
+/**
+ * Tries whether prepared statements outlast a transaction. Behind a pooler in transaction mode, the next
+ * transaction of a connection may run on another server connection, which does not know them.
+ *
+ * @module
+ */
+import type { Schedule } from "../../lib/timers.ts";
+import { type Client, clients } from "./pg_client.ts";
+import { connectToFirst } from "./hosts.ts";
+import type { Targets } from "./targets.ts";
+
+/** Result of a probe. */
+export interface PoolerFinding {
+  /** Whether a connection finds the statements again that it prepared. */
+  readonly keepsStatements: boolean;
+  /** Whether transactions of one connection run on several server connections, or share one. */
+  readonly sharesSession: boolean;
+}
+
+/** Finding behind a pooler that loses prepared statements. */
+export const statementsLost: PoolerFinding = { keepsStatements: false, sharesSession: true };
+
+/** How a probe connects. */
+export interface PoolerProbeOptions {
+  readonly targets: Targets;
+  /** A pooler whose only server connection is in use delays a transaction without an end. */
+  readonly timeoutMs: number;
+  readonly schedule: Schedule;
+}
+
+/**
+ * Which of two connections runs each transaction. A pooler that hands its server connections out in turn
+ * would give both connections the same ones for ever if they alternated.
+ */
+const order = [0, 1, 0, 0, 1, 1, 0, 1] as const;
+
+/** The connections use one name for different texts, so that a shared server connection shows. */
+const name = "svc_probe";
+const texts = [
+  "select pg_catalog.pg_backend_pid() as pid, 0 as connection",
+  "select pg_catalog.pg_backend_pid() as pid, 1 as connection",
+] as const;
+
+/** SQLSTATEs by which a server shows that it is not the one that a statement was prepared on. */
+const lossCodes: ReadonlySet<unknown> = new Set(["26000", "42P05"]);
+
+/**
+ * Prepares a statement on each of two connections and executes it in eight transactions. A probe that
+ * takes too long has found nothing that can be relied on: the statements count as lost. Rejects if it
+ * cannot connect.
+ */
+export async function probePooler(options: PoolerProbeOptions): Promise<PoolerFinding> {
+  const { targets, timeoutMs, schedule } = options;
+  const opened: Client[] = [];
+  const timeout = Promise.withResolvers<PoolerFinding>();
+  const cancel = schedule(() => timeout.resolve(statementsLost), timeoutMs);
+  try {
+    for (const _ of texts) opened.push(await connectToFirst(targets, clients));
+    return await Promise.race([executeAll(opened), timeout.promise]);
+  } finally {
+    cancel();
+    for (const client of opened) end(client);
+  }
+}
+
+async function executeAll(opened: readonly Client[]): Promise<PoolerFinding> {
+  const processes = texts.map(() => new Set<unknown>());
+  try {
+    for (const at of order) {
+      const { rows } = await opened[at]!.query({ name, text: texts[at] });
+      if (rows[0]?.["connection"] !== at) return statementsLost;
+      processes[at]!.add(rows[0]?.["pid"]);
+    }
+  } catch (error) {
+    if (lossCodes.has((error as { readonly code?: unknown }).code)) return statementsLost;
+    throw error;
+  }
+  const distinct = new Set(processes.flatMap((each) => [...each]));
+  return { keepsStatements: true, sharesSession: distinct.size !== texts.length };
+}
+
+/** Does not wait: a pooler answers a delayed transaction late. */
+function end(client: Client): void {
+  client.end().catch(() => {});
+  client.connection.stream.unref?.();
+}
