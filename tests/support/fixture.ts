@@ -22,14 +22,19 @@ export const authenticator = "authenticator";
 /**
  * Gives the SQL that fills an empty database: the roles, the fixture's file, and last the right of the
  * authenticator to become each role that the fixture uses. Roles belong to the whole server, where
- * another database may have brought them along already.
+ * another database may have brought them along already. `\ir other.sql` includes another fixture, as in psql.
  */
 export async function fixtureSql({ name, roles }: Fixture): Promise<string> {
   const file = name.endsWith(".sql") ? `../../${name}` : `../fixtures/${name}.sql`;
+  const text = await Deno.readTextFile(new URL(file, import.meta.url));
   return [
     createRole(`${authenticator} login noinherit password '${authenticator}'`),
     ...roles.map((role) => createRole(`${quoteIdent(role)} nologin`)),
-    await Deno.readTextFile(new URL(file, import.meta.url)),
+    text.replace(
+      /^\\ir (\w+\.sql)$/gm,
+      (_, included: string) =>
+        Deno.readTextFileSync(new URL(`../fixtures/${included}`, import.meta.url)),
+    ),
     ...roles.map((role) => `grant ${quoteIdent(role)} to ${authenticator};`),
     grantUsedRoles,
   ].join("\n");
