@@ -108,6 +108,7 @@ export class FollowingService implements RequestService {
       observe: this.observe,
       recovers: () => this.#snapshot.config.dbPoolAutomaticRecovery,
       retriesLogin: () => this.#snapshot.config.dbPasswordFile !== null,
+      endsAtPooler: () => this.#snapshot.config.dbPreparedStatements !== "auto",
       onFatal: options.onFatal,
     });
   }
