@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { deferred } from "../../lib/deferred.ts";
 import type { Schedule } from "../../lib/timers.ts";
 import { type Client, clients } from "./pg_client.ts";
 import { connectToFirst } from "./hosts.ts";
@@ -52,7 +53,7 @@ const lossCodes: ReadonlySet<unknown> = new Set(["26000", "42P05"]);
 export async function probePooler(options: PoolerProbeOptions): Promise<PoolerFinding> {
   const { targets, timeoutMs, schedule } = options;
   const opened: Client[] = [];
-  const timeout = Promise.withResolvers<PoolerFinding>();
+  const timeout = deferred<PoolerFinding>();
   const cancel = schedule(() => timeout.resolve(statementsLost), timeoutMs);
   try {
     for (const _ of texts) opened.push(await connectToFirst(targets, clients));
