@@ -104,8 +104,13 @@ export class FailurePolicy {
     return this.#exit({ kind: "statement-refused", error, name: dialect.displayName });
   }
 
-  /** Ends the process because a pooler in transaction mode loses prepared statements. */
+  /**
+   * Ends the process because a pooler in transaction mode loses prepared statements. Reports it only where
+   * the database does without.
+   */
   exitOnPooler(): void {
+    const { endsAtPooler, observe } = this.#options;
+    if (!endsAtPooler()) return observe({ kind: "statements-unnamed" });
     const error = {
       code: "26000",
       message: "prepared statements are not found on the connection that prepared them",

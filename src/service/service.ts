@@ -557,18 +557,12 @@ export class Service {
     if (isLogged(this.dialect.findingSeverity, logLevel)) this.observe(finding);
   }
 
-  /** A pooler loses prepared statements: the database does without, or the process ends. */
-  #poolerFound(): void {
-    if (this.#snapshot.config.dbPreparedStatements !== "auto") this.#failurePolicy.exitOnPooler();
-    else this.observe({ kind: "statements-unnamed" });
-  }
-
   /** Turns tracing of the pool and of the JWT cache on at log level `debug`, and off otherwise. */
   #updateTracing(): void {
     const { config, auth } = this.#snapshot;
     const trace = config.logLevel === "debug" ? this.observe : null;
     auth.cache?.setListener(trace);
-    this.database.watch({ trace, onPooler: () => this.#poolerFound() });
+    this.database.watch({ trace, onPooler: () => this.#failurePolicy.exitOnPooler() });
   }
 }
 

@@ -109,7 +109,11 @@ export function openPostgres(options: PostgresOptions): Database {
     },
   });
   return {
-    transaction: (batch, caller) => pool.transaction(batch, caller),
+    transaction: (batch, caller) => {
+      // In other threads, no load begins with the version.
+      if (preparation.isUndecided) void preparation.settle();
+      return pool.transaction(batch, caller);
+    },
     version: async () => {
       await preparation.settle();
       return await pool.version();

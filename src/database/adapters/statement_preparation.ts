@@ -41,6 +41,11 @@ export class StatementPreparation {
     return { ...this.#configuration, prepare: keepsStatements, sharesSession };
   }
 
+  /** Whether the answer of a probe is needed. */
+  get isUndecided(): boolean {
+    return this.#configuration.prepare === "auto" && this.#finding === null;
+  }
+
   /** Applies options. A change to `"auto"` probes in the background. */
   configure(configuration: DatabaseOptions): void {
     const isNew = configuration.prepare === "auto" && this.#configuration.prepare !== "auto";
@@ -52,7 +57,7 @@ export class StatementPreparation {
 
   /** Probes unless the answer is known. Never rejects: the next call tries again. */
   async settle(): Promise<void> {
-    if (this.#configuration.prepare !== "auto" || this.#finding !== null) return;
+    if (!this.isUndecided) return;
     this.#probing ??= this.#options.probe().then(
       (finding) => this.#found(finding),
       () => {},

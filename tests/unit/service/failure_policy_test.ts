@@ -74,6 +74,12 @@ const rows: readonly Row[] = [
   ["a pooler in statement mode", {}, (f) => f.exitOnFatal(statementMode), ["pooler-found", "end"]],
   ["a pooler in transaction mode", {}, (f) => f.exitOnPooler(), ["pooler-found", "end"]],
   [
+    "a pooler in transaction mode, where statements can be unnamed",
+    { endsAtPooler: false },
+    (f) => f.exitOnPooler(),
+    ["statements-unnamed"],
+  ],
+  [
     "a taken statement name",
     {},
     (f) => f.exitOnFatal(takenName),
