@@ -141,6 +141,22 @@ interface BatchCommon {
    * the socket; that of a read is at or behind all that the read saw. Default: false.
    */
   readonly wantsBookmark?: boolean;
+  /**
+   * How the connection uses positions in the write-ahead log. Set only by the database that chooses between
+   * primary and standbys. Default: not at all.
+   */
+  readonly walPosition?: WalPositionUse;
+}
+
+/** How a connection uses positions in the write-ahead log. */
+export interface WalPositionUse {
+  /**
+   * Position (`pg_lsn`) that a standby must have replayed; otherwise the batch fails with 22012 before its
+   * first statement. Null for none.
+   */
+  readonly min: string | null;
+  /** Whether the result has the server's position behind the transaction. */
+  readonly isReturned: boolean;
 }
 
 /** How a read may use a standby. */
@@ -308,6 +324,8 @@ export interface BatchResult {
    * or null without one: the batch wants none, rolled back, or the position is unknown.
    */
   readonly bookmark?: string | null;
+  /** Row of the statement that reads the position behind the transaction; absent if none was read. */
+  readonly walPosition?: ResultColumns | null;
 }
 
 /** Live counts of a pool, for metrics. */
@@ -367,6 +385,15 @@ export type PoolEvent =
   | { readonly kind: "pool-flushed" }
   | { readonly kind: "pool-connection"; readonly id: string; readonly step: ConnectionStep };
 
+/** An event of a standby. */
+export type StandbyEvent =
+  /** The standby executes reads from now on. */
+  | { readonly kind: "standby-included"; readonly place: string }
+  /** The standby executes no reads from now on. */
+  | { readonly kind: "standby-excluded"; readonly place: string; readonly reason: string }
+  /** The server belongs to another database cluster than the primary. */
+  | { readonly kind: "standby-foreign"; readonly place: string };
+
 /** Receives the events of a database other than its transactions. */
 export interface DatabaseWatcher {
   /** Receives the events of the pool; null turns them off. */
@@ -376,6 +403,8 @@ export interface DatabaseWatcher {
    * prepared statements, between transactions. With `prepare: "auto"` statements are unnamed from then on.
    */
   readonly onPooler: () => void;
+  /** Receives the events of standbys. Default: no receiver. */
+  readonly onStandby?: (event: StandbyEvent) => void;
 }
 
 /** SQL that initialises an embedded database. */
@@ -391,6 +420,38 @@ export interface DatabaseOptions {
   readonly prepare: boolean | "auto";
   /** Longest wait in an overloaded queue, in milliseconds; 0 for no such limit. See `db-pool-queue-target`. */
   readonly queueTargetMs: number;
+  /** Default: those of the start. */
+  readonly replicas?: ReplicaSettings;
+}
+
+/** Settings of reads on standbys. */
+export interface ReplicaSettings {
+  /** A standby that lags further behind executes no reads. */
+  readonly maxLagMs: number;
+  /** Longest wait of a read for a standby, or for a slot on the primary. */
+  readonly waitMs: number;
+  /** Result of a read for which no standby is fit: that of the primary, or an error. */
+  readonly fallback: "primary" | "error";
+}
+
+/** Live counts of a standby, for metrics. */
+export interface StandbyCounts {
+  /** `localhost:5432` */
+  readonly place: string;
+  readonly isServing: boolean;
+  /** Null while it is unknown. */
+  readonly lagSeconds: number | null;
+  readonly inFlight: number;
+  readonly reads: number;
+}
+
+/** Live counts of reads that standbys may execute, for metrics. */
+export interface ReplicaCounts {
+  readonly standbys: readonly StandbyCounts[];
+  /** Reads that the primary executed in place of standbys, by reason. */
+  readonly fallbacks: ReadonlyMap<string, number>;
+  /** Reads that the primary repeated, by reason. */
+  readonly retries: ReadonlyMap<string, number>;
 }
 
 /** A PostgreSQL database: pooled, opened per request, or embedded. */
@@ -412,6 +473,12 @@ export interface Database {
   counts(): PoolCounts;
   /** Whether standbys may execute reads; `standby` and `wantsBookmark` of batches mean nothing otherwise. Default: false. */
   readonly hasStandbys?: boolean;
+  /** Starts to observe primary and standbys; no standby executes a read before. Absent where nothing observes them. */
+  observeServers?(): void;
+  /** Whether a standby executes reads now. Absent without standbys. */
+  hasServingStandby?(): boolean;
+  /** Absent without standbys. */
+  replicaCounts?(): ReplicaCounts;
   /** Whether a statement can be canceled while it runs. Default: true. */
   readonly canCancel?: boolean;
   /** Null where no connection lives long enough to listen. */

@@ -26,6 +26,7 @@ import { statementNamePrefix } from "../failure.ts";
 import type { RowRun } from "../protocol/decoder.ts";
 import { joinText, readFields } from "../protocol/messages.ts";
 import { BodyReceiver, type BodyReceiverOptions } from "./body_receiver.ts";
+import { positionCheck, positionStatement } from "../wal_position.ts";
 import { HeldResults } from "./held_results.ts";
 
 /** A batch with the functions that settle its result. */
@@ -92,8 +93,11 @@ export class BatchExecution {
   wasTerminated = false;
   #settlement: Settlement = "pending";
   #statements: readonly StatementInFlight[] = [];
-  /** Number of statements that the connection put before those of the batch: BEGIN. */
+  /** Number of statements that the connection put before those of the batch: BEGIN, a check of the position. */
   #preambleLength = 0;
+  /** Place of the statement that reads the position behind the transaction; null without one. */
+  #positionReading: number | null = null;
+  #walPosition: ResultColumns | null = null;
   /** Whether the statements behind those of a stream, or behind a check of the cost, were not sent yet. */
   #isRestUnsent: boolean;
   /** Number of cost limits whose EXPLAIN has been checked. */
@@ -196,18 +200,38 @@ export class BatchExecution {
 
   /** Returns the statements to send: those of the batch, with BEGIN and the end where it has these. */
   statementsToSend(): readonly Statement[] {
-    const { statements, transaction } = this.batch;
-    if (this.form === "implicit") return statements;
+    const { statements, walPosition } = this.batch;
+    if (this.form === "implicit" && walPosition === undefined) return statements;
+    const preamble = this.#preamble();
+    this.#preambleLength = preamble.length;
+    if (this.form === "implicit") return this.#withPosition([...preamble, ...statements]);
     const { end } = this;
-    const isolation = transaction.form === "block" ? transaction.isolation : "read committed";
-    const begin = beginStatements[this.batch.access][isolation];
-    this.#preambleLength = 1;
-    if (this.stream !== null) return [begin, ...statements.slice(0, this.stream.statement)];
+    if (this.stream !== null) return [...preamble, ...statements.slice(0, this.stream.statement)];
     const costLimit = this.#costLimit;
-    if (costLimit !== null) return [begin, ...statements.slice(0, costLimit.statement + 1)];
-    if (typeof end !== "string") return [begin, ...statements];
+    if (costLimit !== null) return [...preamble, ...statements.slice(0, costLimit.statement + 1)];
+    if (typeof end !== "string") return [...preamble, ...statements];
     this.#end = end;
-    return [begin, ...statements, endStatements[end]];
+    return this.#withPosition([...preamble, ...statements, endStatements[end]]);
+  }
+
+  /** Returns the statements before those of the batch. */
+  #preamble(): readonly Statement[] {
+    const { transaction, access, walPosition } = this.batch;
+    const min = walPosition?.min ?? null;
+    const checks = min === null ? [] : [positionCheck(min)];
+    if (this.form === "implicit") return checks;
+    const isolation = transaction.form === "block" ? transaction.isolation : "read committed";
+    const begin = beginStatements[access][isolation];
+    if (min === null || isolation === "read committed") return [begin, ...checks];
+    // The snapshot of the whole transaction would be older than the position that the check sees.
+    return [beginStatements[access]["read committed"], ...checks, endStatements.commit, begin];
+  }
+
+  /** Adds the statement that reads the position, if the batch wants it and its transaction does not roll back. */
+  #withPosition(statements: readonly Statement[]): readonly Statement[] {
+    if (!this.batch.walPosition?.isReturned || this.#end === "rollback") return statements;
+    this.#positionReading = statements.length;
+    return [...statements, positionStatement];
   }
 
   /** Returns the statement of the stream with one of its values. */
@@ -239,7 +263,7 @@ export class BatchExecution {
     const rest = this.batch.statements.slice(position + 1);
     if (typeof end !== "string") return rest;
     this.#end = end;
-    return [...rest, endStatements[end]];
+    return this.#withPosition([...rest, endStatements[end]]);
   }
 
   /** The values of the stream have failed, or the cost is above its limit. */
@@ -311,7 +335,8 @@ export class BatchExecution {
 
   /** The first statement of an implicit transaction refuses a connection with other defaults. */
   #isOnOtherDefaults({ sqlstate }: DatabaseFailure): boolean {
-    return this.form === "implicit" && this.#position === 0 && sqlstate === activeTransaction;
+    const isFirst = this.#position === this.#preambleLength;
+    return this.form === "implicit" && isFirst && sqlstate === activeTransaction;
   }
 
   /** Whether the batch is to be sent once more: nothing that a client could notice has happened. */
@@ -328,7 +353,7 @@ export class BatchExecution {
   get hasEnded(): boolean {
     const isCertain = this.form === "block" || this.batch.access === "read only";
     return isCertain && this.isEndSent && this.failure === null &&
-      this.#position === this.#statements.length;
+      this.#position >= (this.#positionReading ?? this.#statements.length);
   }
 
   /** Resolves the result, unless it is settled. */
@@ -339,7 +364,13 @@ export class BatchExecution {
   }
 
   #result(): BatchResult {
-    return { end: this.#end, columns: this.#columns, body: this.body.take(), rows: this.#rows };
+    const result = {
+      end: this.#end,
+      columns: this.#columns,
+      body: this.body.take(),
+      rows: this.#rows,
+    };
+    return this.#walPosition === null ? result : { ...result, walPosition: this.#walPosition };
   }
 
   /** Rejects the result, unless it is settled. */
@@ -363,7 +394,8 @@ export class BatchExecution {
       ? batch.closing?.(this.#result()) ?? null
       : null;
     this.#preambleLength = -batch.statements.length;
-    return closing === null ? [endStatements[end]] : [closing, endStatements[end]];
+    const ending = [endStatements[end]];
+    return this.#withPosition(closing === null ? ending : [closing, ...ending]);
   }
 
   #decideEnd(bounds: readonly ColumnBounds[]): TransactionEnd {
@@ -426,6 +458,7 @@ export class BatchExecution {
       return;
     }
     this.#row.push(this.#lastColumn === null ? null : joinText(this.#lastColumn));
+    if (this.#position === this.#positionReading) this.#walPosition = this.#row;
     const position = this.#batchPosition;
     if (this.#rows[position] === noRows) this.#rows[position] = [];
     this.#rows[position]?.push(this.#row);

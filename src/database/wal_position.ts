@@ -1,0 +1,101 @@
+/**
+ * Positions in the write-ahead log, as PostgreSQL's type `pg_lsn` has them, and the SQL that reads them.
+ *
+ * Source: PostgreSQL documentation, "System Administration Functions", backup and recovery control;
+ * "WAL Internals".
+ *
+ * @module
+ */
+import type { ResultColumns, Statement } from "./database.ts";
+
+/** A place in the write-ahead log. */
+export interface WalPosition {
+  readonly lsn: bigint;
+  /** Null where the server is a standby: it does not tell without privileges. */
+  readonly timeline: number | null;
+}
+
+/**
+ * Reads the position of the end of the log on a primary, or of replay on a standby. A commit is in the log
+ * before other transactions see it, so the position covers every earlier snapshot.
+ */
+export const positionStatement: Statement = {
+  text:
+    "select case when pg_catalog.pg_is_in_recovery() then pg_catalog.pg_last_wal_replay_lsn() " +
+    "else pg_catalog.pg_current_wal_insert_lsn() end, " +
+    "case when not pg_catalog.pg_is_in_recovery() " +
+    "then pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_insert_lsn()) end, " +
+    "pg_catalog.current_setting('wal_block_size'), pg_catalog.current_setting('wal_segment_size')",
+  params: [],
+  use: "rows",
+  isShared: true,
+};
+
+/**
+ * Returns the statement that fails with 22012 unless the server has replayed a position. It passes on a
+ * promoted server, which has all that it replayed.
+ */
+export function positionCheck(min: string): Statement {
+  return { text: checkText, params: [min], use: "none", isShared: true };
+}
+
+const checkText = "select 1 / (case when pg_catalog.pg_is_in_recovery() " +
+  "then coalesce(pg_catalog.pg_last_wal_replay_lsn() >= $1::pg_catalog.pg_lsn, false) " +
+  "else true end)::pg_catalog.int4";
+
+/** Returns the position in a row of {@linkcode positionStatement}; null if the server has none. */
+export function readPosition(row: ResultColumns): WalPosition | null {
+  const [lsnText = null, file = null, blockSize = null, segmentSize = null] = row;
+  const lsn = lsnText === null ? null : parseLsn(lsnText);
+  if (lsn === null) return null;
+  const sizes = { block: sizeOf(blockSize), segment: sizeOf(segmentSize) };
+  return { lsn: recordEnd(lsn, sizes), timeline: file === null ? null : timelineOf(file) };
+}
+
+/** `0/47BFAF8`: two numbers of 32 bits. Returns null for another text. */
+export function parseLsn(text: string): bigint | null {
+  const [, high, low] = /^([0-9A-F]{1,8})\/([0-9A-F]{1,8})$/i.exec(text) ?? [];
+  if (high === undefined) return null;
+  return (BigInt(`0x${high}`) << 32n) | BigInt(`0x${low}`);
+}
+
+/** Returns a position as `pg_lsn` has it. */
+export function lsnText(lsn: bigint): string {
+  const hex = (part: bigint) => part.toString(16).toUpperCase();
+  return `${hex(lsn >> 32n)}/${hex(lsn & 0xffff_ffffn)}`;
+}
+
+/** Bytes of the headers of a page, and of the first page of a segment. */
+const [pageHeaderBytes, segmentHeaderBytes] = [24n, 40n] as const;
+
+/**
+ * Returns the end of the last record before a position. A position behind the header of a page is moved to
+ * the page's beginning: no record ends at the header, so an idle standby never reaches it.
+ */
+export function recordEnd(
+  lsn: bigint,
+  { block, segment }: { readonly block: bigint; readonly segment: bigint },
+): bigint {
+  if (lsn % segment === segmentHeaderBytes) return lsn - segmentHeaderBytes;
+  return lsn % block === pageHeaderBytes ? lsn - pageHeaderBytes : lsn;
+}
+
+const unitBytes: ReadonlyMap<string, bigint> = new Map([
+  ["", 1n],
+  ["B", 1n],
+  ["kB", 1024n],
+  ["MB", 1024n ** 2n],
+  ["GB", 1024n ** 3n],
+]);
+
+/** `8192`, `16MB`. A position is below the size of an unreadable text. */
+function sizeOf(text: string | null): bigint {
+  const [, digits, unit = ""] = /^(\d+)([a-zA-Z]*)$/.exec(text ?? "") ?? [];
+  const factor = unitBytes.get(unit);
+  return digits === undefined || factor === undefined ? 1n << 64n : BigInt(digits) * factor;
+}
+
+/** The first eight digits of a log file's name are the timeline. */
+function timelineOf(file: string): number | null {
+  return /^[0-9A-F]{24}$/i.test(file) ? parseInt(file.slice(0, 8), 16) : null;
+}
