@@ -11,8 +11,15 @@
  * @module
  */
 import { eventually } from "./eventually.ts";
+import type { GuardedFolder } from "./guarded_folder.ts";
+import { postgresBinaries } from "./postgres_binaries.ts";
 import { withClient } from "./postgres_client.ts";
-import { type ConnectionTarget, type PostgresServer, startPostgres } from "./postgres_server.ts";
+import {
+  type ConnectionTarget,
+  type PostgresServer,
+  serverFolder,
+  startPostgres,
+} from "./postgres_server.ts";
 
 export interface ClusterOptions {
   readonly standbys: number;
@@ -34,6 +41,18 @@ const clusterSettings: Readonly<Record<string, string>> = {
   hot_standby: "on",
 };
 
+/** What the servers have in common. */
+interface SharedParts {
+  readonly settings: Readonly<Record<string, string>>;
+  /** Folder with the programs of PostgreSQL. */
+  readonly programs: string;
+  /** Holds the programs unless an environment variable names others. */
+  readonly folder: GuardedFolder;
+}
+
+/** A walreceiver without new WAL says NULL, or where it began. */
+const received = "greatest(pg_last_wal_receive_lsn(), pg_last_wal_replay_lsn())";
+
 /** Replace what a standby copies from the configuration of its original. */
 const copiedSettings: Readonly<Record<string, string>> = {
   synchronous_standby_names: "",
@@ -43,20 +62,26 @@ const copiedSettings: Readonly<Record<string, string>> = {
 /** A primary and its standbys. Each server keeps its port for as long as the cluster runs. */
 export class PostgresCluster implements AsyncDisposable {
   #primary: PostgresServer;
-  #standbys: readonly PostgresServer[];
-  readonly #settings: Readonly<Record<string, string>>;
+  #standbys: readonly PostgresServer[] = [];
+  /** All servers that have not been stopped for good. */
+  readonly #servers: Set<PostgresServer>;
+  readonly #shared: SharedParts;
 
-  private constructor(primary: PostgresServer, settings: Readonly<Record<string, string>>) {
+  private constructor(primary: PostgresServer, shared: SharedParts) {
     this.#primary = primary;
-    this.#standbys = [];
-    this.#settings = settings;
+    this.#servers = new Set([primary]);
+    this.#shared = shared;
   }
 
   /** Starts the servers; resolves when all standbys have replayed what the SQL wrote. */
   static async start(options: ClusterOptions): Promise<PostgresCluster> {
+    await using resources = new AsyncDisposableStack();
+    const folder = resources.use(await serverFolder());
+    const programs = await postgresBinaries(folder.path);
     const settings = { ...clusterSettings, ...options.settings };
-    const primary = await startPostgres({ settings });
-    const cluster = new PostgresCluster(primary, settings);
+    const primary = await startPostgres({ settings, programs });
+    const cluster = new PostgresCluster(primary, { settings, programs, folder });
+    resources.move();
     try {
       if (options.sql !== undefined) await cluster.execute(primary, options.sql);
       for (let at = 0; at < options.standbys; at++) await cluster.#addStandby({ copyOf: primary });
@@ -125,22 +150,43 @@ export class PostgresCluster implements AsyncDisposable {
 
   /** Resolves when standbys have replayed all that the primary has written until now. */
   async replayed(standbys: readonly PostgresServer[] = this.#standbys): Promise<void> {
+    await this.#reached(standbys, "pg_last_wal_replay_lsn()");
+  }
+
+  /** Resolves when all standbys have stored all that the primary has written until now. */
+  async received(): Promise<void> {
+    await this.#reached(this.#standbys, received);
+  }
+
+  async #reached(standbys: readonly PostgresServer[], position: string): Promise<void> {
     const [row] = await this.execute(this.#primary, "select pg_current_wal_flush_lsn() as lsn");
-    const isReplayed = `select pg_last_wal_replay_lsn() >= '${row!.lsn}' as done`;
     for (const standby of standbys) {
-      await eventually("the standby has replayed the WAL", async () => {
-        return (await this.execute(standby, isReplayed))[0]!.done === true;
+      await eventually(`the standby's ${position} is ${row!.lsn}`, async () => {
+        return (await this.execute(standby, `select ${position} >= '${row!.lsn}' as done`))[0]!
+          .done === true;
       });
     }
   }
 
-  /** Returns the standby that has received most: with a quorum, it has every acknowledged commit. */
+  /**
+   * Returns the standby that has received most from a primary that is down. If commits waited for a
+   * standby, this one has every acknowledged commit.
+   */
   async mostAdvanced(): Promise<PostgresServer> {
-    const received = await Promise.all(this.#standbys.map(async (standby) => {
-      const position = "select pg_last_wal_receive_lsn() - '0/0' as bytes";
+    const positions = await Promise.all(this.#standbys.map(async (standby) => {
+      await this.#stoppedReceiving(standby);
+      const position = `select ${received} - '0/0' as bytes`;
       return { standby, bytes: BigInt(String((await this.execute(standby, position))[0]!.bytes)) };
     }));
-    return received.reduce((most, next) => next.bytes > most.bytes ? next : most).standby;
+    return positions.reduce((most, next) => next.bytes > most.bytes ? next : most).standby;
+  }
+
+  /** What the primary sent before its death may still be on its way to the standby's disk. */
+  async #stoppedReceiving(standby: PostgresServer): Promise<void> {
+    const receiving = "select 1 from pg_stat_wal_receiver where status = 'streaming'";
+    await eventually("the standby has received all", async () => {
+      return (await this.execute(standby, receiving)).length === 0;
+    });
   }
 
   /**
@@ -162,24 +208,28 @@ export class PostgresCluster implements AsyncDisposable {
    */
   async rejoin(former: PostgresServer): Promise<PostgresServer> {
     await former.stop();
+    this.#servers.delete(former);
     return await this.#addStandby({ copyOf: this.#standbys[0]!, port: former.port });
   }
 
   /** Stops all servers and removes their folders. */
   async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.all([this.#primary, ...this.#standbys].map((server) => server.stop()));
+    await Promise.all([...this.#servers].map((server) => server.stop()));
+    await this.#shared.folder.remove();
   }
 
   async #addStandby(
     { copyOf, port }: { readonly copyOf: PostgresServer; readonly port?: number },
   ): Promise<PostgresServer> {
     const standby = await startPostgres({
-      settings: { ...this.#settings, ...copiedSettings },
+      settings: { ...this.#shared.settings, ...copiedSettings },
+      programs: this.#shared.programs,
       standbyOf: this.#primary,
       copyOf,
       ...(port === undefined ? {} : { port }),
     });
     this.#standbys = [...this.#standbys, standby];
+    this.#servers.add(standby);
     return standby;
   }
 }

@@ -49,6 +49,8 @@ export interface PostgresServer extends AsyncDisposable {
 export interface PostgresOptions {
   /** Server settings beside the defaults here, for example `{ max_connections: "20" }`. */
   readonly settings?: Readonly<Record<string, string>>;
+  /** Folder with the programs of PostgreSQL. Default: the server has its own copy. */
+  readonly programs?: string;
   /** TCP port. Default: a free one. */
   readonly port?: number;
   /** Makes the server a standby of this one, which it follows from then on. */
@@ -74,16 +76,22 @@ type Run = (program: string, args: readonly string[]) => Promise<string>;
 
 /** Starts a server of its own on a free port, with an empty cluster in the C locale and UTC. */
 export async function startPostgres(options: PostgresOptions = {}): Promise<PostgresServer> {
-  const folder = await guardedFolder("svc_postgres_");
-  const user = Deno.uid() === 0 ? nobody : {};
+  const folder = await serverFolder();
   try {
-    if (Deno.uid() === 0) await Deno.chown(folder.path, nobody.uid, nobody.gid);
-    const run = runIn(folder.path, await postgresBinaries(folder.path), user);
+    const programs = options.programs ?? await postgresBinaries(folder.path);
+    const run = runIn(folder.path, programs, Deno.uid() === 0 ? nobody : {});
     return await bootServer(folder, run, options);
   } catch (error) {
     await folder.remove();
     throw error;
   }
+}
+
+/** Makes a folder that belongs to the user that PostgreSQL runs as. */
+export async function serverFolder(): Promise<GuardedFolder> {
+  const folder = await guardedFolder("svc_postgres_");
+  if (Deno.uid() === 0) await Deno.chown(folder.path, nobody.uid, nobody.gid);
+  return folder;
 }
 
 async function bootServer(

@@ -1,0 +1,106 @@
+/**
+ * Measures configurations of the service under the same load, in turn.
+ *
+ * @module
+ */
+import type { FileConfig } from "../../tests/support/process.ts";
+import { type Bench, progress, untilIdle } from "./bench.ts";
+import { exchange } from "./exchange.ts";
+import { median } from "./figures.ts";
+import { serverConfig } from "./fixture.ts";
+import { type LoadFigures, measureLoad } from "./measure.ts";
+import { type BenchServer, ownCommand, startServer } from "./servers.ts";
+import { markdownTable, shown } from "./table.ts";
+import type { LoadRequest } from "./wrk.ts";
+
+/** A configuration that is compared with the first one of its group. */
+export interface ConfigCase {
+  readonly name: string;
+  readonly config: FileConfig;
+  /** Headers of its requests beside those of the group. Default: none. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Value of `Accept-Encoding`. Default: `identity`. */
+  readonly accept?: string;
+  /** Token of each request, which is in the cache of tokens after the first one. Default: none. */
+  readonly token?: string;
+}
+
+/** Cases of the same request. */
+export interface ConfigGroup {
+  readonly name: string;
+  readonly request: LoadRequest;
+  readonly cases: readonly ConfigCase[];
+}
+
+/** A case with its server and its runs. */
+interface Entry {
+  readonly each: ConfigCase;
+  readonly server: BenchServer;
+  readonly request: LoadRequest;
+  /** Bytes of the body of one response. */
+  readonly bytes: number;
+  readonly runs: LoadFigures[];
+}
+
+/** Measures the cases of a group in turn, and returns a table of their ratios to the first one. */
+export async function measureGroup(group: ConfigGroup, bench: Bench): Promise<string> {
+  await using servers = new AsyncDisposableStack();
+  const entries: Entry[] = [];
+  for (const each of group.cases) {
+    progress(`Starting the service: ${each.name}...`);
+    const config = { ...serverConfig(bench.postgres), "db-pool": 5, ...each.config };
+    const server = servers.use(await startServer("service", ownCommand, { config }));
+    const { accept = "identity", token } = each;
+    const headers = {
+      ...group.request.headers,
+      ...each.headers,
+      "Accept-Encoding": accept,
+      ...(token === undefined ? {} : { Authorization: `Bearer ${token}` }),
+    };
+    const request = { ...group.request, headers };
+    const { bytes } = await exchange(server.origin, {
+      body: new TextEncoder().encode(group.request.body ?? ""),
+      line: group.request.line.replace(/\{.*?\}/, "1"),
+      headers,
+    });
+    entries.push({ each, server, request, bytes, runs: [] });
+  }
+  const { seconds, rounds, connections } = bench.options;
+  for (let round = -1; round < rounds; round++) {
+    for (const { each, server, request, runs } of entries) {
+      await untilIdle(bench);
+      const { postmaster } = bench;
+      const run = await measureLoad(request, { server, postmaster, connections, seconds });
+      if (run.failed > 0) throw new Error(`${each.name}: ${run.failed} requests failed`);
+      // The first round warms up.
+      if (round >= 0) runs.push(run);
+      progress(`${group.name}, ${each.name}: ${Math.round(run.perSecond)} requests/s`);
+    }
+  }
+  return tableOf(group, entries);
+}
+
+/** Returns the table. Its ratios are medians of those of each round, whose runs follow each other. */
+function tableOf({ name }: ConfigGroup, entries: readonly Entry[]): string {
+  const [first] = entries;
+  const rows = entries.map(({ each, bytes, runs }) => {
+    const ratioOf = (field: "perSecond" | "cpu") =>
+      median(runs.map((run, round) => run[field] / first!.runs[round]![field]));
+    return [
+      each.name,
+      shown(median(runs.map(({ perSecond }) => perSecond))),
+      ratioText(ratioOf("perSecond")),
+      shown(median(runs.map(({ cpu }) => cpu))),
+      ratioText(1 / ratioOf("cpu")),
+      shown(median(runs.map(({ p99 }) => p99))),
+      shown(bytes / 1000),
+      first!.bytes === 0 ? "" : ratioText(bytes / first!.bytes),
+    ];
+  });
+  const heads = [name, "requests/s", "ratio", "CPU µs", "per core", "p99 ms", "kB", "ratio"];
+  return markdownTable(heads, rows);
+}
+
+function ratioText(ratio: number): string {
+  return `${ratio.toFixed(3)}×`;
+}
