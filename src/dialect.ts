@@ -38,6 +38,8 @@ export interface Dialect {
   readonly productToken: string;
   /** The `<vendor>` of `application/vnd.<vendor>.object+json`. */
   readonly vendor: string;
+  /** Header with the position that a read must have reached, in requests and responses. */
+  readonly bookmarkHeader: string;
   /** Column name for the result of a function that returns no row type. */
   readonly scalarColumn: string;
   /** Prefix of environment variables, without the underscore. */
@@ -116,6 +118,7 @@ export const svcDialect: Dialect = {
   displayName: "SVC",
   productToken: "svc",
   vendor: "svc",
+  bookmarkHeader: "Svc-Bookmark",
   scalarColumn: "svc_scalar",
   environmentPrefix: "SVC",
   settingPrefix: "svc",
@@ -158,6 +161,7 @@ export const pgrstDialect: Dialect = {
   displayName: "PostgREST",
   productToken: "postgrest",
   vendor: "pgrst",
+  bookmarkHeader: "Pgrst-Bookmark",
   scalarColumn: "pgrst_scalar",
   environmentPrefix: "PGRST",
   settingPrefix: "pgrst",

@@ -29,6 +29,8 @@ export interface BatchReplyOptions {
   readonly preferences: Preferences;
   /** Whether `Prefer: tx=` may choose how the transaction ends. */
   readonly isEndOverridable: boolean;
+  /** Whether `Prefer: read=primary` has a meaning. */
+  readonly hasStandbys: boolean;
   /** `response.*` of the function before the batch. Default: none. */
   readonly overrides?: {
     readonly headers: string | null;
@@ -39,12 +41,12 @@ export interface BatchReplyOptions {
 /** Makes the reply of a batch. Throws `111` and `112` for invalid overrides. */
 export function batchReply(
   replies: readonly OperationReply[],
-  { preferences, isEndOverridable, overrides }: BatchReplyOptions,
+  { preferences, isEndOverridable, hasStandbys, overrides }: BatchReplyOptions,
 ): Reply {
   const content = batchReplyBody(replies);
   const own: Header[] = [
     ["Content-Type", "application/json; charset=utf-8"],
-    ...appliedHeader(preferences, { tx: isEndOverridable }),
+    ...appliedHeader(preferences, { tx: isEndOverridable, read: hasStandbys }),
     ["Vary", "Accept, Prefer, Range"],
   ];
   const status = statusOverride(overrides?.status || null) ?? 200;

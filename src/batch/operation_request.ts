@@ -9,7 +9,7 @@ import type { RawRequest } from "../request/raw_request.ts";
 import type { BatchOperation } from "./batch_document.ts";
 
 /** Preferences of a batch that hold for its operations. */
-const preferencesOfBatch = /^(?:tx|timezone|handling)=/;
+const preferencesOfBatch = /^(?:tx|timezone|handling|read)=/;
 /** Preferences that an operation cannot have: they concern the transaction. */
 const preferencesOfTransaction = /^(?:tx|timezone)=/;
 

@@ -50,6 +50,11 @@ export interface HandlerConfig {
   readonly dbAnonRole?: string | null;
   /** `db-statement-timeout` of requests with `db-anon-role`; 0 sets none. Default: none. */
   readonly dbAnonStatementTimeout?: number | null;
+  /**
+   * With replicas, also sends the bookmark as the cookie `svc-bookmark`, and reads it there.
+   * Default: `false`.
+   */
+  readonly dbBookmarkCookie?: boolean;
   /** Notification channel for reload requests. Default: `"svc"`. */
   readonly dbChannel?: string;
   /**
@@ -63,8 +68,9 @@ export interface HandlerConfig {
    */
   readonly dbChannelUri?: string | null;
   /**
-   * Reads the keys that comments of relations declare (`@primaryKey`, `@unique`, `@foreignKey`), at
-   * each load of the schema cache. Default: `false`.
+   * Reads the tags in comments, at each load of the schema cache: the keys of relations
+   * (`@primaryKey`, `@unique`, `@foreignKey`), and `@primary` of relations and functions that only
+   * the primary reads. Default: `false`.
    */
   readonly dbCommentTags?: boolean;
   /** Also reads configuration and role settings from the database. Default: `true`. */

@@ -14,6 +14,7 @@ import { mcpOptions } from "./options/mcp_options.ts";
 import { monitoringOptions } from "./options/monitoring_options.ts";
 import { openapiOptions } from "./options/openapi_options.ts";
 import { poolOptions } from "./options/pool_options.ts";
+import { replicaOptions } from "./options/replica_options.ts";
 import { serverOptions } from "./options/server_options.ts";
 import { tokenOptions } from "./options/token_options.ts";
 import { writeOptions } from "./options/write_options.ts";
@@ -29,6 +30,7 @@ export const options = {
   ...monitoringOptions,
   ...openapiOptions,
   ...poolOptions,
+  ...replicaOptions,
   ...serverOptions,
   ...tokenOptions,
   ...writeOptions,

@@ -12,7 +12,7 @@ import { errors } from "../errors/catalogue.ts";
 import { DatabaseError, type FailedOperation, ServiceError } from "../errors/service_error.ts";
 import { systemClock } from "../lib/clock.ts";
 import { rowsOfFailedCheck } from "../query/result_reference.ts";
-import { keptAnswer, type KeptReply, replyOfKept } from "../response/kept_reply.ts";
+import { keptAnswer, type KeptReply } from "../response/kept_reply.ts";
 import type { Reply } from "../response/reply.ts";
 import {
   type BatchQueries,
@@ -30,7 +30,8 @@ import {
   isEndOverridable,
   statementError,
 } from "../transaction/transaction.ts";
-import { makeReply, timedTransaction } from "./execute.ts";
+import { withBookmark, withReplicas } from "./bookmarks.ts";
+import { makeReply, replay, timedTransaction } from "./execute.ts";
 import { writeOnce } from "./keyed_write.ts";
 import type { Exchange } from "./pipeline.ts";
 import { isCanceled } from "./request_timeout.ts";
@@ -62,15 +63,15 @@ export async function executeBatch(
 }
 
 async function readKept(
-  { caller, context: { snapshot: { config }, database }, statements, timing, stopwatch }: Exchange,
+  exchange: Exchange,
   { request, owner }: PlannedBatch,
   key: RequestKey,
 ): Promise<KeptReply | null> {
-  const batch = buildReplayTransaction(request, { plan: null, key }, owner, config);
-  statements?.push(...batch.statements);
-  const result = await timedTransaction(database, batch, { caller, timing });
-  stopwatch.lap("transaction");
-  return replyOfKept(result);
+  const { context: { snapshot: { config } } } = exchange;
+  return await replay(
+    exchange,
+    buildReplayTransaction(request, { plan: null, key }, owner, config),
+  );
 }
 
 /** One transaction of a batch. */
@@ -105,9 +106,10 @@ class BatchRun {
       },
     };
     try {
-      const result = await timedTransaction(database, this.#toBatch(), { caller: timed, timing });
+      const batch = withReplicas(this.#exchange, this.#toBatch());
+      const result = await timedTransaction(database, batch, { caller: timed, timing });
       stopwatch.lap("transaction");
-      return this.#reply ?? this.#replyOf(result);
+      return withBookmark(this.#reply ?? this.#replyOf(result), result);
     } catch (error) {
       throw this.#errorOf(error);
     } finally {
@@ -181,6 +183,7 @@ class BatchRun {
       return batchReply(replies, {
         preferences: this.#batch.request.preferences,
         isEndOverridable: isEndOverridable(this.#config),
+        hasStandbys: this.#exchange.context.bookmarkHeader !== null,
         overrides: { headers, status },
       });
     } catch (error) {

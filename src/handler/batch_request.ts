@@ -104,6 +104,7 @@ export async function respondToBatch(
     return batchReply([], {
       preferences: request.preferences,
       isEndOverridable: isEndOverridable(config),
+      hasStandbys: context.bookmarkHeader !== null,
     });
   }
   for (const { planned } of operations) {

@@ -10,6 +10,7 @@ import {
   type Caller,
   type Database,
   discardBody,
+  type WriteBatch,
 } from "../database/database.ts";
 import type { RequestIdentifiers } from "../http/request_id.ts";
 import type { Deadline } from "../lib/request_deadline.ts";
@@ -49,6 +50,7 @@ import {
   type RequestTransaction,
   transactionError,
 } from "../transaction/transaction.ts";
+import { withBookmark, withReplicas } from "./bookmarks.ts";
 import { writeOnce } from "./keyed_write.ts";
 import type { Exchange, PipelineContext } from "./pipeline.ts";
 
@@ -113,10 +115,11 @@ async function transact(
   const answer = (result: BatchResult) => keptAnswer(replyOf(result), config);
   const keyed = key === null ? null : { key, answer };
   const transaction = buildTransaction(request, { ...planned, keyed }, owner, config);
-  statements?.push(...transaction.batch.statements);
+  const batch = withReplicas(exchange, transaction.batch, { request, plan: planned.plan, owner });
+  statements?.push(...batch.statements);
   let result: BatchResult;
   try {
-    const run = () => timedTransaction(database, transaction.batch, { caller, timing });
+    const run = () => timedTransaction(database, batch, { caller, timing });
     const { divided = null } = planned;
     result = divided === null ? await run() : await uploads.run(divided.pieces, run);
   } catch (error) {
@@ -126,7 +129,7 @@ async function transact(
   try {
     const reply = replyOf(result);
     if (reply.content !== result.body.content) discardBody(result.body);
-    return reply;
+    return withBookmark(reply, result);
   } catch (error) {
     discardBody(result.body);
     throw error;
@@ -135,16 +138,26 @@ async function transact(
 
 /** Reads the answer that is kept for a key; null if the key is not in the table. */
 async function readKept(
-  { caller, context, stopwatch, statements, timing }: Exchange,
+  exchange: Exchange,
   { request, planned: { plan }, owner }: OwnedRequest,
   key: RequestKey,
 ): Promise<KeptReply | null> {
-  const { snapshot: { config }, database } = context;
-  const batch = buildReplayTransaction(request, { plan, key }, owner, config);
+  const { context: { snapshot: { config } } } = exchange;
+  return await replay(exchange, buildReplayTransaction(request, { plan, key }, owner, config));
+}
+
+/** Executes the transaction that reads a kept answer. Its bookmark covers the write, whose row it sees. */
+export async function replay(
+  exchange: Exchange,
+  transaction: WriteBatch,
+): Promise<KeptReply | null> {
+  const { caller, context, stopwatch, statements, timing } = exchange;
+  const batch = withReplicas(exchange, transaction);
   statements?.push(...batch.statements);
-  const result = await timedTransaction(database, batch, { caller, timing });
+  const result = await timedTransaction(context.database, batch, { caller, timing });
   stopwatch.lap("transaction");
-  return replyOfKept(result);
+  const kept = replyOfKept(result);
+  return kept === null || kept === "other request" ? kept : withBookmark(kept, result);
 }
 
 /** Adds headers behind those of a reply. */
@@ -210,7 +223,7 @@ function checkedReply(
 }
 
 /** The inputs of replies beside request and result. */
-export type ReplyContext = Pick<PipelineContext, "dialect" | "snapshot">;
+export type ReplyContext = Pick<PipelineContext, "bookmarkHeader" | "dialect" | "snapshot">;
 
 /** Makes the reply of a plan's result. `estimate` is the planner's number of rows; null without one. */
 export function makeReply(
@@ -222,12 +235,13 @@ export function makeReply(
     readonly context: ReplyContext;
   },
 ): Reply {
-  const { dialect, snapshot: { config } } = context;
+  const { bookmarkHeader, dialect, snapshot: { config } } = context;
   const responseConfig: ResponseConfig = {
     txOverridable: isEndOverridable(config),
     dialect,
     verbosity: config.clientErrorVerbosity,
     links: config.serverLinkHeader,
+    hasStandbys: bookmarkHeader !== null,
   };
   const respond = () => {
     switch (plan.kind) {

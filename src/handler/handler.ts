@@ -22,6 +22,7 @@ import type { ServiceOptions } from "../service/service_options.ts";
 import type { Snapshot } from "../service/snapshot.ts";
 import { version } from "../version.ts";
 import { ColumnPrivileges } from "./column_privileges.ts";
+import { withBookmarkHeaders } from "./bookmarks.ts";
 import { compressedResult } from "./compression.ts";
 import { withCookieHeaders } from "./cookie_headers.ts";
 import { type Answer, bodyLength, countedHandler } from "./counted_handler.ts";
@@ -121,6 +122,7 @@ function answering(
         areRequestsLimited: snapshot.rateLimits !== null,
         areWritesKeyed: config.idempotencyTable !== null,
         areTagged: config.etagMode !== "off",
+        bookmark: context.bookmarkHeader,
         hasLink: hasHeader("link", result.reply.headers),
         isQuery: hasHeader("accept-query", result.reply.headers),
       });
@@ -131,8 +133,9 @@ function answering(
     const reload = service.reloadIfStale(result.error);
     if (reload !== null && info.waitUntil !== undefined) info.waitUntil(reload);
     else if (reload !== null && loading === "unshared") await reload;
+    const own = withCookieHeaders(result.reply, pieces, config, credential);
     const response = toResponse(request, result, {
-      headers: sent(withCookieHeaders(result.reply, pieces, config, credential), cors),
+      headers: sent(withBookmarkHeaders(own, result.reply, context), cors),
       setsContentLength: info.setsContentLength ?? false,
     });
     const requestBytes = bodyLength(pieces);
@@ -181,6 +184,9 @@ function cachedContext(service: RequestService): (snapshot: Snapshot) => Pipelin
   const batchOperations = service.metricRegistry.counter(batchOperationCounter);
   const failedPreconditions = service.metricRegistry.counter(preconditionCounter);
   const server: HeaderList = [["Server", `${service.dialect.productToken}/${version}`]];
+  const bookmarkHeader = service.database.hasStandbys === true
+    ? service.dialect.bookmarkHeader
+    : null;
   const contextOf = (
     snapshot: Snapshot,
     { planCache, columnPrivileges }: Pick<PipelineContext, "planCache" | "columnPrivileges">,
@@ -207,7 +213,8 @@ function cachedContext(service: RequestService): (snapshot: Snapshot) => Pipelin
         service.setSpanAttribute?.("svc.batch.operations", operations);
       },
       onPreconditionFailed: () => failedPreconditions.increment(),
-      addedHeaders: addedHeaders(server, snapshot.config),
+      bookmarkHeader,
+      addedHeaders: addedHeaders(server, snapshot.config, bookmarkHeader),
       routes: new RouteNames(snapshot.cache, snapshot.config),
     };
   };

@@ -18,6 +18,7 @@ import { RawDecoder } from "../request/decoders.ts";
 import { isFilter, isParameterName } from "../request/query_params.ts";
 import type { RawRequest } from "../request/raw_request.ts";
 import { version } from "../version.ts";
+import { withBookmark } from "./bookmarks.ts";
 import { withHeaders } from "./execute.ts";
 import type {
   LoadMcp,
@@ -171,6 +172,8 @@ class HostedMessage implements McpMessage {
   readonly #checked: CheckedRequest;
   #identity: Identity | null = null;
   #failure: Omit<PipelineResult, "targetNameUses"> | null = null;
+  /** That of the last call that has one. */
+  #bookmark: string | null = null;
 
   constructor(
     request: Request,
@@ -252,7 +255,8 @@ class HostedMessage implements McpMessage {
   resultOf(made: Reply): PipelineResult {
     const { thrown = null, error = null, advice = null } = this.#failure ?? {};
     const { admission, addedHeaders } = this.#checked;
-    const reply = withHeaders(made, [...addedHeaders, ...admission?.headers() ?? []]);
+    const headers = [...addedHeaders, ...admission?.headers() ?? []];
+    const reply = withBookmark(withHeaders(made, headers), { bookmark: this.#bookmark });
     const role = this.#identity?.role ?? null;
     return { reply, role, thrown, error, advice, targetNameUses: [] };
   }
@@ -269,6 +273,7 @@ class HostedMessage implements McpMessage {
     const refusal = lengthError([], pieces, this.snapshot.config);
     const ofCall = { ...input, identifiers, rootReply, refusal };
     const result = await runPipeline(request, pieces, ofCall);
+    this.#bookmark = result.reply.bookmark ?? this.#bookmark;
     const { context, scope } = this.#input;
     if (call.tool !== null) {
       const end = performance.timeOrigin + performance.now();

@@ -52,6 +52,7 @@ import { isBatch, respondToBatch } from "./batch_request.ts";
 import { OperationError } from "../batch/operation_error.ts";
 import { beforeDeadline, callerOf, failureOf } from "./request_timeout.ts";
 import { checkBeforeToken, type CheckedRequest, checkIdentity } from "./request_checks.ts";
+import { withBookmark, withReplicas } from "./bookmarks.ts";
 import { buildRootTransaction, schemaMetadataOf } from "../transaction/transaction.ts";
 import { ownerOf, timedTransaction, withHeaders } from "./execute.ts";
 import { planRequest, type RequestPlan } from "./plan_request.ts";
@@ -84,6 +85,8 @@ export interface PipelineContext {
   readonly onBatch: (operations: number) => void;
   /** Called when a precondition of a request does not hold. */
   readonly onPreconditionFailed: () => void;
+  /** Name of the header with bookmarks; null if the database has no standbys. */
+  readonly bookmarkHeader: string | null;
   /** Headers that responses have beside those of their replies. */
   readonly addedHeaders: AddedHeaders;
   readonly routes: RouteNames;
@@ -424,16 +427,17 @@ async function describe(
   identity: Identity,
   { request, plan: planned, cache }: Extract<RequestPlan, { kind: "root" }>,
 ): Promise<Reply> {
-  const { caller, context: { snapshot, database }, statements, identifiers, timing } = exchange;
-  const { config } = snapshot;
+  const { caller, context, statements, identifiers, timing } = exchange;
+  const { snapshot, snapshot: { config }, database } = context;
   const owner = ownerOf(identity, snapshot, identifiers);
-  const batch = buildRootTransaction(request, planned, owner, config);
+  const batch = withReplicas(exchange, buildRootTransaction(request, planned, owner, config));
   statements?.push(...batch.statements);
-  const reply = await timedTransaction(database, batch, { caller, timing });
+  const result = await timedTransaction(database, batch, { caller, timing });
   exchange.stopwatch.lap("transaction");
-  const metadata = schemaMetadataOf(reply);
+  const metadata = schemaMetadataOf(result);
   if (exchange.rootReply !== "metadata") {
-    return await respondToRoot(request, planned, { metadata, cache, config });
+    const reply = await respondToRoot(request, planned, { metadata, cache, config });
+    return withBookmark(reply, result);
   }
   const content = new TextEncoder().encode(metadata ?? "null");
   return { status: 200, headers: [], content, length: content.length };

@@ -53,16 +53,8 @@ export function receive(
     identifiers,
     refusal: lengthError(request.headers, pieces, config),
     sent: (reply, replacing = noHeaders) =>
-      variedByOrigin(
-        sentHeaders({ added, trace, reply, replacing, own }),
-        config.serverCorsAllowedOrigins,
-      ),
+      added.variedBy.reduce(withVary, sentHeaders({ added, trace, reply, replacing, own })),
   };
-}
-
-/** Keeps shared caches from serving the response to a request of another origin. */
-function variedByOrigin(headers: HeaderList, origins: readonly string[] | null): HeaderList {
-  return origins === null || origins.length === 0 ? headers : withVary(headers, "Origin");
 }
 
 /** Returns the headers that a response takes over from its request, and those it has in any case. */

@@ -11,7 +11,11 @@ import type { Header } from "../response/overrides.ts";
 /** Options that add headers. */
 type AddedHeadersConfig = Pick<
   Config,
-  "jwtCookieName" | "serverResponseHeaders" | "serverSecurityHeaders"
+  | "dbBookmarkCookie"
+  | "jwtCookieName"
+  | "serverCorsAllowedOrigins"
+  | "serverResponseHeaders"
+  | "serverSecurityHeaders"
 >;
 
 /** A list without headers. */
@@ -21,6 +25,8 @@ export const noHeaders: HeaderList = [];
 export interface AddedHeaders {
   readonly toHtml: HeaderList;
   readonly toOthers: HeaderList;
+  /** Fields of requests that `Vary` names in each response. */
+  readonly variedBy: readonly string[];
 }
 
 const securityHeaders: HeaderList = [
@@ -31,14 +37,37 @@ const securityHeaders: HeaderList = [
 /** Forbids a document to load anything. Pages that a database makes need another policy. */
 const contentPolicy = ["Content-Security-Policy", "default-src 'none'"] as const;
 
-/** Returns the headers that a configuration adds, after those in `first`. */
-export function addedHeaders(first: HeaderList, config: AddedHeadersConfig): AddedHeaders {
+/**
+ * Returns the headers that a configuration adds, after those in `first`. `bookmarkHeader` is null if there are no
+ * standbys.
+ */
+export function addedHeaders(
+  first: HeaderList,
+  config: AddedHeadersConfig,
+  bookmarkHeader: string | null,
+): AddedHeaders {
+  const variedBy = varyingFields(config, bookmarkHeader);
   const listed = [...first, ...Object.entries(config.serverResponseHeaders ?? {})];
   const configured = config.jwtCookieName === null ? listed : withVary(listed, "Cookie");
   const isMissing = ([name]: Header) => !hasHeader(name, configured);
-  if (!config.serverSecurityHeaders) return { toHtml: configured, toOthers: configured };
+  if (!config.serverSecurityHeaders) return { toHtml: configured, toOthers: configured, variedBy };
   const toHtml = [...configured, ...securityHeaders.filter(isMissing)];
-  return { toHtml, toOthers: [...toHtml, ...[contentPolicy].filter(isMissing)] };
+  return { toHtml, toOthers: [...toHtml, ...[contentPolicy].filter(isMissing)], variedBy };
+}
+
+/**
+ * Returns the fields that keep caches from serving a response to a request of another origin, or to a client
+ * that has seen a later state.
+ */
+function varyingFields(
+  { dbBookmarkCookie, serverCorsAllowedOrigins: origins }: AddedHeadersConfig,
+  bookmarkHeader: string | null,
+): readonly string[] {
+  const isByOrigin = origins !== null && origins.length > 0;
+  return [
+    ...isByOrigin ? ["Origin"] : [],
+    ...bookmarkHeader === null ? [] : [bookmarkHeader, ...dbBookmarkCookie ? ["Cookie"] : []],
+  ];
 }
 
 /** Headers of one response. */

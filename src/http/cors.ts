@@ -71,6 +71,8 @@ export interface ExposedHeaders {
   readonly isQuery?: boolean;
   /** Whether responses have entity tags. Default: false. */
   readonly areTagged?: boolean;
+  /** Name of the header with the bookmark. Default: null, for none. */
+  readonly bookmark?: string | null;
 }
 
 /** Returns the CORS headers of a response; empty unless the request is cross-origin and allowed. */
@@ -85,11 +87,13 @@ export function actualHeaders(
 }
 
 function exposedNames(
-  { areRequestsLimited, areWritesKeyed, areTagged, hasLink, isQuery }: ExposedHeaders,
+  { areRequestsLimited, areWritesKeyed, areTagged, bookmark = null, hasLink, isQuery }:
+    ExposedHeaders,
 ): readonly string[] {
   return [
     ...exposed,
     ...areTagged ? ["ETag"] : [],
+    ...bookmark === null ? [] : [bookmark],
     ...areWritesKeyed ? ["Idempotent-Replayed"] : [],
     ...areRequestsLimited ? ["RateLimit", "RateLimit-Policy"] : [],
     ...areWritesKeyed || areRequestsLimited ? ["Retry-After"] : [],

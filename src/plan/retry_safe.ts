@@ -1,10 +1,11 @@
 /**
- * Decides whether a planned read can run twice without a second effect on the database.
+ * Decides whether a planned read can run twice without a second effect on the database, and whether a
+ * standby may execute it.
  *
  * @module
  */
 import type { FullTextOperator } from "../request/query_types.ts";
-import type { QualifiedName, SchemaCache } from "../schema_cache/schema_cache.ts";
+import type { QualifiedName, Relation, SchemaCache } from "../schema_cache/schema_cache.ts";
 import type { CallPlan } from "./call_plan.ts";
 import type { BodyFormat, Representation } from "./negotiate.ts";
 import { fieldsOf, fieldsOfCondition } from "./planned_values.ts";
@@ -38,19 +39,20 @@ export type RetryCandidate =
  * functions (`db-pre-request`) are not part of a plan.
  */
 export function isRetrySafeRead(plan: RetryCandidate, cache: SchemaCache): boolean {
-  if (plan.kind === "mutate") return false;
-  const volatile = cache.derived(volatileFunctions);
-  if (volatile === null || !isRetrySafeFormat(plan.representation.format, volatile)) return false;
-  const scope = { cache, volatile };
-  switch (plan.kind) {
-    case "read":
-      return isRetrySafeNode(plan.read.root, plan.read.relation, scope);
-    case "call":
-      return isRetrySafeRoutine(plan.call, volatile) &&
-        isRetrySafeNode(plan.call.read.root, plan.call.read.relation, scope);
-    default:
-      return plan satisfies never;
-  }
+  const excluded = cache.derived(volatileFunctions);
+  if (excluded === null) return false;
+  return isAllowedPlan(plan, { cache, excluded, allows: ({ volatile }) => !volatile });
+}
+
+/**
+ * Returns true if the plan is a retry-safe read that reaches no relation and no function with the tag
+ * `@primary`.
+ */
+export function isStandbyRead(plan: RetryCandidate, cache: SchemaCache): boolean {
+  const excluded = cache.derived(functionsOfPrimary);
+  if (excluded === null) return false;
+  const allows = ({ volatile, readsFrom }: Relation) => !volatile && readsFrom === undefined;
+  return isAllowedPlan(plan, { cache, excluded, allows });
 }
 
 /** Names of functions; see `SchemaCacheData.volatileFunctions`. */
@@ -60,17 +62,44 @@ function volatileFunctions({ data }: SchemaCache): FunctionNames | null {
   return data.volatileFunctions === null ? null : new Set(data.volatileFunctions);
 }
 
-/** Returns true if neither the function nor a default of its arguments is volatile. */
-function isRetrySafeRoutine({ routine }: CallPlan, volatile: FunctionNames): boolean {
-  return routine.volatility !== "volatile" && !volatile.has(routine.name);
+function functionsOfPrimary({ data }: SchemaCache): FunctionNames | null {
+  const { volatileFunctions, primaryFunctions = [] } = data;
+  return volatileFunctions === null ? null : new Set([...volatileFunctions, ...primaryFunctions]);
 }
 
-function isRetrySafeFormat(format: BodyFormat, volatile: FunctionNames): boolean {
+/** The relations and functions that a plan may reach. */
+interface Scope {
+  readonly cache: SchemaCache;
+  /** Functions that it must not call. */
+  readonly excluded: FunctionNames;
+  readonly allows: (relation: Relation) => boolean;
+}
+
+function isAllowedPlan(plan: RetryCandidate, scope: Scope): boolean {
+  if (plan.kind === "mutate") return false;
+  if (!isAllowedFormat(plan.representation.format, scope.excluded)) return false;
+  switch (plan.kind) {
+    case "read":
+      return isAllowedNode(plan.read.root, plan.read.relation, scope);
+    case "call":
+      return isAllowedRoutine(plan.call, scope.excluded) &&
+        isAllowedNode(plan.call.read.root, plan.call.read.relation, scope);
+    default:
+      return plan satisfies never;
+  }
+}
+
+/** Returns true if neither the function nor a default of its arguments is excluded. */
+function isAllowedRoutine({ routine }: CallPlan, excluded: FunctionNames): boolean {
+  return routine.volatility !== "volatile" && !excluded.has(routine.name);
+}
+
+function isAllowedFormat(format: BodyFormat, excluded: FunctionNames): boolean {
   switch (format.kind) {
     case "aggregate":
-      return !volatile.has(format.function.name);
+      return !excluded.has(format.function.name);
     case "geojson":
-      return !volatile.has("st_asgeojson");
+      return !excluded.has("st_asgeojson");
     case "array":
     case "object":
     case "csv":
@@ -82,118 +111,114 @@ function isRetrySafeFormat(format: BodyFormat, volatile: FunctionNames): boolean
   }
 }
 
-interface Scope {
-  readonly cache: SchemaCache;
-  readonly volatile: FunctionNames;
-}
-
 /**
  * Checks a node and all nodes below it. `origin` is the relation that has the columns of the rows;
  * null when unknown.
  */
-function isRetrySafeNode(node: ReadNode, origin: QualifiedName | null, scope: Scope): boolean {
+function isAllowedNode(node: ReadNode, origin: QualifiedName | null, scope: Scope): boolean {
   const { relation, items, conditions, having, distinct, order, orderSources, embeds } = node;
-  const isRetrySafe: FieldCheck = ({ column }) => isRetrySafeField(column, origin, scope);
-  return (relation === null || isRetrySafeRelation(relation, scope)) &&
-    items.every((item) => isRetrySafeItem(item, isRetrySafe, scope)) &&
+  const isAllowed: FieldCheck = ({ column }) => isAllowedField(column, origin, scope);
+  return (relation === null || isAllowedRelation(relation, scope)) &&
+    items.every((item) => isAllowedItem(item, isAllowed, scope)) &&
     [...conditions, ...having].every((condition) =>
-      isRetrySafeCondition(condition, isRetrySafe, scope)
+      isAllowedCondition(condition, isAllowed, scope)
     ) &&
     (distinct === null || distinct === "all" ||
-      distinct.flatMap(fieldsOf).every(isRetrySafe)) &&
-    order.every((term) => isRetrySafeOrder(term, isRetrySafe, scope)) &&
-    orderSources.every((source) => isRetrySafeNode(source.node, source.node.relation, scope)) &&
-    embeds.every((embed) => isRetrySafeEmbed(embed, scope));
+      distinct.flatMap(fieldsOf).every(isAllowed)) &&
+    order.every((term) => isAllowedOrder(term, isAllowed, scope)) &&
+    orderSources.every((source) => isAllowedNode(source.node, source.node.relation, scope)) &&
+    embeds.every((embed) => isAllowedEmbed(embed, scope));
 }
 
-function isRetrySafeRelation(name: QualifiedName, { cache }: Scope): boolean {
-  return cache.relation(name)?.volatile === false;
+function isAllowedRelation(name: QualifiedName, { cache, allows }: Scope): boolean {
+  const relation = cache.relation(name);
+  return relation !== undefined && allows(relation);
 }
 
 type FieldCheck = (field: PlannedField) => boolean;
 
 /** Checks a field. A name that is not a column of the relation may be a function of the row. */
-function isRetrySafeField(
+function isAllowedField(
   column: string,
   origin: QualifiedName | null,
-  { cache, volatile }: Scope,
+  { cache, excluded }: Scope,
 ): boolean {
   const isColumn = origin !== null && cache.column(origin, column) !== undefined;
-  return isColumn || !volatile.has(column);
+  return isColumn || !excluded.has(column);
 }
 
-function isRetrySafeEmbed({ node, join }: Embed, scope: Scope): boolean {
-  const isRetrySafe = isRetrySafeNode(node, node.relation, scope);
+function isAllowedEmbed({ node, join }: Embed, scope: Scope): boolean {
+  const isAllowed = isAllowedNode(node, node.relation, scope);
   switch (join.kind) {
     case "columns":
-      return isRetrySafe;
+      return isAllowed;
     case "junction":
-      return isRetrySafe && isRetrySafeRelation(join.junction, scope);
+      return isAllowed && isAllowedRelation(join.junction, scope);
     case "function":
-      return isRetrySafe && !scope.volatile.has(join.function.name);
+      return isAllowed && !scope.excluded.has(join.function.name);
     default:
       return join satisfies never;
   }
 }
 
-function isRetrySafeItem(
+function isAllowedItem(
   item: ReadItem,
-  isRetrySafe: FieldCheck,
-  { volatile }: Scope,
+  isAllowed: FieldCheck,
+  { excluded }: Scope,
 ): boolean {
   switch (item.kind) {
     case "all":
     case "cursor":
       return true;
     case "column":
-      return isRetrySafe(item.field) && isRetrySafeConversion(item.convert, volatile);
+      return isAllowed(item.field) && isAllowedConversion(item.convert, excluded);
     case "aggregate":
-      return !volatile.has(item.function) &&
-        (item.argument === null || isRetrySafe(item.argument.field));
+      return !excluded.has(item.function) &&
+        (item.argument === null || isAllowed(item.argument.field));
     case "value":
-      return fieldsOf(item.value).every(isRetrySafe);
+      return fieldsOf(item.value).every(isAllowed);
     default:
       return item satisfies never;
   }
 }
 
-function isRetrySafeConversion(convert: QualifiedName | null, volatile: FunctionNames): boolean {
-  return convert === null || !volatile.has(convert.name);
+function isAllowedConversion(convert: QualifiedName | null, excluded: FunctionNames): boolean {
+  return convert === null || !excluded.has(convert.name);
 }
 
-function isRetrySafeCondition(
+function isAllowedCondition(
   condition: Condition,
-  isRetrySafe: FieldCheck,
+  isAllowed: FieldCheck,
   scope: Scope,
 ): boolean {
   switch (condition.kind) {
     case "group":
-      return condition.children.every((child) => isRetrySafeCondition(child, isRetrySafe, scope));
+      return condition.children.every((child) => isAllowedCondition(child, isAllowed, scope));
     case "embedded":
       return true;
     case "related":
       return namesNoFunction(fieldsOfCondition(condition), scope);
     case "compare":
     case "in":
-      return fieldsOfCondition(condition).every(isRetrySafe) &&
-        isRetrySafeConversion(condition.convert, scope.volatile);
+      return fieldsOfCondition(condition).every(isAllowed) &&
+        isAllowedConversion(condition.convert, scope.excluded);
     case "is":
     case "isdistinct":
     case "similar":
     case "column":
-      return fieldsOfCondition(condition).every(isRetrySafe);
+      return fieldsOfCondition(condition).every(isAllowed);
     case "fullText":
-      return fieldsOfCondition(condition).every(isRetrySafe) &&
-        !scope.volatile.has("to_tsvector") &&
-        !scope.volatile.has(textQueryFunctions[condition.operator]);
+      return fieldsOfCondition(condition).every(isAllowed) &&
+        !scope.excluded.has("to_tsvector") &&
+        !scope.excluded.has(textQueryFunctions[condition.operator]);
     default:
       return condition satisfies never;
   }
 }
 
-/** Returns true if no field has the name of a volatile function: its relation is another one. */
-function namesNoFunction(fields: readonly PlannedField[], { volatile }: Scope): boolean {
-  return fields.every(({ column }) => !volatile.has(column));
+/** Returns true if no field has the name of an excluded function: its relation is another one. */
+function namesNoFunction(fields: readonly PlannedField[], { excluded }: Scope): boolean {
+  return fields.every(({ column }) => !excluded.has(column));
 }
 
 /**
@@ -208,22 +233,22 @@ const textQueryFunctions: Readonly<Record<FullTextOperator, string>> = {
 };
 
 /** Checks an order term. A related term names an output of its embed, or a function of the row. */
-function isRetrySafeOrder(
+function isAllowedOrder(
   term: PlannedOrder,
-  isRetrySafe: FieldCheck,
-  { volatile }: Scope,
+  isAllowed: FieldCheck,
+  { excluded }: Scope,
 ): boolean {
   switch (term.kind) {
     case "field":
-      return isRetrySafe(term.field);
+      return isAllowed(term.field);
     case "value":
       return term.value.kind === "related"
-        ? fieldsOf(term.value).every(({ column }) => !volatile.has(column))
-        : fieldsOf(term.value).every(isRetrySafe);
+        ? fieldsOf(term.value).every(({ column }) => !excluded.has(column))
+        : fieldsOf(term.value).every(isAllowed);
     case "output":
       return true;
     case "related":
-      return !volatile.has(term.key);
+      return !excluded.has(term.key);
     default:
       return term satisfies never;
   }

@@ -43,6 +43,7 @@ export interface Preferences {
   readonly maxAffected: number | null;
   readonly unmatched: "fail" | "ignore" | null;
   readonly numbers: "string" | "number" | null;
+  readonly read: "primary" | null;
   /** Tokens that the service does not know, in order. */
   readonly invalid: readonly string[];
 }

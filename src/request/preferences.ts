@@ -15,7 +15,8 @@ type ListedName =
   | "missing"
   | "handling"
   | "unmatched"
-  | "numbers";
+  | "numbers"
+  | "read";
 
 /** Values of the listed preferences, while they are collected. */
 type Listed = { -readonly [Name in ListedName]: Preferences[Name] };
@@ -29,6 +30,7 @@ const values: { readonly [Name in ListedName]: readonly NonNullable<Preferences[
   handling: ["strict", "lenient"],
   unmatched: ["fail", "ignore"],
   numbers: ["string", "number"],
+  read: ["primary"],
 };
 
 /** Values that a whole token sets. */
@@ -52,6 +54,7 @@ const nothingPreferred: Preferences = {
   maxAffected: null,
   unmatched: null,
   numbers: null,
+  read: null,
   invalid: [],
 };
 

@@ -21,6 +21,8 @@ export interface Reply {
   readonly content: Uint8Array | ReadableStream<Uint8Array> | null;
   /** Length of the body in bytes, for the log; null if unknown. */
   readonly length: number | null;
+  /** Position that later reads of the client must have reached. Default: none. */
+  readonly bookmark?: string;
   /** Resolves with the error that ends a stream before its end; absent for other content. */
   readonly failure?: Promise<unknown> | undefined;
   /** Resolves when a stream has ended, in whichever way; absent for other content. */
@@ -137,6 +139,7 @@ export interface AppliedPreferences {
   readonly maxAffected?: boolean;
   readonly unmatched?: boolean;
   readonly numbers?: boolean;
+  readonly read?: boolean;
   readonly tx: boolean;
 }
 
@@ -157,5 +160,6 @@ export function appliedHeader(preferences: Preferences, applied: AppliedPreferen
   if (applied.maxAffected && handling === "strict") add("max-affected", preferences.maxAffected);
   if (applied.unmatched) add("unmatched", preferences.unmatched);
   if (applied.numbers) add("numbers", preferences.numbers);
+  if (applied.read) add("read", preferences.read);
   return names.length === 0 ? [] : [["Preference-Applied", names.join(", ")]];
 }

@@ -35,6 +35,8 @@ export interface ResponseConfig {
   readonly dialect: Pick<Dialect, "errorPrefix" | "rangeUnit">;
   readonly verbosity: ErrorVerbosity;
   readonly links: LinkMode;
+  /** Whether `Prefer: read=primary` has a meaning. */
+  readonly hasStandbys: boolean;
 }
 
 /** The row of a plan's main statement. */
@@ -60,7 +62,11 @@ export function respondToRead(
       ? pageHeaders(request, plan, { root, columns: reply.columns, range, config })
       : []),
     ...addressHeaders(request, `/${encodePath(plan.relation.name)}`),
-    ...appliedHeader(request.preferences, { tx: config.txOverridable, numbers: true }),
+    ...appliedHeader(request.preferences, {
+      tx: config.txOverridable,
+      numbers: true,
+      read: config.hasStandbys,
+    }),
   ];
   return rangedReply(request, plan, { metadata, range, headers, body: reply.body, config });
 }
@@ -111,6 +117,7 @@ export function respondToCall(
       tx: config.txOverridable,
       maxAffected: true,
       numbers: true,
+      read: config.hasStandbys && plan.call.access === "read only",
     }),
   ];
   if (returns.void) {

@@ -9,13 +9,12 @@ import {
   readKeyDeclarations,
   type RelationReference,
 } from "../config/declared_keys.ts";
+import { type CommentTagConfig, readCommentTags, type TaggedComment } from "./comment_tags.ts";
 import type { ForeignKeyRow, KeyRow, KeysResult } from "./queries/keys.ts";
 import type { RelationRow } from "./queries/relations.ts";
 
 /** Options that declare keys. */
-export interface DeclaredKeyConfig {
-  /** Whether comments declare keys. Default: false. */
-  readonly dbCommentTags?: boolean;
+export interface DeclaredKeyConfig extends CommentTagConfig {
   /** Declarations, separated by `;`. Default: none. */
   readonly dbRelationships?: string | null;
   /** Exposed schemas. The first one is that of relations without a schema in `dbRelationships`. */
@@ -24,8 +23,10 @@ export interface DeclaredKeyConfig {
 
 /** The result of {@linkcode addDeclaredKeys}. */
 export interface DeclaredKeys {
-  /** The relations; their comments are without the lines that declare keys. */
+  /** The relations; their comments are without the lines of tags. */
   readonly relations: readonly RelationRow[];
+  /** Oids of the relations with the tag `@primary`. */
+  readonly primaryRelations: ReadonlySet<number>;
   /** All keys but {@linkcode foreign}. */
   readonly keys: KeysResult;
   /** Declared foreign keys. */
@@ -41,9 +42,10 @@ export function addDeclaredKeys(
   config: DeclaredKeyConfig,
 ): DeclaredKeys {
   const problems: string[] = [];
-  const tagged = relations.map((row) =>
-    config.dbCommentTags === true ? readTags(row) : untagged(row)
-  );
+  const tagged = relations.map((row): TaggedRow => ({
+    row,
+    comment: readCommentTags(row[3], config),
+  }));
   const declarations: readonly Declaration[] = [
     ...configuredKeys(config),
     ...tagged.flatMap((each) => keysOfComment(each, problems)),
@@ -55,7 +57,10 @@ export function addDeclaredKeys(
   }
   const { primary, unique, foreign } = resolver;
   return {
-    relations: tagged.map(({ row }) => row),
+    relations: tagged.map(withoutTags),
+    primaryRelations: new Set(
+      tagged.filter(({ comment }) => comment.isPrimary).map(({ row: [oid] }) => oid),
+    ),
     keys: {
       ...keys,
       primary: [...keys.primary, ...primary],
@@ -89,37 +94,20 @@ function configuredKeys({ dbRelationships, dbSchemas }: DeclaredKeyConfig): read
 
 interface TaggedRow {
   readonly row: RelationRow;
-  /** Lines that declare keys, without the `@`. */
-  readonly tags: readonly string[];
+  readonly comment: TaggedComment;
 }
 
-const tagLine = /^\s*@(?=(?:primaryKey|unique|foreignKey)(?![\p{L}\p{N}_]))/u;
-
-/** Takes the lines that declare keys out of a comment. */
-function readTags(row: RelationRow): TaggedRow {
-  const [oid, schema, name, comment, ...rest] = row;
-  if (comment === null || !comment.includes("@")) return untagged(row);
-  const lines = comment.split(/\r?\n/);
-  const tags = lines.filter((line) => tagLine.test(line));
-  if (tags.length === 0) return untagged(row);
-  const text = lines.filter((line) => !tagLine.test(line)).join("\n").trim();
-  return {
-    row: [oid, schema, name, text === "" ? null : text, ...rest],
-    // PostGraphile lets names of fields follow after `|`.
-    tags: tags.map((line) => line.replace(tagLine, "").replace(/\|.*$/, "")),
-  };
-}
-
-function untagged(row: RelationRow): TaggedRow {
-  return { row, tags: [] };
+function withoutTags({ row, comment: { text } }: TaggedRow): RelationRow {
+  const [oid, schema, name, , ...rest] = row;
+  return [oid, schema, name, text, ...rest];
 }
 
 function keysOfComment(
-  { row: [, schema, relation], tags }: TaggedRow,
+  { row: [, schema, relation], comment: { keys } }: TaggedRow,
   problems: string[],
 ): readonly Declaration[] {
   const place = `comment of ${schema}.${relation}`;
-  return tags.flatMap((tag) => {
+  return keys.flatMap((tag) => {
     const reading = readKey(tag);
     if (reading.kind === "key") return [{ key: reading.key, schema, relation, place }];
     problems.push(`${place}: @${tag.trim()}: expected ${reading.expected}`);

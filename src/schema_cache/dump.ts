@@ -23,6 +23,8 @@ export function dumpSchemaCache(data: SchemaCacheData): string {
     ]),
     dbSearchOperators: data.searchOperators,
     dbVolatileFunctions: data.volatileFunctions,
+    dbStableWithoutArguments: data.stableWithoutArguments,
+    dbPrimaryFunctions: data.primaryFunctions,
   });
 }
 
@@ -42,12 +44,21 @@ export interface SchemaCacheDump {
   readonly dbSearchOperators?: unknown;
   /** Names of volatile functions; absent in dumps of older versions. */
   readonly dbVolatileFunctions?: readonly unknown[] | null;
+  /** Functions without arguments that run no volatile function; absent in dumps of older versions. */
+  readonly dbStableWithoutArguments?: readonly unknown[];
+  /** Names of functions with the tag `@primary`; absent without one. */
+  readonly dbPrimaryFunctions?: readonly unknown[];
 }
 
 /** Reads a dump. Throws an `Error` if the value is not a dump. */
 export function readSchemaCache(dump: SchemaCacheDump): SchemaCache {
   try {
     const { dbTables, dbRelationships, dbRoutines, dbRepresentations, dbMediaHandlers } = dump;
+    const optional = {
+      searchOperators: dump.dbSearchOperators,
+      stableWithoutArguments: dump.dbStableWithoutArguments,
+      primaryFunctions: dump.dbPrimaryFunctions,
+    };
     return indexSchemaCache(
       {
         relations: dbTables.map((pair) =>
@@ -57,10 +68,10 @@ export function readSchemaCache(dump: SchemaCacheDump): SchemaCache {
         routines: dbRoutines,
         representations: dbRepresentations,
         mediaHandlers: dbMediaHandlers,
-        ...(dump.dbSearchOperators === undefined
-          ? {}
-          : { searchOperators: dump.dbSearchOperators }),
         volatileFunctions: dump.dbVolatileFunctions ?? null,
+        ...Object.fromEntries(
+          Object.entries(optional).filter(([, list]) => list !== undefined),
+        ),
       } as SchemaCacheData,
     );
   } catch (cause) {

@@ -14,7 +14,6 @@ import {
   computedRelationshipsQuery,
   type ComputedRow,
   isNotOfExtension,
-  type RoutineRow,
   routinesQuery,
 } from "./queries/routines.ts";
 import { type RowFunctionRow, rowFunctionsQuery } from "./queries/row_functions.ts";
@@ -22,6 +21,7 @@ import { searchOperatorsQuery, type SearchOperatorsResult } from "./queries/sear
 import { typeCatalogueQuery } from "./queries/type_catalogue.ts";
 import { viewRulesQuery } from "./queries/view_rules.ts";
 import { volatileRelationsQuery, type VolatileResult } from "./queries/volatile_relations.ts";
+import { primaryRowFunctions, readRoutineTags } from "./comment_tags.ts";
 import { addDeclaredKeys, type DeclaredKeyConfig } from "./declared_keys.ts";
 import { readViewRules } from "./pg_node_tree.ts";
 import { buildRelations, columnNames, relationshipEnds } from "./relations.ts";
@@ -136,12 +136,14 @@ export function buildSchemaCache(
   const parse = (name: QueryName) => JSON.parse(texts.get(name)!);
   const { relations: rows, enums }: RelationsResult = parse("relations");
   const volatile: VolatileResult = parse("volatile relations");
-  const { relations, keys, foreign, problems } = addDeclaredKeys(rows, parse("keys"), config);
+  const declared = addDeclaredKeys(rows, parse("keys"), config);
+  const { relations, primaryRelations, keys, foreign, problems } = declared;
   const computed: readonly ComputedRow[] = parse("computed relationships");
-  const routines: readonly RoutineRow[] = parse("routines");
+  const { rows: routines, primary } = readRoutineTags(parse("routines"), config);
   const representations: readonly RepresentationRow[] = parse("representations");
   const handlers: readonly MediaHandlerRow[] = parse("media handlers");
   const rowFunctions: readonly RowFunctionRow[] = parse("row functions");
+  const primaryFunctions = [...primary, ...primaryRowFunctions(rowFunctions, config)];
   const searchOperators: SearchOperatorsResult = parse("search operators");
   const viewColumns = trackViewColumns({
     views: relations.filter(([, , , , isView]) => isView)
@@ -161,6 +163,7 @@ export function buildSchemaCache(
   return {
     relations: buildRelations({ relations, enums }, ends, {
       volatile: new Set(volatile.relations),
+      primary: primaryRelations,
       hiddenJunctions: hiddenJunctions(facts, primaryKeys),
       uniqueIndexes: groupBy(keys.uniqueIndexes, ([table]) => table),
     }),
@@ -171,6 +174,11 @@ export function buildSchemaCache(
     rowFunctions: rowFunctions.map(buildRowFunction),
     searchOperators: buildSearchOperators(searchOperators),
     volatileFunctions: volatile.functions,
+    stableWithoutArguments: volatile.stableWithoutArguments.map(([schema, name]) => ({
+      schema,
+      name,
+    })),
+    ...(primaryFunctions.length === 0 ? {} : { primaryFunctions }),
     ...(problems.length === 0 ? {} : { declarationProblems: problems }),
   };
 }

@@ -15,6 +15,8 @@ export type PrimaryKeys = ReadonlyMap<number, readonly number[]>;
 /** Further properties of relations, by their oid. */
 export interface RelationTraits {
   readonly volatile: ReadonlySet<number>;
+  /** Those with the tag `@primary`. */
+  readonly primary: ReadonlySet<number>;
   /** Schemas that junctions in unexposed schemas lead to. */
   readonly hiddenJunctions: ReadonlyMap<number, ReadonlySet<string>>;
   readonly uniqueIndexes: ReadonlyMap<number, readonly UniqueIndexRow[]>;
@@ -24,12 +26,13 @@ export interface RelationTraits {
 export function buildRelations(
   result: RelationsResult,
   ends: readonly RelationshipEnd[],
-  { volatile, hiddenJunctions, uniqueIndexes }: RelationTraits,
+  { volatile, primary, hiddenJunctions, uniqueIndexes }: RelationTraits,
 ): readonly Relation[] {
   const enums = new Map(Object.entries(result.enums));
   return result.relations.map((row, index) => ({
     ...buildRelation(row, ends[index]!, enums),
     volatile: volatile.has(row[0]),
+    ...(primary.has(row[0]) ? { readsFrom: "primary" } as const : {}),
     ...hiddenJunctionsOf(hiddenJunctions.get(row[0])),
     ...uniqueIndexesOf(uniqueIndexes.get(row[0]), columnNames(row)),
   }));
@@ -122,7 +125,7 @@ function buildRelation(
   row: RelationRow,
   end: RelationshipEnd,
   enums: ReadonlyMap<string, readonly string[]>,
-): Omit<Relation, "volatile" | "hiddenJunctionsTo" | "uniqueIndexes"> {
+): Omit<Relation, "volatile" | "readsFrom" | "hiddenJunctionsTo" | "uniqueIndexes"> {
   const [, schema, name, comment, isView, events, columns, hasDivisibleInserts, ...rest] = row;
   const [mergeAction, systemColumns] = rest;
   return {

@@ -62,6 +62,8 @@ export interface Relation extends QualifiedName {
    * The cause can be the definition of a view, a policy, an operator or a type.
    */
   readonly volatile: boolean;
+  /** Where requests are executed that read the relation. Default: a standby may execute them. */
+  readonly readsFrom?: "primary";
   /**
    * True if several inserts in one transaction have the effect of one insert of all their rows. Default:
    * false.
@@ -251,6 +253,13 @@ export interface SchemaCacheData {
    * run volatile functions, so that any statement may run one.
    */
   readonly volatileFunctions: readonly string[] | null;
+  /**
+   * User-defined functions that need no arguments and run no function declared `VOLATILE`: as
+   * `db-pre-request`, they can run on a standby. Default: none.
+   */
+  readonly stableWithoutArguments?: readonly QualifiedName[];
+  /** Names of functions whose requests the primary executes. Default: none. */
+  readonly primaryFunctions?: readonly string[];
   /** Declared keys that have no effect, and why: lines for the log. Default: none. */
   readonly declarationProblems?: readonly string[];
 }

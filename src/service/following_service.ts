@@ -235,6 +235,7 @@ async function nextSnapshot(
       ? previous!.serverVersion
       : change.serverVersion,
     cache: change.schema === undefined ? previous!.cache : cacheOf(change.schema),
+    cacheLoadedAt: change.schema === undefined ? previous!.cacheLoadedAt : options.now(),
     // A process shows clients no reason.
     cacheError: null,
   };

@@ -167,7 +167,13 @@ export class Service {
     const auth = await prepareAuthOf(config, null, { source, values: noValues, remoteKeySets });
     const clientLimits = await prepareLimitsOf(config, null, { source, values: noValues });
     const cache = options.schemaCache ?? null;
-    const unloaded = { roles: noRoleSettings, serverVersion: null, cache, cacheError: null };
+    const unloaded = {
+      roles: noRoleSettings,
+      serverVersion: null,
+      cache,
+      cacheLoadedAt: -Infinity,
+      cacheError: null,
+    };
     const snapshot = { config, auth, ...clientLimits, ...unloaded };
     options.database.configure(databaseOptions(config));
     const service = new Service(options, { source, snapshot, remoteKeySets, metricRegistry });
@@ -386,7 +392,8 @@ export class Service {
       const cache = indexSchemaCache(data);
       // Both change at once, so that no request combines a new configuration with an old cache.
       if (read !== null) this.#applyConfig(read);
-      this.#snapshot = { ...this.#snapshot, cache, cacheError: null };
+      const cacheLoadedAt = this.now();
+      this.#snapshot = { ...this.#snapshot, cache, cacheLoadedAt, cacheError: null };
       this.#staleness.markLoaded();
       recordWatchedState?.();
       const ms = performance.now() - began;

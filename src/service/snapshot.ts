@@ -39,6 +39,8 @@ export interface Snapshot {
   readonly serverVersion: string | null;
   /** Null until the first load succeeds. */
   readonly cache: SchemaCache | null;
+  /** When the cache was loaded, in epoch milliseconds; `-Infinity` if the service has not loaded it. */
+  readonly cacheLoadedAt: number;
   /** Reason why no schema cache is loaded; null if clients must not see it. */
   readonly cacheError: ServiceError | null;
 }

@@ -175,6 +175,23 @@ Deno.test("a declared primary key is the key of its relation", async () => {
   deepStrictEqual(relation(await loaded(views), "w").primaryKey, ["id"]);
 });
 
+Deno.test("comments of the schema cache are without the tag @primary", async () => {
+  const sql = `${views}
+    create function api.f(a int) returns int stable language sql as 'select 1';
+    create function api.of_t(api.t) returns int stable language sql as 'select 1';
+    comment on function api.f is E'Text\n@primary';
+    comment on function api.of_t is '@primary';
+    comment on view api.v is '@primary';
+    comment on view api.w is 'Text';`;
+  const cache = await loaded(sql, { tags: true });
+  deepStrictEqual(cache.data.primaryFunctions, ["f", "of_t"]);
+  strictEqual(cache.routines({ schema: "api", name: "f" })[0]!.comment, "Text");
+  strictEqual(relation(cache, "v").readsFrom, "primary");
+  strictEqual(relation(cache, "v").comment, null);
+  strictEqual(relation(cache, "w").readsFrom, undefined);
+  strictEqual((await loaded(sql)).data.primaryFunctions, undefined);
+});
+
 Deno.test("types list declared keys beside those that PostgreSQL knows", async () => {
   const cache = await loaded(views, { relationships: "v foreignKey (b) references u (id)" });
   const noTypes: TypeCatalogue = {
@@ -203,8 +220,8 @@ Deno.test("comments declare keys by whole words, and other lines stay", async ()
     ["a", "b"],
     [],
   ]);
-  deepStrictEqual(await load("@primaryKeys (id)\\n@primary"), [
-    "@primaryKeys (id)\n@primary",
+  deepStrictEqual(await load("@primaryKeys (id)\\n@primaryId"), [
+    "@primaryKeys (id)\n@primaryId",
     [],
     [],
   ]);

@@ -307,4 +307,21 @@ for (const engine of ["pg", "pglite"] as const satisfies readonly Engine[]) {
       ]);
     },
   });
+
+  Deno.test({
+    name: `${engine}: stableWithoutArguments are those that db-pre-request can run anywhere`,
+    ...sanitizers,
+    fn: async () => {
+      const { data } = await loaded(`${base}
+        create function other.loud() returns void language sql as 'select';
+        create function other.loud_default(a int default other.f(1)) returns void stable
+          language sql as 'select';
+        create function other.with_argument(a int) returns void stable language sql as 'select';
+        create function other.quiet() returns void stable language sql as 'select';
+        create function api.quiet(a int default 1) returns void immutable language sql as 'select';
+      `);
+      const names = data.stableWithoutArguments!.map(({ schema, name }) => `${schema}.${name}`);
+      deepStrictEqual(names.sort(), ["api.quiet", "other.quiet"]);
+    },
+  });
 }

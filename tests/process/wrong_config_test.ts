@@ -62,6 +62,7 @@ const wrong: Readonly<Record<OptionKey, readonly [value: string, problem: string
   "db-aggregates-enabled": bool,
   "db-anon-role": name("a role's name"),
   "db-channel": name("a channel's name"),
+  "db-bookmark-cookie": bool,
   "db-channel-enabled": bool,
   "db-comment-tags": bool,
   "db-config": bool,

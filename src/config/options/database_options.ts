@@ -69,8 +69,9 @@ export const databaseOptions = {
     default: false,
     reloadable: true,
     inDatabase: true,
-    doc: "Reads the keys that comments of relations declare (`@primaryKey`, `@unique`, " +
-      "`@foreignKey`), at each load of the schema cache.",
+    doc: "Reads the tags in comments, at each load of the schema cache: the keys of relations " +
+      "(`@primaryKey`, `@unique`, `@foreignKey`), and `@primary` of relations and functions that " +
+      "only the primary reads.",
     example: "true",
     extension: true,
   }),

@@ -11,6 +11,8 @@ export interface VolatileResult {
   readonly relations: readonly number[];
   /** `SchemaCacheData.volatileFunctions` */
   readonly functions: readonly string[] | null;
+  /** `SchemaCacheData.stableWithoutArguments` */
+  readonly stableWithoutArguments: readonly (readonly [schema: string, name: string])[];
 }
 
 /**
@@ -124,5 +126,11 @@ select json_build_object(
         or p.provolatile <> 'v'
         or p.proname ~ 'to_ts(vector|query)$'
       )
-  ) end
+  ) end,
+  'stableWithoutArguments', (
+    select coalesce(json_agg(json_build_array(n.nspname, p.proname)), '[]')
+    from pg_proc p join pg_namespace n on n.oid = p.pronamespace
+    where p.oid >= 16384 and p.prokind = 'f' and p.pronargs = p.pronargdefaults
+      and p.oid not in (select oid from volatile_functions)
+  )
 )::text`;

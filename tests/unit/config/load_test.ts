@@ -40,6 +40,7 @@ Deno.test("loadConfig takes the defaults", () => {
       clientErrorVerbosity: "verbose",
       dbAggregatesEnabled: false,
       dbAnonRole: null,
+      dbBookmarkCookie: false,
       dbChannel: "svc",
       dbChannelEnabled: true,
       dbCommentTags: false,

@@ -348,6 +348,7 @@ const cases: Readonly<Record<OptionKey, Cases>> = {
   ),
   "db-aggregates-enabled": booleans,
   "db-anon-role": names("a role's name"),
+  "db-bookmark-cookie": booleans,
   "db-channel": names("a channel's name"),
   "db-channel-enabled": booleans,
   "db-comment-tags": booleans,

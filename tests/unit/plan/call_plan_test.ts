@@ -143,6 +143,7 @@ function call({ name, method = "GET", values = [], payload }: Call) {
       maxAffected: null,
       unmatched: null,
       numbers: null,
+      read: null,
       invalid: [],
     },
     preconditions: noPreconditions,

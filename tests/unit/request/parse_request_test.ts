@@ -36,6 +36,7 @@ const noPreferences: Preferences = {
   maxAffected: null,
   unmatched: null,
   numbers: null,
+  read: null,
   invalid: [],
 };
 

@@ -13,6 +13,7 @@ const none: Preferences = {
   maxAffected: null,
   unmatched: null,
   numbers: null,
+  read: null,
   invalid: [],
 };
 
@@ -28,6 +29,8 @@ Deno.test("parsePreferences reads the header", () => {
     ["return=headers-only", { return: "headers-only" }],
     ["numbers=string", { numbers: "string" }],
     ["numbers=number, numbers=string", { numbers: "number" }],
+    ["read=primary", { read: "primary" }],
+    ["read=standby", { invalid: ["read=standby"] }],
     ["count=exact", { count: "exact" }],
     ["count=planned", { count: "planned" }],
     ["count=estimated", { count: "estimated" }],

@@ -5,7 +5,12 @@ import { cache } from "../../support/reading.ts";
 Deno.test("readSchemaCache() returns what dumpSchemaCache() wrote", () => {
   const distance = { schema: "ext", name: "<->", left: "ext.cube", right: "ext.cube" };
   const searchOperators = { distances: [distance], similarity: [], domains: [] };
-  const data = { ...cache.data, volatileFunctions: ["f"] };
+  const data = {
+    ...cache.data,
+    volatileFunctions: ["f"],
+    stableWithoutArguments: [{ schema: "api", name: "check" }],
+    primaryFunctions: ["balance"],
+  };
   deepStrictEqual(readSchemaCache(JSON.parse(dumpSchemaCache({ ...data, searchOperators }))).data, {
     ...data,
     searchOperators,

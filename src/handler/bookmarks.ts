@@ -1,0 +1,88 @@
+/**
+ * Carries bookmarks between clients and the database: positions that later reads must have reached.
+ *
+ * @module
+ */
+import type { Config } from "../config/options.ts";
+import type { Batch, BatchResult } from "../database/database.ts";
+import type { HeaderList } from "../lib/header_list.ts";
+import type { RawRequest } from "../request/raw_request.ts";
+import type { Reply } from "../response/reply.ts";
+import type { DataPlan } from "../transaction/data_plan.ts";
+import type { ApiRequest } from "../request/api_request.ts";
+import type { TransactionOwner } from "../transaction/preamble.ts";
+import { mayUseStandby, replicatedBatch } from "../transaction/standby_use.ts";
+import type { PipelineContext } from "./pipeline.ts";
+
+/** The cookie that holds the bookmark of a browser, with `db-bookmark-cookie`. */
+const bookmarkCookie = "svc-bookmark";
+
+/** Longest text that may be a bookmark; those of the service have 25 characters. */
+const maxBookmarkLength = 64;
+
+/** The parts of an exchange that batches and bookmarks depend on. */
+interface ReplicatedExchange {
+  readonly pieces: Pick<RawRequest, "cookies" | "headers">;
+  readonly context: Pick<PipelineContext, "bookmarkHeader" | "now" | "snapshot">;
+}
+
+/** A planned request of a role. */
+interface OwnedPlan {
+  readonly request: ApiRequest;
+  readonly plan: DataPlan;
+  readonly owner: TransactionOwner;
+}
+
+/**
+ * Returns a batch with all that a database with standbys needs to know. `owned` is the request that a standby may
+ * execute; null if only the primary may.
+ */
+export function withReplicas(
+  { pieces, context }: ReplicatedExchange,
+  batch: Batch,
+  owned: OwnedPlan | null = null,
+): Batch {
+  const { bookmarkHeader, snapshot: { config, cache, cacheLoadedAt } } = context;
+  if (bookmarkHeader === null) return batch;
+  const bookmark = readBookmark(pieces, bookmarkHeader, config);
+  const isForStandby = owned !== null && cache !== null &&
+    mayUseStandby({ ...owned, defaults: owned.owner.defaults, config, cache });
+  const schemaAgeMs = context.now() - cacheLoadedAt;
+  const standby = isForStandby ? { bookmark, isRepeatable: true, schemaAgeMs } : null;
+  return replicatedBatch(batch, { bookmark, standby });
+}
+
+/**
+ * Returns the bookmark of a request; null without one. A header takes precedence over the cookie. A text
+ * that cannot be a bookmark becomes the empty text: the primary executes its read.
+ */
+function readBookmark(
+  { headers, cookies }: ReplicatedExchange["pieces"],
+  bookmarkHeader: string,
+  { dbBookmarkCookie }: Pick<Config, "dbBookmarkCookie">,
+): string | null {
+  const ofCookie = dbBookmarkCookie ? cookies[bookmarkCookie] : undefined;
+  const text = headers[bookmarkHeader.toLowerCase()] || ofCookie;
+  if (!text) return null;
+  return text.length <= maxBookmarkLength && /^[!-~]+$/.test(text) ? text : "";
+}
+
+/** Adds the bookmark of a result to its reply, if it has one. */
+export function withBookmark(reply: Reply, { bookmark }: Pick<BatchResult, "bookmark">): Reply {
+  return bookmark == null ? reply : { ...reply, bookmark };
+}
+
+/** Adds the headers of a bookmark, if a reply has one. */
+export function withBookmarkHeaders(
+  headers: HeaderList,
+  { bookmark }: Pick<Reply, "bookmark">,
+  { bookmarkHeader, snapshot: { config } }: Pick<PipelineContext, "bookmarkHeader" | "snapshot">,
+): HeaderList {
+  if (bookmark === undefined || bookmarkHeader === null) return headers;
+  const cookie = `${bookmarkCookie}=${bookmark}; Max-Age=60; HttpOnly; SameSite=Lax; Path=/`;
+  return [
+    ...headers,
+    [bookmarkHeader, bookmark],
+    ...config.dbBookmarkCookie ? [["Set-Cookie", cookie] as const] : [],
+  ];
+}

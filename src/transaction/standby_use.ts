@@ -1,0 +1,73 @@
+/**
+ * Decides which requests a standby may execute, and which of their batches want a bookmark.
+ *
+ * @module
+ */
+import type { Config } from "../config/options.ts";
+import type { RoleDefaults } from "../config/in_database.ts";
+import type { Batch, StandbyUse } from "../database/database.ts";
+import { isStandbyRead } from "../plan/retry_safe.ts";
+import type { ApiRequest } from "../request/api_request.ts";
+import type { SchemaCache } from "../schema_cache/schema_cache.ts";
+import { accessOf, type DataPlan, isolationOf } from "./data_plan.ts";
+
+/** A planned request, and what the decision depends on. */
+export interface StandbyCandidate {
+  readonly request: Pick<ApiRequest, "preferences">;
+  readonly plan: DataPlan;
+  /** The settings of its role. */
+  readonly defaults: RoleDefaults | undefined;
+  readonly config: Pick<Config, "dbPreRequest">;
+  readonly cache: SchemaCache;
+}
+
+/**
+ * Returns true for a read that can run no volatile function, so that the primary may repeat it. The client
+ * and the database may both choose the primary: by `Prefer`, and by the comment tag `@primary`.
+ */
+export function mayUseStandby(
+  { request: { preferences }, plan, defaults, config, cache }: StandbyCandidate,
+): boolean {
+  return accessOf(plan) === "read only" && preferences.read === null && preferences.tx === null &&
+    !plan.representation.explain?.options.includes("analyze") &&
+    // A standby refuses it (PostgreSQL, "Hot Standby", Caveats).
+    isolationOf(plan, defaults) !== "serializable" &&
+    isStablePreRequest(config, cache) && isStandbyRead(plan, cache);
+}
+
+/**
+ * Returns true unless a function before each request may run a volatile function. A function without a schema
+ * counts as volatile: the search path of the request decides which one it is.
+ */
+function isStablePreRequest(
+  { dbPreRequest }: Pick<Config, "dbPreRequest">,
+  cache: SchemaCache,
+): boolean {
+  if (dbPreRequest === null) return true;
+  const { schema, name } = dbPreRequest;
+  const { stableWithoutArguments = [] } = cache.data;
+  return stableWithoutArguments.some((each) => each.schema === schema && each.name === name);
+}
+
+/**
+ * Returns a batch for a database with standbys. A write wants a bookmark if it can commit; a read wants one
+ * if its request had one. `standby` is null for batches that the primary executes.
+ */
+export function replicatedBatch(
+  batch: Batch,
+  { bookmark, standby }: {
+    readonly bookmark: string | null;
+    readonly standby: StandbyUse | null;
+  },
+): Batch {
+  if (batch.access === "read write") {
+    const { transaction } = batch;
+    const isRolledBack = transaction.form === "block" && transaction.end === "rollback";
+    return isRolledBack ? batch : { ...batch, wantsBookmark: true };
+  }
+  return {
+    ...batch,
+    ...(bookmark === null ? {} : { wantsBookmark: true }),
+    ...(standby === null ? {} : { standby }),
+  };
+}
