@@ -40,8 +40,8 @@ export function isLoginRefused(reason: string): boolean {
 /** Whether the connection was lost or could not be opened: codes `000`, `001`, or SQLSTATE 57P01–3. */
 export function isConnectionLost(thrown: unknown): boolean {
   if (thrown instanceof ServiceError) {
-    const { own, code } = thrown.fields;
-    return own && (code === "000" || code === "001");
+    const { own, code, concernsStandbys } = thrown.fields;
+    return own && (code === "000" || code === "001") && concernsStandbys !== true;
   }
   return thrown instanceof DatabaseError && /^57P0[123]$/.test(thrown.failure.sqlstate);
 }

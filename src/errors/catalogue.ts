@@ -10,6 +10,7 @@ import { guardErrors } from "./guard_errors.ts";
 import { internalErrors } from "./internal_errors.ts";
 import { mcpErrors } from "./mcp_errors.ts";
 import { queryErrors } from "./query_errors.ts";
+import { replicaErrors } from "./replica_errors.ts";
 import { requestErrors } from "./request_errors.ts";
 import { schemaCacheErrors } from "./schema_cache_errors.ts";
 import { tokenErrors } from "./token_errors.ts";
@@ -19,6 +20,7 @@ import { writeErrors } from "./write_errors.ts";
 export const errors = {
   // Group 0
   ...connectionErrors,
+  ...replicaErrors,
   // Group 1
   ...requestErrors,
   ...guardErrors,

@@ -25,7 +25,13 @@ export function defineError<Args extends readonly unknown[]>(
     & ErrorTexts
     & Pick<
       ErrorFields,
-      "advice" | "closesConnection" | "describesServer" | "headers" | "shedReason" | "variant"
+      | "advice"
+      | "closesConnection"
+      | "concernsStandbys"
+      | "describesServer"
+      | "headers"
+      | "shedReason"
+      | "variant"
     >,
 ): ErrorDefinition<Args> {
   const make = (...args: Args) => new ServiceError({ code, own: true, status, ...texts(...args) });

@@ -14,8 +14,11 @@ export interface ErrorTexts {
   readonly hint?: string | null;
 }
 
-/** Limits that refuse requests under overload: requests in progress, the pool's queue, temporary files. */
-export type ShedReason = "requests" | "queue" | "spool";
+/**
+ * Limits that refuse requests under overload: requests in progress, the pool's queue, temporary files, reads
+ * in place of standbys.
+ */
+export type ShedReason = "requests" | "queue" | "spool" | "replica";
 
 /** An operation of a batch. */
 export interface FailedOperation {
@@ -41,6 +44,8 @@ export interface ErrorFields extends ErrorTexts {
    * only; `pgrst` also sends them to clients.
    */
   readonly describesServer?: true;
+  /** The failure concerns standbys alone: the service need not reconnect to the primary. Default: false. */
+  readonly concernsStandbys?: true;
   /** Key of the dialect's own code and status. Default: those of the catalogue. */
   readonly variant?: ErrorVariant;
   /** Response headers of the error. Default: none. */

@@ -20,6 +20,7 @@ const ranks: readonly (readonly string[])[] = [
   ["src/database/protocol", "src/database/connect"],
   ["src/database/connection", "src/database/notifications"],
   ["src/database/pool"],
+  ["src/database/replicas"],
   ["src/database/adapters"],
   ["src/database/open.ts"],
   ["src/config"],

@@ -1,0 +1,36 @@
+/**
+ * Bookmarks: what a client has written or seen, as a text that it sends with its next read.
+ *
+ * ```abnf
+ * Bookmark = Position / Time
+ * Position = 1*8HEXDIG "-" 16HEXDIG   ; timeline and position in the write-ahead log
+ * Time     = "t-" 1*15DIGIT           ; epoch milliseconds, where positions cannot be read
+ * ```
+ *
+ * @module
+ */
+
+/** A decoded bookmark. */
+export type Bookmark =
+  | { readonly kind: "position"; readonly timeline: number; readonly lsn: bigint }
+  | { readonly kind: "time"; readonly epochMs: number };
+
+/** Returns the bookmark in a text; null for another text. */
+export function parseBookmark(text: string): Bookmark | null {
+  const [, timeline, lsn, epochMs] =
+    /^(?:([0-9a-f]{1,8})-([0-9a-f]{16})|t-([0-9]{1,15}))$/i.exec(text) ?? [];
+  if (epochMs !== undefined) return { kind: "time", epochMs: Number(epochMs) };
+  if (timeline === undefined) return null;
+  return { kind: "position", timeline: parseInt(timeline, 16), lsn: BigInt(`0x${lsn}`) };
+}
+
+/** Returns the text of a bookmark. */
+export function bookmarkText(bookmark: Bookmark): string {
+  if (bookmark.kind === "time") return `t-${bookmark.epochMs}`;
+  const { timeline, lsn } = bookmark;
+  return `${hex(timeline)}-${hex(lsn).padStart(16, "0")}`;
+}
+
+function hex(number: number | bigint): string {
+  return number.toString(16).toUpperCase();
+}

@@ -1,0 +1,84 @@
+/**
+ * A connection apart from a pool, for questions about the state of a server.
+ *
+ * @module
+ */
+import { errors } from "../../errors/catalogue.ts";
+import { Connection } from "../connection/connection.ts";
+import {
+  type BatchResult,
+  metadataBatch,
+  type ResultColumns,
+  type Statement,
+} from "../database.ts";
+import type { Transport } from "../transport.ts";
+
+/** Asks one server. */
+export interface ServerProbe {
+  /** Returns the first row of a statement. Rejects if the server cannot be reached or refuses it. */
+  ask(statement: Statement): Promise<ResultColumns>;
+  /** Closes the connection, whatever runs on it; the next question opens another one. */
+  reset(): void;
+}
+
+/** Opens the connection with the first question. */
+export function createProbe(connect: () => Promise<Transport>, now: () => number): ServerProbe {
+  return new ProbeConnection(connect, now);
+}
+
+class ProbeConnection implements ServerProbe {
+  readonly #connect: () => Promise<Transport>;
+  readonly #now: () => number;
+  #connection: Promise<Connection> | null = null;
+  /** Settles when the connection has answered all questions so far. */
+  #answered: Promise<unknown> = Promise.resolve();
+
+  constructor(connect: () => Promise<Transport>, now: () => number) {
+    this.#connect = connect;
+    this.#now = now;
+  }
+
+  ask(statement: Statement): Promise<ResultColumns> {
+    const asked = this.#answered.then(() => this.#execute(statement));
+    this.#answered = asked.catch(() => {});
+    return asked;
+  }
+
+  reset(): void {
+    const connection = this.#connection;
+    this.#connection = null;
+    this.#answered = Promise.resolve();
+    connection?.then((open) => open.destroy("the server does not answer"), () => {});
+  }
+
+  async #execute(statement: Statement): Promise<ResultColumns> {
+    const connection = await (this.#connection ??= this.#open());
+    const batch = metadataBatch([statement]);
+    const { rows } = await new Promise<BatchResult>((resolve, reject) =>
+      connection.execute([{ batch, resolve, reject }])
+    );
+    return rows.at(-1)?.[0] ?? [];
+  }
+
+  #open(): Promise<Connection> {
+    const opening: Promise<Connection> = this.#connect().then((transport) => {
+      const forget = () => {
+        if (this.#connection === opening) this.#connection = null;
+      };
+      return new Connection(transport, { prepare: false, preparedLimit: 0, clock: this.#now }, {
+        idle: () => {},
+        closed: forget,
+        // The server had not begun the batch that it ended the connection at.
+        requeued: (batches) => {
+          for (const { reject } of batches) reject(errors.connectionLost(null));
+        },
+        statementForgotten: () => {},
+        finished: () => {},
+      });
+    });
+    opening.catch(() => {
+      if (this.#connection === opening) this.#connection = null;
+    });
+    return opening;
+  }
+}

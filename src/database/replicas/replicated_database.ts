@@ -1,0 +1,317 @@
+/**
+ * A primary with standbys: executes reads on a standby that has what the client has written or seen, and
+ * all other transactions on the primary.
+ *
+ * @module
+ */
+import type { BodySpool } from "../../lib/body_spool.ts";
+import type { Clock } from "../../lib/clock.ts";
+import type { Histogram } from "../../observe/histogram.ts";
+import { errors } from "../../errors/catalogue.ts";
+import {
+  type Batch,
+  type BatchResult,
+  type Caller,
+  type Database,
+  type DatabaseOptions,
+  type DatabaseWatcher,
+  discardBody,
+  type Notify,
+  type PoolCounts,
+  type ReadBatch,
+  type ReplicaCounts,
+  type StandbyUse,
+  type Subscribe,
+} from "../database.ts";
+import { lsnText, positionStatement, readPosition, type WalPosition } from "../wal_position.ts";
+import { type Bookmark, bookmarkText, parseBookmark } from "./bookmark.ts";
+import { FallbackSlots } from "./fallback_slots.ts";
+import { type Refusal, refusalOf, type RefusalReason } from "./refusal.ts";
+import type { Standby, StandbyNeeds } from "./standby.ts";
+import { StandbySet, type StandbySetOptions } from "./standby_set.ts";
+
+/** Options of {@linkcode createReplicated}. */
+export interface ReplicatedOptions extends StandbySetOptions {
+  readonly primary: Database;
+  /** Epoch milliseconds, for bookmarks where positions cannot be read. */
+  readonly now: () => number;
+}
+
+/** Why the primary executes a read. Label of a metric. */
+export type FallbackReason =
+  /** No standby is healthy, or all lag too far. */
+  | "no standby"
+  /** No standby had what the bookmark stands for in time. */
+  | "wait"
+  /** The bookmark is of another timeline, too young, or malformed. */
+  | "bookmark"
+  /** A standby has refused the read. */
+  | "refused";
+
+/** A read that standbys may execute. */
+type StandbyRead = ReadBatch & { readonly standby: StandbyUse };
+
+/** Creates the database. Standbys execute reads when {@linkcode Database.observeServers} was called. */
+export function createReplicated(options: ReplicatedOptions): Database {
+  return new ReplicatedDatabase(options);
+}
+
+class ReplicatedDatabase implements Database {
+  readonly hasStandbys = true;
+  readonly subscribe: Subscribe | null;
+  readonly notify: Notify | undefined;
+  readonly queueSeconds: Histogram | undefined;
+  readonly bodySpool: BodySpool | undefined;
+  readonly #primary: Database;
+  readonly #set: StandbySet;
+  readonly #slots: FallbackSlots;
+  readonly #clock: Clock;
+  readonly #now: () => number;
+  readonly #fallbacks = new Map<FallbackReason, number>();
+  readonly #retries = new Map<RefusalReason, number>();
+
+  constructor(options: ReplicatedOptions) {
+    const { primary, clock, now } = options;
+    this.#primary = primary;
+    this.#clock = clock;
+    this.#now = now;
+    this.#set = new StandbySet(options);
+    this.#slots = new FallbackSlots(Math.max(1, Math.floor(primary.counts().max / 2)), clock);
+    this.subscribe = primary.subscribe;
+    this.notify = primary.notify;
+    this.queueSeconds = primary.queueSeconds;
+    this.bodySpool = primary.bodySpool;
+  }
+
+  transaction(batch: Batch, caller?: Caller): Promise<BatchResult> {
+    if (isStandbyRead(batch)) return this.#read(batch, caller);
+    return batch.wantsBookmark
+      ? this.#bookmarked(batch, caller)
+      : this.#primary.transaction(batch, caller);
+  }
+
+  version(): Promise<string> {
+    return this.#primary.version();
+  }
+
+  observeServers(): void {
+    this.#set.start();
+  }
+
+  hasServingStandby(): boolean {
+    return this.#set.hasServing;
+  }
+
+  replicaCounts(): ReplicaCounts {
+    return {
+      standbys: this.#set.counts(),
+      fallbacks: this.#fallbacks,
+      retries: this.#retries,
+    };
+  }
+
+  counts(): PoolCounts {
+    return this.#primary.counts();
+  }
+
+  flush(): void {
+    for (const database of this.#databases()) database.flush();
+  }
+
+  configure(options: DatabaseOptions): void {
+    if (options.replicas !== undefined) this.#set.configure(options.replicas);
+    for (const database of this.#databases()) database.configure(options);
+  }
+
+  watch(watcher: DatabaseWatcher): void {
+    this.#set.onEvent = watcher.onStandby ?? (() => {});
+    for (const database of this.#databases()) database.watch(watcher);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#set.close(), this.#primary.close()]);
+  }
+
+  #databases(): readonly Database[] {
+    return [this.#primary, ...this.#set.standbys.map(({ database }) => database)];
+  }
+
+  async #read(batch: StandbyRead, caller: Caller | undefined): Promise<BatchResult> {
+    const bookmark = batch.standby.bookmark === null ? null : parseBookmark(batch.standby.bookmark);
+    if (isSerializable(batch)) return await this.#bookmarked(batch, caller);
+    if (!this.#mayUseStandby(batch.standby, bookmark)) {
+      return await this.#fallBack(batch, caller, "bookmark");
+    }
+    const needs = this.#needsOf(batch.standby, bookmark);
+    const standby = this.#set.choose(needs) ??
+      (needs.position === null ? null : await this.#set.waitFor(needs));
+    if (standby !== null) return await this.#readOn(standby, { batch, caller, needs });
+    if (this.#set.settings.fallback === "error") throw errors.noStandby();
+    return await this.#fallBack(batch, caller, needs.position === null ? "no standby" : "wait");
+  }
+
+  /** Whether a bookmark permits a standby at all. */
+  #mayUseStandby({ bookmark: text }: StandbyUse, bookmark: Bookmark | null): boolean {
+    if (text === null) return true;
+    if (bookmark === null) return false;
+    const { primary, settings } = this.#set;
+    return bookmark.kind === "time"
+      ? bookmark.epochMs + settings.maxLagMs < this.#now()
+      : bookmark.timeline === primary.timeline;
+  }
+
+  #needsOf({ schemaAgeMs = Infinity }: StandbyUse, bookmark: Bookmark | null): StandbyNeeds {
+    const position = bookmark?.kind === "position" ? bookmark : null;
+    return { position, maxLagMs: this.#set.settings.maxLagMs, schemaAgeMs };
+  }
+
+  async #readOn(standby: Standby, read: PlacedRead): Promise<BatchResult> {
+    const { batch, caller, needs, refusing = [] } = read;
+    try {
+      return await this.#execute(standby, read);
+    } catch (error) {
+      const refusal = refusalOf(error);
+      if (refusal === null || !mayRepeat(batch, refusal)) throw error;
+      this.#retries.set(refusal.reason, (this.#retries.get(refusal.reason) ?? 0) + 1);
+      const refused = [...refusing, standby];
+      const other = refusal.isUnbegun ? this.#set.choose(needs, refused) : null;
+      if (other !== null) return await this.#readOn(other, { ...read, refusing: refused });
+      return await this.#fallBack(batch, caller, "refused");
+    }
+  }
+
+  async #execute(standby: Standby, { batch, caller, needs }: PlacedRead): Promise<BatchResult> {
+    const { load } = standby;
+    const began = this.#clock.now();
+    load.begin();
+    try {
+      const min = needs.position === null ? null : lsnText(needs.position.lsn);
+      const isReturned = batch.wantsBookmark ?? false;
+      const placed = min === null && (!isReturned || !standby.hasPositions)
+        ? batch
+        : { ...batch, walPosition: { min, isReturned } };
+      const result = await standby.run(
+        standby.database.transaction(placed, caller),
+        ({ body }) => discardBody(body),
+      );
+      const ended = this.#clock.now();
+      load.record(ended - began, ended);
+      standby.reads++;
+      if (!isReturned) return result;
+      // The time of an older bookmark still holds.
+      if (!standby.hasPositions) return { ...result, bookmark: batch.standby.bookmark };
+      return await this.#withBookmark(result, () => this.#seenOn(standby, result, needs));
+    } finally {
+      load.end();
+    }
+  }
+
+  /** Returns the bookmark that covers what a read on a standby has seen. */
+  async #seenOn(
+    standby: Standby,
+    { walPosition }: BatchResult,
+    { position: needed }: StandbyNeeds,
+  ): Promise<Bookmark | null> {
+    const position = walPosition ? readPosition(walPosition) : readPosition(
+      await standby.probe.ask(positionStatement),
+    );
+    if (position === null) return null;
+    if (position.timeline !== null) {
+      standby.recordPromotion();
+      return { kind: "position", timeline: position.timeline, lsn: position.lsn };
+    }
+    standby.recordReplayed(position.lsn);
+    const timeline = needed?.timeline ?? standby.timeline;
+    if (timeline === null) return null;
+    const lsn = needed !== null && needed.lsn > position.lsn ? needed.lsn : position.lsn;
+    return { kind: "position", timeline, lsn };
+  }
+
+  /** Executes on the primary a read that a standby should execute. */
+  async #fallBack(
+    batch: StandbyRead,
+    caller: Caller | undefined,
+    reason: FallbackReason,
+  ): Promise<BatchResult> {
+    this.#fallbacks.set(reason, (this.#fallbacks.get(reason) ?? 0) + 1);
+    await this.#slots.acquire(this.#set.settings.waitMs);
+    let ended: Promise<void> | undefined;
+    try {
+      const result = await this.#bookmarked(batch, caller);
+      ended = result.body.ended;
+      return result;
+    } finally {
+      if (ended === undefined) this.#slots.release();
+      else void ended.then(() => this.#slots.release());
+    }
+  }
+
+  /** Executes a batch on the primary, with a bookmark if it wants one. */
+  async #bookmarked(batch: Batch, caller: Caller | undefined): Promise<BatchResult> {
+    if (!batch.wantsBookmark) return await this.#primary.transaction(batch, caller);
+    const hasPosition = this.#set.primary.hasPositions;
+    const result = await this.#primary.transaction(
+      hasPosition ? withPosition(batch) : batch,
+      caller,
+    );
+    if (result.end === "rollback" && batch.access === "read write") return result;
+    return await this.#withBookmark(result, async () => {
+      if (!hasPosition) return null;
+      return this.#bookmarkOf(
+        result.walPosition ? readPosition(result.walPosition) : await this.#set.primary.position(),
+      );
+    });
+  }
+
+  #bookmarkOf(position: WalPosition | null): Bookmark | null {
+    if (position === null || position.timeline === null) return null;
+    this.#set.primary.recordTimeline(position.timeline);
+    return { kind: "position", timeline: position.timeline, lsn: position.lsn };
+  }
+
+  /** Adds a bookmark to a result. A time covers all that was seen where a position cannot be read. */
+  async #withBookmark(
+    result: BatchResult,
+    find: () => Promise<Bookmark | null>,
+  ): Promise<BatchResult> {
+    const found = await find().catch(() => null);
+    const bookmark = found ?? { kind: "time", epochMs: this.#now() } as const;
+    return { ...result, bookmark: bookmarkText(bookmark) };
+  }
+}
+
+/** A read with the conditions for the standby that executes it. */
+interface PlacedRead {
+  readonly batch: StandbyRead;
+  readonly caller: Caller | undefined;
+  readonly needs: StandbyNeeds;
+  /** Standbys that have refused it. */
+  readonly refusing?: readonly Standby[];
+}
+
+function isStandbyRead(batch: Batch): batch is StandbyRead {
+  return batch.access === "read only" && batch.standby !== undefined;
+}
+
+/** Standbys cannot execute serializable transactions. */
+function isSerializable({ transaction }: Batch): boolean {
+  return transaction.form === "block" && transaction.isolation === "serializable";
+}
+
+/** Whether the primary may execute a read that a standby has refused: nothing runs twice. */
+function mayRepeat({ standby: { isRepeatable } }: StandbyRead, { isUnbegun }: Refusal): boolean {
+  return isRepeatable || isUnbegun;
+}
+
+/**
+ * Has a batch return the position behind its transaction. The end of an implicit write is at the Sync, where
+ * no statement can follow in the same transaction's write, so it becomes a block.
+ */
+function withPosition(batch: Batch): Batch {
+  const positioned = { ...batch, walPosition: { min: null, isReturned: true } };
+  if (batch.access === "read only" || batch.transaction.form === "block") return positioned;
+  return {
+    ...positioned,
+    transaction: { form: "block", isolation: "read committed", end: "commit" },
+  };
+}

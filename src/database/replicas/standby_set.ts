@@ -1,0 +1,146 @@
+/**
+ * The standbys of a primary: which of them may execute a read, and reads that wait for one.
+ *
+ * @module
+ */
+import type { Clock } from "../../lib/clock.ts";
+import type { ReplicaSettings, StandbyCounts, StandbyEvent } from "../database.ts";
+import { PrimaryMonitor } from "./primary_monitor.ts";
+import type { ServerProbe } from "./probe_connection.ts";
+import { chooseOfTwo } from "./service_load.ts";
+import { Standby, type StandbyNeeds, type StandbyServer } from "./standby.ts";
+
+/** Options of a {@linkcode StandbySet}. */
+export interface StandbySetOptions {
+  readonly primaryProbe: ServerProbe;
+  readonly servers: readonly StandbyServer[];
+  readonly settings: ReplicaSettings;
+  readonly clock: Clock;
+  /** Returns numbers from 0 to less than 1. */
+  readonly random: () => number;
+}
+
+/** A read that waits until a standby has replayed what it needs. */
+interface WaitingRead {
+  readonly needs: StandbyNeeds;
+  end(standby: Standby | null): void;
+}
+
+/** Observes the servers and chooses among the standbys. */
+export class StandbySet {
+  readonly primary: PrimaryMonitor;
+  settings: ReplicaSettings;
+  /** Receives the events of standbys. */
+  onEvent: (event: StandbyEvent) => void = () => {};
+  readonly #clock: Clock;
+  readonly #random: () => number;
+  readonly #standbys: readonly Standby[];
+  readonly #waiting = new Set<WaitingRead>();
+
+  constructor({ primaryProbe, servers, settings, clock, random }: StandbySetOptions) {
+    this.settings = settings;
+    this.#clock = clock;
+    this.#random = random;
+    this.primary = new PrimaryMonitor({
+      probe: primaryProbe,
+      clock,
+      maxLagMs: settings.maxLagMs,
+      events: { sampled: () => this.#sampled() },
+    });
+    this.#standbys = servers.map((server) => this.#standbyOf(server));
+  }
+
+  #standbyOf(server: StandbyServer): Standby {
+    return new Standby({
+      server,
+      primary: this.primary,
+      clock: this.#clock,
+      isAwaited: () => this.#waiting.size > 0,
+      maxLagMs: () => this.settings.maxLagMs,
+      events: {
+        observed: () => this.#serveWaiting(),
+        changed: ({ place }, reason) =>
+          this.onEvent(
+            reason === null
+              ? { kind: "standby-included", place }
+              : { kind: "standby-excluded", place, reason },
+          ),
+        foreign: ({ place }) => this.onEvent({ kind: "standby-foreign", place }),
+      },
+    });
+  }
+
+  get standbys(): readonly Standby[] {
+    return this.#standbys;
+  }
+
+  /** Starts to observe the servers. */
+  start(): void {
+    this.primary.start();
+    for (const standby of this.#standbys) standby.start();
+  }
+
+  configure(settings: ReplicaSettings): void {
+    this.settings = settings;
+    this.primary.samples.configure(settings.maxLagMs);
+  }
+
+  async close(): Promise<void> {
+    this.primary.stop();
+    for (const read of [...this.#waiting]) read.end(null);
+    await Promise.all(this.#standbys.map((standby) => standby.close()));
+  }
+
+  get hasServing(): boolean {
+    return this.#standbys.some(({ isServing }) => isServing);
+  }
+
+  counts(): readonly StandbyCounts[] {
+    return this.#standbys.map(({ place, isServing, lagMs, load, reads }) => ({
+      place,
+      isServing,
+      lagSeconds: lagMs === null ? null : lagMs / 1000,
+      inFlight: load.inFlight,
+      reads,
+    }));
+  }
+
+  /** Returns a standby that may execute a read, other than those that have refused it; null without one. */
+  choose(needs: StandbyNeeds, refusing: readonly Standby[] = []): Standby | null {
+    const fit = this.#standbys.filter((standby) =>
+      standby.isFitFor(needs) && !refusing.includes(standby)
+    );
+    return chooseOfTwo(fit, this.#random);
+  }
+
+  /** Resolves with a standby as soon as one may execute the read; with null if none may in time. */
+  async waitFor(needs: StandbyNeeds): Promise<Standby | null> {
+    if (!this.#standbys.some((standby) => standby.mayBecomeFitFor(needs))) return null;
+    return await new Promise((resolve) => {
+      const read: WaitingRead = {
+        needs,
+        end: (standby) => {
+          cancelTimer();
+          this.#waiting.delete(read);
+          resolve(standby);
+        },
+      };
+      const cancelTimer = this.#clock.scheduleAwaited(() => read.end(null), this.settings.waitMs);
+      this.#waiting.add(read);
+      for (const standby of this.#standbys) standby.hurry();
+    });
+  }
+
+  #serveWaiting(): void {
+    for (const read of [...this.#waiting]) {
+      const standby = this.choose(read.needs);
+      if (standby !== null) read.end(standby);
+    }
+  }
+
+  /** The lag of standbys that answered before the primary can be computed now. */
+  #sampled(): void {
+    for (const standby of this.#standbys) standby.reassess();
+    this.#serveWaiting();
+  }
+}
