@@ -147,6 +147,28 @@ export interface HandlerConfig {
    */
   readonly dbRelationships?: string | null;
   /**
+   * Read for which no standby is fit: the primary executes it, or it fails with SVC000. Default:
+   * `"primary"`.
+   */
+  readonly dbReplicaFallback?: "primary" | "error";
+  /** A standby that lags further behind the primary executes no reads. Default: `10`. */
+  readonly dbReplicaMaxLag?: number;
+  /**
+   * Maximum number of connections to each standby; if it is not set, that of `db-pool`. Default:
+   * none.
+   */
+  readonly dbReplicaPool?: number | null;
+  /**
+   * Connection string of one or more standbys for reads; user, password and database are those of
+   * `db-uri` unless it has its own. Default: none.
+   */
+  readonly dbReplicaUri?: string | null;
+  /**
+   * Longest wait of a read with a bookmark for a standby before the primary executes it. Default:
+   * `"100ms"`.
+   */
+  readonly dbReplicaWait?: number;
+  /**
    * Function that returns the response to `/`, instead of the generated OpenAPI document. Default:
    * none.
    */

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { isEmbedded } from "../database/open.ts";
 import { type Dialect, dialects, type FileBase, svcDialect } from "../dialect.ts";
 import { type CodecContext, quote, type RawValue, text } from "./codecs.ts";
 import {
@@ -102,6 +103,7 @@ export function loadConfig(sources: ConfigSources, database: DatabaseValues = no
   );
   attempt(() => rejectSharedPort(loaded), undefined);
   attempt(() => rejectSharedPath(loaded), undefined);
+  attempt(() => rejectEmbeddedReplicas(loaded), undefined);
   const fields = Array.from(loaded, ([key, { value }]) => [camelCase(key), value]);
   const appSettings = sources.programmatic?.appSettings ??
     attempt(() => loadAppSettings(loader), []);
@@ -344,6 +346,15 @@ function rejectSharedPort(loaded: ReadonlyMap<string, Loaded>): void {
     problem: "admin-server-port cannot be the same as server-port " +
       `(expected another port than ${admin.value})`,
   });
+}
+
+/** Throws if the embedded database has standbys. */
+function rejectEmbeddedReplicas(loaded: ReadonlyMap<string, Loaded>): void {
+  const [replicas, { value: uri }] = [loaded.get("db-replica-uri")!, loaded.get("db-uri")!];
+  if (typeof replicas.value !== "string" || typeof uri !== "string" || !isEmbedded(uri)) return;
+  const problem = "an embedded database has no standbys (expected no db-replica-uri)";
+  if (replicas.origin === null) throw new Error(`db-replica-uri: ${problem}`);
+  throw new ConfigError({ origin: replicas.origin, key: "db-replica-uri", problem });
 }
 
 /** Throws if the endpoint for agents has the path of the health check. */

@@ -32,6 +32,7 @@ export function redactedConfig(config: Config): string {
     ...config,
     dbUri: redact(config.dbUri),
     dbChannelUri: config.dbChannelUri === null ? null : redact(config.dbChannelUri),
+    dbReplicaUri: config.dbReplicaUri === null ? null : redact(config.dbReplicaUri),
     jwtIssuers: config.jwtIssuers === null ? null : redactedIssuers(config.jwtIssuers),
   });
   return shown.replace(

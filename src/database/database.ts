@@ -9,6 +9,7 @@ import type { BodySpool } from "../lib/body_spool.ts";
 import type { Deadline } from "../lib/request_deadline.ts";
 import type { Histogram } from "../observe/histogram.ts";
 import type { ParamValue } from "../sql/fragment.ts";
+import type { PositionCondition } from "./wal_position.ts";
 
 /** How a statement's rows are used. */
 export type ResultUse =
@@ -151,10 +152,10 @@ interface BatchCommon {
 /** How a connection uses positions in the write-ahead log. */
 export interface WalPositionUse {
   /**
-   * Position (`pg_lsn`) that a standby must have replayed; otherwise the batch fails with 22012 before its
-   * first statement. Null for none.
+   * Condition for the server; otherwise the batch fails with 22012 before its first statement. Null for
+   * none.
    */
-  readonly min: string | null;
+  readonly condition: PositionCondition | null;
   /** Whether the result has the server's position behind the transaction. */
   readonly isReturned: boolean;
 }

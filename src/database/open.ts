@@ -5,9 +5,10 @@
  * @module
  */
 import type { Dialect } from "../dialect.ts";
-import type { Database, InitScript } from "./database.ts";
+import type { Database, InitScript, ReplicaSettings } from "./database.ts";
 import type { EmbeddedOptions } from "./adapters/pglite.ts";
 import type { Connections, PostgresOptions } from "./adapters/postgres.ts";
+import type { ReplicaOptions } from "./adapters/replicas.ts";
 import type { SqlSession } from "./connection/sql_session.ts";
 
 /** Options of the configuration that concern connections. */
@@ -18,6 +19,16 @@ export interface DatabaseConfig {
   /** File with the password. Default: none. */
   readonly dbPasswordFile?: string | null;
   readonly dbPool: number;
+  /** Connection string of the standbys. Default: none. */
+  readonly dbReplicaUri?: string | null;
+  /** Connections per standby. Default: `dbPool`. */
+  readonly dbReplicaPool?: number | null;
+  /** Seconds. Default: 10. */
+  readonly dbReplicaMaxLag?: number;
+  /** Seconds. Default: 0.1. */
+  readonly dbReplicaWait?: number;
+  /** Default: `primary`. */
+  readonly dbReplicaFallback?: "primary" | "error";
   /** Seconds. */
   readonly dbPoolAcquisitionTimeout: number;
   /** Seconds. */
@@ -57,8 +68,34 @@ export async function openDatabase(
     const { openEmbedded } = await import("./adapters/pglite.ts");
     return openEmbedded(embeddedOptions(config, dependencies));
   }
+  const replicas = replicaOptions(config);
+  if (replicas !== null) {
+    const { openReplicated } = await import("./adapters/replicas.ts");
+    return openReplicated(postgresOptions(config, dependencies), replicas);
+  }
   const { openPostgres } = await import("./adapters/postgres.ts");
   return openPostgres(postgresOptions(config, dependencies));
+}
+
+function replicaOptions(config: DatabaseConfig): ReplicaOptions | null {
+  const { dbReplicaUri: uri = null, dbReplicaPool, dbPool } = config;
+  return uri === null
+    ? null
+    : { uri, poolSize: dbReplicaPool ?? dbPool, ...replicaSettings(config) };
+}
+
+/** Returns the settings of reads on standbys. */
+export function replicaSettings(
+  { dbReplicaMaxLag = 10, dbReplicaWait = 0.1, dbReplicaFallback = "primary" }: Pick<
+    DatabaseConfig,
+    "dbReplicaMaxLag" | "dbReplicaWait" | "dbReplicaFallback"
+  >,
+): ReplicaSettings {
+  return {
+    maxLagMs: dbReplicaMaxLag * 1000,
+    waitMs: dbReplicaWait * 1000,
+    fallback: dbReplicaFallback,
+  };
 }
 
 /** A session for SQL text, and the function that closes it and an embedded database. */

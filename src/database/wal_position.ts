@@ -31,17 +31,39 @@ export const positionStatement: Statement = {
   isShared: true,
 };
 
+/** Condition for the server that executes a batch. */
+export interface PositionCondition {
+  /** Position (`pg_lsn`) that a standby must have replayed. */
+  readonly min: string;
+  /** Timeline that a standby must follow, which excludes other servers. Default: any server. */
+  readonly timeline?: number;
+}
+
 /**
- * Returns the statement that fails with 22012 unless the server has replayed a position. It passes on a
- * promoted server, which has all that it replayed.
+ * Returns the statement that fails with 22012 unless the server has replayed a position. Without a timeline,
+ * it passes on a promoted server, which has all that it replayed.
  */
-export function positionCheck(min: string): Statement {
-  return { text: checkText, params: [min], use: "none", isShared: true };
+export function positionCheck({ min, timeline }: PositionCondition): Statement {
+  return timeline === undefined
+    ? { text: checkText, params: [min], use: "none", isShared: true }
+    : { text: timelineCheckText, params: [min, String(timeline)], use: "none", isShared: true };
 }
 
 const checkText = "select 1 / (case when pg_catalog.pg_is_in_recovery() " +
   "then coalesce(pg_catalog.pg_last_wal_replay_lsn() >= $1::pg_catalog.pg_lsn, false) " +
   "else true end)::pg_catalog.int4";
+
+/**
+ * Timeline of a standby, by the control file. It is never ahead, and follows at the next restartpoint after a
+ * failover.
+ */
+export const controlTimeline =
+  "greatest((select timeline_id from pg_catalog.pg_control_checkpoint()), " +
+  "(select min_recovery_end_timeline from pg_catalog.pg_control_recovery()))";
+
+const timelineCheckText = "select 1 / (case when pg_catalog.pg_is_in_recovery() " +
+  "then coalesce(pg_catalog.pg_last_wal_replay_lsn() >= $1::pg_catalog.pg_lsn " +
+  `and ${controlTimeline} = $2::pg_catalog.int4, false) else false end)::pg_catalog.int4`;
 
 /** Returns the position in a row of {@linkcode positionStatement}; null if the server has none. */
 export function readPosition(row: ResultColumns): WalPosition | null {

@@ -55,6 +55,11 @@ const texts: {
   "listener-failed": ({ channel, reason }) =>
     `Failed listening for database notifications on the "${redact(channel)}" channel. ` +
     redact(reason),
+  "standby-included": ({ place }) => `Standby ${redact(place)} executes reads`,
+  "standby-excluded": ({ place, reason }) =>
+    `Standby ${redact(place)} executes no reads: ${redact(reason)}`,
+  "standby-foreign": ({ place }) =>
+    `db-replica-uri: ${redact(place)} is not a standby of db-uri: its system identifier differs`,
   "notifications-lost": ({ channel, effect }) =>
     `WARNING: Notifications on the "${redact(channel)}" channel do not arrive, ${effects[effect]}`,
   "schema-changed": () => "The schema has changed, reloading the schema cache",

@@ -28,7 +28,7 @@ export const otherLabel = "_other";
 /** The metrics of one service by name, in the order of registration. */
 export class MetricRegistry {
   readonly #counters = new Map<string, Counter>();
-  readonly #gauges = new Map<string, Gauge>();
+  readonly #observed = new Map<string, ObservedMetric>();
 
   /** Returns the counter of this name. Registers it at the first call. */
   counter(description: MetricDescription): Counter {
@@ -41,7 +41,12 @@ export class MetricRegistry {
 
   /** Registers a gauge, or replaces the one of this name. `read` returns its current samples. */
   gauge(description: MetricDescription, read: () => Iterable<Sample>): void {
-    this.#gauges.set(description.name, { description, read });
+    this.#observed.set(description.name, { type: "gauge", description, read });
+  }
+
+  /** Registers a counter that another part of the service counts; `read` returns its current samples. */
+  observedCounter(description: MetricDescription, read: () => Iterable<Sample>): void {
+    this.#observed.set(description.name, { type: "counter", description, read });
   }
 
   /** Returns all metrics. Their names begin with `prefix` and an underscore. */
@@ -54,15 +59,17 @@ export class MetricRegistry {
       this.#counters.values(),
       (counter) => metricText(full(counter.description), "counter", counter.samples()),
     );
-    const gauges = Array.from(
-      this.#gauges.values(),
-      ({ description, read }) => metricText(full(description), "gauge", read()),
+    const observed = Array.from(
+      this.#observed.values(),
+      ({ type, description, read }) => metricText(full(description), type, read()),
     );
-    return [...counters, ...gauges].join("");
+    return [...counters, ...observed].join("");
   }
 }
 
-interface Gauge {
+/** A metric whose values are read when they are shown. */
+interface ObservedMetric {
+  readonly type: "counter" | "gauge";
   readonly description: MetricDescription;
   readonly read: () => Iterable<Sample>;
 }

@@ -157,6 +157,12 @@ export type Observation =
     readonly channel: string;
   }
   | { readonly kind: "listener-failed"; readonly channel: string; readonly reason: string }
+  /** A standby executes reads from now on. `place` is `host:port`. */
+  | { readonly kind: "standby-included"; readonly place: string }
+  /** A standby executes no reads from now on. */
+  | { readonly kind: "standby-excluded"; readonly place: string; readonly reason: string }
+  /** A server of `db-replica-uri` belongs to another database cluster than the primary. */
+  | { readonly kind: "standby-foreign"; readonly place: string }
   /** The server has accepted LISTEN, but notifications do not arrive. */
   | {
     readonly kind: "notifications-lost";
@@ -313,6 +319,9 @@ export const severities: Readonly<Record<Diagnostic["kind"], LogLevel>> = {
   "schema-cache-timings": "debug",
   "listener-connected": "crit",
   "listener-failed": "crit",
+  "standby-included": "crit",
+  "standby-excluded": "crit",
+  "standby-foreign": "crit",
   "notifications-lost": "crit",
   "schema-changed": "crit",
   "finding": "crit",

@@ -120,6 +120,11 @@ export class FailurePolicy {
     this.#exit({ kind: "pooler-found", mode: "transaction", error });
   }
 
+  /** Ends the process because a server of `db-replica-uri` is not a standby of the primary. */
+  exitOnForeignStandby(place: string): void {
+    this.#exit({ kind: "standby-foreign", place });
+  }
+
   /** Ends the process because the server's version is too old. */
   exitOnOldVersion(version: string): void {
     this.#exit({ kind: "version-unsupported", version, name: this.#options.dialect.displayName });

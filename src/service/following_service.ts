@@ -27,6 +27,7 @@ import { databaseOptions } from "./service.ts";
 import type { ServiceOptions } from "./service_options.ts";
 import { prepareAuth, prepareClientLimits, type Snapshot } from "./snapshot.ts";
 import { mayBeStale } from "./staleness.ts";
+import { registerReplicaMetrics, standbyReceiver } from "./standby_reports.ts";
 
 /** The followed service, as a following one reaches it. */
 export interface FollowedService {
@@ -123,6 +124,8 @@ export class FollowingService implements RequestService {
     const service = new FollowingService(options, snapshot, keys);
     service.#revocations = state.revocations ?? null;
     service.#configure();
+    registerReplicaMetrics(service.metricRegistry, service.database);
+    service.database.observeServers?.();
     return service;
   }
 
@@ -197,7 +200,11 @@ export class FollowingService implements RequestService {
     this.database.configure(databaseOptions(config));
     const trace = config.logLevel === "debug" ? this.observe : null;
     auth.cache?.setListener(trace);
-    this.database.watch({ trace, onPooler: () => this.#failurePolicy.exitOnPooler() });
+    this.database.watch({
+      trace,
+      onPooler: () => this.#failurePolicy.exitOnPooler(),
+      onStandby: standbyReceiver(this.observe, this.#failurePolicy),
+    });
   }
 
   #currentRevocations(): ReturnType<RequestService["revocations"]["current"]> {

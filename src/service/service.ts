@@ -15,7 +15,7 @@ import type { ConfigSource } from "../config/source.ts";
 import type { Database, DatabaseOptions } from "../database/database.ts";
 import { isConnectionLost } from "../database/failure.ts";
 import type { ReloadTarget } from "../database/notifications/listener.ts";
-import { isEmbedded } from "../database/open.ts";
+import { isEmbedded, replicaSettings } from "../database/open.ts";
 import { unsupportedVersion, versionNumber } from "../database/server_version.ts";
 import type { Dialect } from "../dialect.ts";
 import { errorFacts } from "../errors/error_response.ts";
@@ -28,6 +28,7 @@ import { MetricRegistry } from "../observe/metric_registry.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import { isLogged, type Observation } from "../observe/observation.ts";
 import { RequestMetrics } from "../observe/request_metrics.ts";
+import { registerReplicaMetrics, standbyReceiver } from "./standby_reports.ts";
 import type { TraceStage } from "../observe/stopwatch.ts";
 import { indexSchemaCache } from "../schema_cache/lookups.ts";
 import type { SchemaCacheData } from "../schema_cache/schema_cache.ts";
@@ -110,6 +111,7 @@ export class Service {
     this.activeSpan = options.activeSpan ?? null;
     this.isTimed = options.isTimed ?? false;
     this.#snapshot = snapshot;
+    registerReplicaMetrics(this.metricRegistry, this.database);
     this.#onFollowedChange = options.onFollowedChange ?? (() => {});
     this.#missingCacheDetail = options.missingCacheDetail ?? "reason";
     this.#hidesExtensionFunctions = options.hidesExtensionFunctions ?? false;
@@ -227,6 +229,7 @@ export class Service {
    * issuers, and keeps them fresh.
    */
   listen(): void {
+    this.database.observeServers?.();
     this.#remoteKeySets.start();
     this.revocations.start();
     this.#notifications.start();
@@ -332,6 +335,9 @@ export class Service {
   async isReady(): Promise<boolean> {
     if (this.#isShutdownAnnounced) return false;
     if (this.#snapshot.cache === null || this.#schema.isFailing) return false;
+    if (this.#snapshot.config.dbReplicaFallback === "error") {
+      if (this.database.hasServingStandby?.() === false) return false;
+    }
     const { isConnected } = this.#notifications;
     if (isConnected !== null) return isConnected;
     try {
@@ -569,17 +575,29 @@ export class Service {
     const { config, auth } = this.#snapshot;
     const trace = config.logLevel === "debug" ? this.observe : null;
     auth.cache?.setListener(trace);
-    this.database.watch({ trace, onPooler: () => this.#failurePolicy.exitOnPooler() });
+    this.database.watch({
+      trace,
+      onPooler: () => this.#failurePolicy.exitOnPooler(),
+      onStandby: standbyReceiver(this.observe, this.#failurePolicy),
+    });
   }
 }
 
 /** Returns the options of a database that a configuration sets. */
 export function databaseOptions(
-  config: Pick<Config, "dbPoolQueueTarget" | "dbPreparedStatements">,
+  config: Pick<
+    Config,
+    | "dbPoolQueueTarget"
+    | "dbPreparedStatements"
+    | "dbReplicaFallback"
+    | "dbReplicaMaxLag"
+    | "dbReplicaWait"
+  >,
 ): DatabaseOptions {
   return {
     prepare: config.dbPreparedStatements,
     queueTargetMs: config.dbPoolQueueTarget * 1000,
+    replicas: replicaSettings(config),
   };
 }
 

@@ -90,6 +90,18 @@ const wrong: Readonly<Record<OptionKey, readonly [value: string, problem: string
   ],
   "db-safe-update": bool,
   "db-root-spec": routine,
+  "db-replica-fallback": word(
+    "Invalid db-replica-fallback. Check your configuration.",
+    '"primary", "error"',
+  ),
+  "db-replica-max-lag": time,
+  "db-replica-pool": whole("from 1 to 262143"),
+  "db-replica-uri": [
+    '"tmp_db"',
+    'expected a connection string such as "postgres://user:password@host:5432/database", ' +
+    '"host=… dbname=…" or "pglite://memory"',
+  ],
+  "db-replica-wait": time,
   "db-schema-watch": word(
     "Invalid db-schema-watch. Check your configuration.",
     '"notify", "auto", "poll"',

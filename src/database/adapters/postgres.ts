@@ -74,14 +74,23 @@ const preparedLimit = 500;
 export function openPostgres(options: PostgresOptions): Database {
   const targets = targetsOf(options);
   if (options.connections === "per-request") return createUnpooled(() => connect(targets));
+  return openPool(targets, options, openSpool(options));
+}
+
+/** Opens the spool for slow readers of bodies. */
+export function openSpool({ spoolBytes }: Pick<PostgresOptions, "spoolBytes">): BodySpool {
+  return new BodySpool({
+    space: new SpoolSpace(),
+    maxFileBytes: spoolBytes,
+    openFile: bodySpoolFiles(),
+  });
+}
+
+/** Opens a pool of connections to the first of the servers that matches. */
+export function openPool(targets: Targets, options: PostgresOptions, spool: BodySpool): Database {
   const { channelUri } = options;
   const channelTargets = channelUri === null ? targets : targetsOf({ ...options, uri: channelUri });
   let onPooler = () => {};
-  const spool = new BodySpool({
-    space: new SpoolSpace(),
-    maxFileBytes: options.spoolBytes,
-    openFile: bodySpoolFiles(),
-  });
   const acquisitionTimeoutMs = options.acquisitionTimeoutSeconds * 1000;
   const preparation = new StatementPreparation({ prepare: options.prepare, queueTargetMs: 0 }, {
     probe: () => probePooler({ targets, timeoutMs: acquisitionTimeoutMs, schedule }),
@@ -196,7 +205,7 @@ type TargetOptions = Pick<
 >;
 
 /** Parses the connection string, and adds to each server the settings that all connections share. */
-function targetsOf(options: TargetOptions): Targets {
+export function targetsOf(options: TargetOptions): Targets {
   const isNamed = isConnectionUri(options.uri) || options.namesKeywords;
   const sources = runtimeSources();
   const { servers, ...others } = connectionTargets(options.uri, sources);
@@ -258,7 +267,8 @@ function runtimeSources(): ConnectionSources {
   };
 }
 
-async function connect(targets: Targets): Promise<Transport> {
+/** Connects to the first of the servers that matches. */
+export async function connect(targets: Targets): Promise<Transport> {
   return new SocketTransport(await connectToFirst(targets, clients));
 }
 

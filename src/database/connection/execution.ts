@@ -217,12 +217,12 @@ export class BatchExecution {
   /** Returns the statements before those of the batch. */
   #preamble(): readonly Statement[] {
     const { transaction, access, walPosition } = this.batch;
-    const min = walPosition?.min ?? null;
-    const checks = min === null ? [] : [positionCheck(min)];
+    const condition = walPosition?.condition ?? null;
+    const checks = condition === null ? [] : [positionCheck(condition)];
     if (this.form === "implicit") return checks;
     const isolation = transaction.form === "block" ? transaction.isolation : "read committed";
     const begin = beginStatements[access][isolation];
-    if (min === null || isolation === "read committed") return [begin, ...checks];
+    if (condition === null || isolation === "read committed") return [begin, ...checks];
     // The snapshot of the whole transaction would be older than the position that the check sees.
     return [beginStatements[access]["read committed"], ...checks, endStatements.commit, begin];
   }

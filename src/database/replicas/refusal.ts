@@ -52,8 +52,8 @@ const ownReasons: ReadonlyMap<string, RefusalReason> = new Map([
   ["135", "busy"],
 ]);
 
-/** SQLSTATE of the check of the position, a division by zero. */
-const divisionByZero = "22012";
+/** SQLSTATE of a canceled statement. */
+const queryCanceled = "57014";
 
 /** Returns null for an error that the primary would have, too. */
 export function refusalOf(error: unknown): Refusal | null {
@@ -64,10 +64,10 @@ export function refusalOf(error: unknown): Refusal | null {
   }
   if (!(error instanceof DatabaseError)) return null;
   const { sqlstate } = error.failure;
-  if (sqlstate === divisionByZero && error.statement < 0) {
-    return { reason: "position", isUnbegun: true };
-  }
-  const reason = sqlstate.startsWith("08") ? "connection" : reasons.get(sqlstate);
+  const isCheck = error.statement < 0 && sqlstate !== queryCanceled;
+  const reason = sqlstate.startsWith("08")
+    ? "connection"
+    : reasons.get(sqlstate) ?? (isCheck ? "position" : undefined);
   return reason === undefined
     ? null
     : { reason, isUnbegun: error.statement < 0 || error.precedesExecution };

@@ -18,7 +18,6 @@ import {
   discardBody,
   type Notify,
   type PoolCounts,
-  type ReadBatch,
   type ReplicaCounts,
   type StandbyUse,
   type Subscribe,
@@ -26,8 +25,15 @@ import {
 import { lsnText, positionStatement, readPosition, type WalPosition } from "../wal_position.ts";
 import { type Bookmark, bookmarkText, parseBookmark } from "./bookmark.ts";
 import { FallbackSlots } from "./fallback_slots.ts";
-import { type Refusal, refusalOf, type RefusalReason } from "./refusal.ts";
+import { refusalOf, type RefusalReason } from "./refusal.ts";
 import type { Standby, StandbyNeeds } from "./standby.ts";
+import {
+  isSerializable,
+  isStandbyRead,
+  mayRepeat,
+  type StandbyRead,
+  withPosition,
+} from "./standby_read.ts";
 import { StandbySet, type StandbySetOptions } from "./standby_set.ts";
 
 /** Options of {@linkcode createReplicated}. */
@@ -47,9 +53,6 @@ export type FallbackReason =
   | "bookmark"
   /** A standby has refused the read. */
   | "refused";
-
-/** A read that standbys may execute. */
-type StandbyRead = ReadBatch & { readonly standby: StandbyUse };
 
 /** Creates the database. Standbys execute reads when {@linkcode Database.observeServers} was called. */
 export function createReplicated(options: ReplicatedOptions): Database {
@@ -185,11 +188,11 @@ class ReplicatedDatabase implements Database {
     const began = this.#clock.now();
     load.begin();
     try {
-      const min = needs.position === null ? null : lsnText(needs.position.lsn);
+      const condition = needs.position === null ? null : { min: lsnText(needs.position.lsn) };
       const isReturned = batch.wantsBookmark ?? false;
-      const placed = min === null && (!isReturned || !standby.hasPositions)
+      const placed = condition === null && (!isReturned || !standby.hasPositions)
         ? batch
-        : { ...batch, walPosition: { min, isReturned } };
+        : { ...batch, walPosition: { condition, isReturned } };
       const result = await standby.run(
         standby.database.transaction(placed, caller),
         ({ body }) => discardBody(body),
@@ -287,31 +290,4 @@ interface PlacedRead {
   readonly needs: StandbyNeeds;
   /** Standbys that have refused it. */
   readonly refusing?: readonly Standby[];
-}
-
-function isStandbyRead(batch: Batch): batch is StandbyRead {
-  return batch.access === "read only" && batch.standby !== undefined;
-}
-
-/** Standbys cannot execute serializable transactions. */
-function isSerializable({ transaction }: Batch): boolean {
-  return transaction.form === "block" && transaction.isolation === "serializable";
-}
-
-/** Whether the primary may execute a read that a standby has refused: nothing runs twice. */
-function mayRepeat({ standby: { isRepeatable } }: StandbyRead, { isUnbegun }: Refusal): boolean {
-  return isRepeatable || isUnbegun;
-}
-
-/**
- * Has a batch return the position behind its transaction. The end of an implicit write is at the Sync, where
- * no statement can follow in the same transaction's write, so it becomes a block.
- */
-function withPosition(batch: Batch): Batch {
-  const positioned = { ...batch, walPosition: { min: null, isReturned: true } };
-  if (batch.access === "read only" || batch.transaction.form === "block") return positioned;
-  return {
-    ...positioned,
-    transaction: { form: "block", isolation: "read committed", end: "commit" },
-  };
 }

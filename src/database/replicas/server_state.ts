@@ -5,7 +5,7 @@
  */
 import { DatabaseError } from "../../errors/service_error.ts";
 import type { ResultColumns, Statement } from "../database.ts";
-import { parseLsn } from "../wal_position.ts";
+import { controlTimeline, parseLsn } from "../wal_position.ts";
 import type { ServerProbe } from "./probe_connection.ts";
 
 /** State of a server that should be a standby. */
@@ -72,13 +72,12 @@ const statements = {
   state: statement("select pg_catalog.pg_is_in_recovery(), pg_catalog.pg_last_wal_replay_lsn()"),
   recovery: statement("select pg_catalog.pg_is_in_recovery()"),
   /**
-   * The receiver's timeline is shown with the privileges of `pg_read_all_stats` only. The control file
-   * follows with the next restartpoint; it is never ahead.
+   * The receiver's timeline is shown with the privileges of `pg_read_all_stats` only; it is known at once
+   * after a failover.
    */
   timeline: statement(
     "select greatest((select received_tli from pg_catalog.pg_stat_wal_receiver), " +
-      "(select timeline_id from pg_catalog.pg_control_checkpoint()), " +
-      "(select min_recovery_end_timeline from pg_catalog.pg_control_recovery()))",
+      `${controlTimeline})`,
   ),
   identifier: statement("select system_identifier from pg_catalog.pg_control_system()"),
 } as const;

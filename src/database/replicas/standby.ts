@@ -118,7 +118,8 @@ export class Standby {
 
   /** Milliseconds that the standby lagged at its last answer; null if that is unknown. */
   get lagMs(): number | null {
-    return Number.isFinite(this.#freshAt) ? this.#observedAt - this.#freshAt : null;
+    const isKnown = this.#isHealthy && Number.isFinite(this.#freshAt);
+    return isKnown ? this.#observedAt - this.#freshAt : null;
   }
 
   /** Whether it executes reads without a bookmark. */

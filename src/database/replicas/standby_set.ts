@@ -59,15 +59,17 @@ export class StandbySet {
       maxLagMs: () => this.settings.maxLagMs,
       events: {
         observed: () => this.#serveWaiting(),
-        changed: ({ place }, reason) =>
-          this.onEvent(
-            reason === null
-              ? { kind: "standby-included", place }
-              : { kind: "standby-excluded", place, reason },
-          ),
+        changed: (standby, reason) => this.#changed(standby, reason),
         foreign: ({ place }) => this.onEvent({ kind: "standby-foreign", place }),
       },
     });
+  }
+
+  #changed({ place, database }: Standby, reason: string | null): void {
+    if (reason !== null) return this.onEvent({ kind: "standby-excluded", place, reason });
+    this.onEvent({ kind: "standby-included", place });
+    // The pool finds out whether it may prepare statements, and opens a connection.
+    database.version().catch(() => {});
   }
 
   get standbys(): readonly Standby[] {

@@ -45,6 +45,11 @@ Deno.test("loadConfig takes the defaults", () => {
       dbChannelEnabled: true,
       dbCommentTags: false,
       dbChannelUri: null,
+      dbReplicaFallback: "primary",
+      dbReplicaMaxLag: 10,
+      dbReplicaPool: null,
+      dbReplicaUri: null,
+      dbReplicaWait: 0.1,
       dbPasswordFile: null,
       dbConfig: true,
       dbEmbeddedInit: null,
@@ -380,6 +385,11 @@ const failures: readonly (readonly [title: string, sources: Sources, message: st
     { file: needed + '\nserver-health-path = "/a/b"\nmcp-path = "/a/b"' },
     "svc.conf:5: mcp-path: mcp-path cannot be the same as server-health-path " +
     '(expected another path than "/a/b")',
+  ],
+  [
+    "standbys of an embedded database",
+    { file: 'db-uri = "pglite://memory"\ndb-schemas = "a"\ndb-replica-uri = "postgres://h/d"' },
+    "svc.conf:3: db-replica-uri: an embedded database has no standbys (expected no db-replica-uri)",
   ],
   [
     "an application setting with a dash",

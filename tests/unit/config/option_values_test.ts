@@ -363,6 +363,21 @@ const cases: Readonly<Record<OptionKey, Cases>> = {
       ['"pglite://memory"', `must name a PostgreSQL server (${connection})`],
     ],
   },
+  "db-replica-fallback": words(
+    "Invalid db-replica-fallback. Check your configuration.",
+    "primary",
+    "error",
+  ),
+  "db-replica-max-lag": times,
+  "db-replica-pool": bounded(1, 262143),
+  "db-replica-uri": {
+    accepted: [["postgres://h1,h2:5433/db", "postgres://h1,h2:5433/db"]],
+    rejected: [
+      ['"tmp_db"', connection],
+      ['"pglite://memory"', `must name a PostgreSQL server (${connection})`],
+    ],
+  },
+  "db-replica-wait": times,
   "db-config": booleans,
   "db-embedded-init": names("the path of an SQL file"),
   "db-password-file": names("the path of a file"),

@@ -141,6 +141,21 @@ const events: {
     'Poolers in transaction mode lose LISTEN: use a db-uri without one, db-schema-watch = "auto", ' +
     "or db-channel-enabled = false.",
   ],
+  "standby-included": [
+    { kind: "standby-included", place: "db2:5432" },
+    "crit",
+    "Standby db2:5432 executes reads",
+  ],
+  "standby-excluded": [
+    { kind: "standby-excluded", place: "db2:5432", reason: "it does not answer\n" },
+    "crit",
+    "Standby db2:5432 executes no reads: it does not answer",
+  ],
+  "standby-foreign": [
+    { kind: "standby-foreign", place: "db2:5432" },
+    "crit",
+    "db-replica-uri: db2:5432 is not a standby of db-uri: its system identifier differs",
+  ],
   "schema-changed": [
     { kind: "schema-changed" },
     "crit",

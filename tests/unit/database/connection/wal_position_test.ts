@@ -19,7 +19,7 @@ import {
 } from "../../../support/fake_connection.ts";
 
 const position = ["0/4988A10", "000000010000000000000004", "8192", "16MB"] as const;
-const check = positionCheck("0/1").text;
+const check = positionCheck({ min: "0/1" }).text;
 const reading = positionStatement.text;
 
 function open(options: FakeServerOptions = {}): FakeConnection {
@@ -32,8 +32,8 @@ function open(options: FakeServerOptions = {}): FakeConnection {
   return opened;
 }
 
-const both = { walPosition: { min: "0/1", isReturned: true } } as const;
-const returned = { walPosition: { min: null, isReturned: true } } as const;
+const both = { walPosition: { condition: { min: "0/1" }, isReturned: true } } as const;
+const returned = { walPosition: { condition: null, isReturned: true } } as const;
 const readOnly = "begin isolation level read committed read only";
 const readWrite = "begin isolation level read committed read write";
 

@@ -1,0 +1,83 @@
+/**
+ * PostgreSQL with standbys: opens a pool for the primary and for each standby.
+ *
+ * @module
+ */
+import { systemClock } from "../../lib/clock.ts";
+import type { Settings, Targets } from "../connect/targets.ts";
+import type { Database, ReplicaSettings } from "../database.ts";
+import { createOnDemandReplicas } from "../replicas/on_demand_replicas.ts";
+import { createProbe } from "../replicas/probe_connection.ts";
+import { createReplicated } from "../replicas/replicated_database.ts";
+import { createUnpooled } from "./per_request.ts";
+import { connect, openPool, openSpool, type PostgresOptions, targetsOf } from "./postgres.ts";
+
+/** How to connect to standbys and use them. */
+export interface ReplicaOptions extends ReplicaSettings {
+  /** Connection string of all standbys. */
+  readonly uri: string;
+  /** Connections per standby. */
+  readonly poolSize: number;
+}
+
+/** A probe of a server that does not answer is abandoned soon. */
+const probeTimeoutMs = 1000;
+
+/** Opens a primary and its standbys. Opens connections on demand. */
+export function openReplicated(options: PostgresOptions, replicas: ReplicaOptions): Database {
+  const primaryTargets = targetsOf(options);
+  const standbyTargets = standbyTargetsOf(options, replicas.uri);
+  const now = () => Date.now();
+  if (options.connections === "per-request") {
+    return createOnDemandReplicas({
+      primary: createUnpooled(() => connect(primaryTargets)),
+      standbys: standbyTargets.map((targets) => createUnpooled(() => connect(targets))),
+      settings: replicas,
+      random: Math.random,
+      now,
+    });
+  }
+  const spool = openSpool(options);
+  const standbyOptions = { ...options, channelUri: null, poolSize: replicas.poolSize };
+  return createReplicated({
+    primary: openPool(primaryTargets, options, spool),
+    primaryProbe: probeOf(primaryTargets),
+    servers: standbyTargets.map((targets) => ({
+      place: placeText(targets.servers[0]!),
+      database: openPool(targets, standbyOptions, spool),
+      probe: probeOf(targets),
+    })),
+    settings: replicas,
+    clock: systemClock,
+    random: Math.random,
+    now,
+  });
+}
+
+/** Returns each standby as the only server of its own; it has the login of the primary unless it names one. */
+function standbyTargetsOf(options: PostgresOptions, uri: string): readonly Targets[] {
+  const [primary = {}] = targetsOf(options).servers;
+  const login = Object.fromEntries(
+    ["user", "password", "database"]
+      .filter((name) => primary[name] !== undefined)
+      .map((name) => [name, primary[name]]),
+  );
+  return targetsOf({ ...options, uri }).servers.map((settings) => ({
+    servers: [{ ...login, ...settings }],
+    session: "any",
+    order: "named",
+  }));
+}
+
+function probeOf(targets: Targets) {
+  const servers = targets.servers.map((settings) => ({
+    ...settings,
+    connectionTimeoutMillis: probeTimeoutMs,
+  }));
+  return createProbe(() => connect({ ...targets, servers }), systemClock.now);
+}
+
+/** `localhost:5432`; for a Unix socket its folder replaces the host. */
+function placeText({ host = "localhost", port = 5432 }: Settings): string {
+  return `${host}:${port}`;
+}
