@@ -436,7 +436,9 @@ async function describe(
   exchange.stopwatch.lap("transaction");
   const metadata = schemaMetadataOf(result);
   if (exchange.rootReply !== "metadata") {
-    const reply = await respondToRoot(request, planned, { metadata, cache, config });
+    const { bookmarkHeader } = context;
+    const described = bookmarkHeader === null ? config : { ...config, bookmarkHeader };
+    const reply = await respondToRoot(request, planned, { metadata, cache, config: described });
     return withBookmark(reply, result);
   }
   const content = new TextEncoder().encode(metadata ?? "null");

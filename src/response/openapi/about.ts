@@ -14,6 +14,8 @@ export interface DocumentConfig {
   readonly dbAnonRole: string | null;
   /** Responses have entity tags, and preconditions count, unless it is `off`. */
   readonly etagMode: "off" | "on" | "required";
+  /** Name of the header with the bookmark of a client. Default: null, without standbys. */
+  readonly bookmarkHeader?: string | null;
   /** Writes may have an `Idempotency-Key` if it is not null. */
   readonly idempotencyTable: object | null;
   /** Whether POST to `/<relation>/$query` reads. */
@@ -86,6 +88,7 @@ export function configKey(config: DocumentConfig): string {
     hasTags(config),
     config.batchMaxOperations > 0,
     config.serverQueryMethod,
+    config.bookmarkHeader ?? null,
   ];
   const security = [openapiSecurityActive, dbAnonRole === null];
   return JSON.stringify([dialect.displayName, dbSchemas, security, features, addressOf(config)]);
@@ -101,6 +104,14 @@ export const ifMatchDescription =
 /** Description of `If-None-Match`. */
 export const ifNoneMatchDescription =
   "With etag-mode: `ETag` of the response that the client has, for 304 without a body";
+
+/** Description of the bookmark in requests. */
+export const bookmarkDescription =
+  "Bookmark of an earlier response: a standby that has not reached it does not answer";
+
+/** Description of the bookmark in responses. */
+export const newBookmarkDescription =
+  "Bookmark of the write, or of a read that came with one; reads with it see what this response shows";
 
 /** Description of the security scheme. */
 export const tokenDescription = 'Add the token prepending "Bearer " (without quotes) to it';

@@ -23,8 +23,8 @@ import { columnType, defaultValue } from "./types.ts";
 /** Returns the document as a JSON value. */
 export function openApi2(model: ApiModel, config: DocumentConfig): unknown {
   const { scheme, host, basePath } = addressOf(config);
-  const { vendor } = config.dialect;
-  const headers = { keyed: hasKeys(config), tagged: hasTags(config) };
+  const { dialect: { vendor }, bookmarkHeader = null } = config;
+  const headers = { keyed: hasKeys(config), tagged: hasTags(config), bookmarkHeader };
   const types = [...mediaTypes(vendor), "text/csv", "application/x-ndjson"];
   return {
     swagger: "2.0",

@@ -3,7 +3,12 @@
  *
  * @module
  */
-import { ifMatchDescription, ifNoneMatchDescription, keyDescription } from "./about.ts";
+import {
+  bookmarkDescription,
+  ifMatchDescription,
+  ifNoneMatchDescription,
+  keyDescription,
+} from "./about.ts";
 import { queryName, reference, rowFilterKey } from "./names.ts";
 import type { DescribedRelation } from "./model.ts";
 import { described } from "./texts.ts";
@@ -52,11 +57,18 @@ export interface V2Headers {
   readonly keyed: boolean;
   /** Whether preconditions count. */
   readonly tagged: boolean;
+  /** Name of the header with bookmarks; null without standbys. */
+  readonly bookmarkHeader: string | null;
 }
 
 /** Returns the parameters of the headers that are turned on. */
-export function headerParameters({ keyed, tagged }: V2Headers): readonly V2ParameterEntry[] {
+export function headerParameters(
+  { keyed, tagged, bookmarkHeader }: V2Headers,
+): readonly V2ParameterEntry[] {
   return [
+    ...(bookmarkHeader === null
+      ? []
+      : [["bookmark", text(bookmarkHeader, "header", bookmarkDescription)] as const]),
     ...(keyed
       ? [["idempotencyKey", text("Idempotency-Key", "header", keyDescription)] as const]
       : []),

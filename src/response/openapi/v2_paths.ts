@@ -44,7 +44,7 @@ export function relationPath(described: DescribedRelation, headers: V2Headers): 
   const about = { tags: [name], ...summaryOf(comment) };
   const filters = filterReferences(described);
   const body = shared(bodyKey(name));
-  const { keys, ifMatch, ifNoneMatch } = headerReferences(headers);
+  const { keys, ifMatch, ifNoneMatch, bookmark } = headerReferences(headers);
   const changing = [...keys, ...ifMatch];
   const writes = {
     post: {
@@ -66,7 +66,7 @@ export function relationPath(described: DescribedRelation, headers: V2Headers): 
   return {
     get: {
       ...about,
-      parameters: [...filters, ...readParameters, ...ifMatch, ...ifNoneMatch],
+      parameters: [...filters, ...readParameters, ...ifMatch, ...ifNoneMatch, ...bookmark],
       responses: {
         "200": {
           description: "OK",
@@ -82,11 +82,12 @@ export function relationPath(described: DescribedRelation, headers: V2Headers): 
 const noContent = { "204": { description: "No Content" } } as const;
 
 /** Returns references to the headers that are turned on. */
-function headerReferences({ keyed, tagged }: V2Headers) {
+function headerReferences({ keyed, tagged, bookmarkHeader }: V2Headers) {
   return {
     keys: keyed ? [shared("idempotencyKey")] : [],
     ifMatch: tagged ? [shared("ifMatch")] : [],
     ifNoneMatch: tagged ? [shared("ifNoneMatch")] : [],
+    bookmark: bookmarkHeader === null ? [] : [shared("bookmark")],
   };
 }
 
@@ -114,7 +115,7 @@ export interface V2RoutineContext extends V2Headers {
 /** Returns the path of a function: POST, and GET unless the function is volatile. */
 export function routinePath(routine: Routine, context: V2RoutineContext): unknown {
   const { produces, typeName } = context;
-  const { keys, ifNoneMatch } = headerReferences(context);
+  const { keys, ifNoneMatch, bookmark } = headerReferences(context);
   const about = {
     tags: [`(rpc) ${routine.name}`],
     ...summaryOf(routine.comment),
@@ -126,7 +127,7 @@ export function routinePath(routine: Routine, context: V2RoutineContext): unknow
   const inQuery = unnamed === null
     ? routine.parameters.map((parameter) => queryParameter(parameter, typeName(parameter.type)))
     : [];
-  const get = { ...about, ...unlessEmpty("parameters", [...inQuery, ...ifNoneMatch]) };
+  const get = { ...about, ...unlessEmpty("parameters", [...inQuery, ...ifNoneMatch, ...bookmark]) };
   const body = unnamed === null
     ? { schema: argumentSchema(routine, typeName) }
     : { schema: typeFacts(typeName(unnamed.type)) };
@@ -136,7 +137,7 @@ export function routinePath(routine: Routine, context: V2RoutineContext): unknow
     parameters: [
       { name: "args", in: "body", required: true, ...body },
       shared("preferParams"),
-      ...(routine.volatility === "volatile" ? keys : []),
+      ...(routine.volatility === "volatile" ? keys : bookmark),
     ],
   };
   return routine.volatility === "volatile" || unnamed?.required ? { post } : { get, post };

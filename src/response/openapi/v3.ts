@@ -17,6 +17,7 @@ import { filterParameters, shared, sharedParameters } from "./v3_parameters.ts";
 import { queryPath, querySchema } from "./v3_queries.ts";
 import { relationPath } from "./v3_relations.ts";
 import {
+  bookmarkComponent,
   errorResponse,
   notModified,
   rowsResponse,
@@ -31,6 +32,7 @@ import { errorSchema, relationSchemas } from "./v3_schemas.ts";
 export function openApi3(whole: ApiModel, config: DocumentConfig): unknown {
   const relations = whole.relations.filter(({ methods }) => methods.length > 0);
   const model = { ...whole, relations };
+  const { dialect: { vendor }, bookmarkHeader = null } = config;
   return {
     openapi: "3.1.0",
     info: infoOf(model.comment, config),
@@ -48,14 +50,15 @@ export function openApi3(whole: ApiModel, config: DocumentConfig): unknown {
         ...sharedParameters({
           schema: model.schema,
           isDefault: model.schema === config.dbSchemas[0],
+          bookmarkHeader,
         }),
         ...model.relations.flatMap(filterParameters),
       ]),
       responses: Object.fromEntries([
         ...Object.entries(sharedResponses),
-        ...model.relations.map((relation) => rowsResponse(relation, config.dialect.vendor)),
+        ...model.relations.map((relation) => rowsResponse(relation, { vendor, bookmarkHeader })),
       ]),
-      headers: sharedHeaders,
+      headers: { ...sharedHeaders, ...bookmarkComponent(bookmarkHeader) },
       ...(config.openapiSecurityActive ? { securitySchemes } : {}),
     },
   };
@@ -67,8 +70,8 @@ function serverUrl(config: DocumentConfig): string {
 }
 
 function pathsOf({ relations, routines, schema }: ApiModel, config: DocumentConfig) {
-  const { dbSchemas, dialect: { vendor } } = config;
-  const headers = { profiled: dbSchemas.length > 1 };
+  const { dbSchemas, dialect: { vendor }, bookmarkHeader = null } = config;
+  const headers = { profiled: dbSchemas.length > 1, bookmarkHeader };
   const queryPathOf = (relation: DescribedRelation) =>
     [`/${pathSegment(relation.relation.name)}/$query`, queryPath(relation, headers)] as const;
   const names = new Set(relations.map(({ relation }) => relation.name));

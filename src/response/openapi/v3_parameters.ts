@@ -4,7 +4,12 @@
  * @module
  */
 import type { Column } from "../../schema_cache/schema_cache.ts";
-import { ifMatchDescription, ifNoneMatchDescription, keyDescription } from "./about.ts";
+import {
+  bookmarkDescription,
+  ifMatchDescription,
+  ifNoneMatchDescription,
+  keyDescription,
+} from "./about.ts";
 import type { DescribedRelation } from "./model.ts";
 import { componentKey, queryName, reference } from "./names.ts";
 import { typeSchema } from "./v3_types.ts";
@@ -43,7 +48,8 @@ export type SharedParameter =
   | "writeProfile"
   | "idempotencyKey"
   | "ifMatch"
-  | "ifNoneMatch";
+  | "ifNoneMatch"
+  | "bookmark";
 
 /** Returns a reference to a shared parameter. */
 export function shared(name: SharedParameter) {
@@ -89,15 +95,29 @@ export interface ProfileFacts {
   readonly isDefault: boolean;
 }
 
+/** The header with bookmarks. */
+export interface BookmarkFacts {
+  /** Null without standbys. */
+  readonly bookmarkHeader: string | null;
+}
+
 /** Which headers operations may have. */
-export interface HeaderContext {
+export interface HeaderContext extends BookmarkFacts {
   /** Whether requests can select a schema by a profile header. */
   readonly profiled: boolean;
 }
 
 /** Returns the headers of reads. */
-export function readHeaders({ profiled }: HeaderContext): readonly SharedParameter[] {
-  return [...(profiled ? ["readProfile"] as const : []), "ifNoneMatch"];
+export function readHeaders(context: HeaderContext): readonly SharedParameter[] {
+  const profile = context.profiled ? ["readProfile"] as const : [];
+  return [...profile, "ifNoneMatch", ...bookmarkHeaders(context)];
+}
+
+/** Returns the header of requests that a standby may execute. */
+export function bookmarkHeaders(
+  { bookmarkHeader }: BookmarkFacts,
+): readonly SharedParameter[] {
+  return bookmarkHeader === null ? [] : ["bookmark"];
 }
 
 const clauses = ["distinct", "having"] as const;
@@ -126,8 +146,9 @@ export function changeHeaders(context: HeaderContext): readonly SharedParameter[
 
 /** Returns the parameters that do not depend on relations. */
 export function sharedParameters(
-  { schema, isDefault }: ProfileFacts,
+  { schema, isDefault, bookmarkHeader }: ProfileFacts & BookmarkFacts,
 ): readonly V3ParameterEntry[] {
+  const places = bookmarkHeader === null ? [] : ["read=primary"];
   const profile = (name: string) => ({
     ...header(name, "Schema that the request is about", { const: schema }),
     required: !isDefault,
@@ -163,18 +184,20 @@ export function sharedParameters(
     before: query("before", "Cursor of the row that the rows precede; empty for the last page"),
     range: header("Range", "First and last row, counted from 0: `0-24`"),
     rangeUnit: header("Range-Unit", "Unit of `Range`", { type: "string", const: "items" }),
-    preferRead: prefer(...counts, ...always),
+    preferRead: prefer(...counts, ...places, ...always),
     preferWrite: prefer(...writes, ...counts, ...limits, ...always),
     preferUpdate: prefer(...writes, ...counts, ...limits, "unmatched=fail", ...always),
     preferInsert: prefer(...writes, ...resolutions, ...counts, ...always),
-    preferCall: prefer(...counts, ...limits, ...always),
+    preferCall: prefer(...counts, ...limits, ...places, ...always),
     readProfile: profile("Accept-Profile"),
     writeProfile: profile("Content-Profile"),
     idempotencyKey: header("Idempotency-Key", keyDescription, { type: "string", maxLength: 255 }),
     ifMatch: header("If-Match", ifMatchDescription),
     ifNoneMatch: header("If-None-Match", ifNoneMatchDescription),
+    bookmark: bookmarkHeader === null ? null : header(bookmarkHeader, bookmarkDescription),
   };
-  return Object.entries(parameters).map(([name, parameter]) => [`shared.${name}`, parameter]);
+  const described = Object.entries(parameters).filter(([, parameter]) => parameter !== null);
+  return described.map(([name, parameter]) => [`shared.${name}`, parameter]);
 }
 
 /** Returns a filter for each column that requests can filter by. */

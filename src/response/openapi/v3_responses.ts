@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { newBookmarkDescription } from "./about.ts";
 import type { DescribedRelation } from "./model.ts";
 import { componentKey, reference } from "./names.ts";
 import { errorReference, rowReference } from "./v3_schemas.ts";
@@ -37,10 +38,16 @@ export function rowsReference(relation: string) {
 }
 
 /** Returns the response with rows of a relation. */
-export function rowsResponse({ relation: { name } }: DescribedRelation, vendor: string) {
+export function rowsResponse(
+  { relation: { name } }: DescribedRelation,
+  { vendor, bookmarkHeader }: { readonly vendor: string; readonly bookmarkHeader: string | null },
+) {
+  const bookmark = bookmarkHeader === null
+    ? {}
+    : { [bookmarkHeader]: reference("components", "headers", bookmarkHeader) };
   return [componentKey(name), {
     description: "Rows; with `select`, only what it names",
-    headers: { ...pageHeaders, ...tagHeader },
+    headers: { ...pageHeaders, ...tagHeader, ...bookmark },
     content: resultContent(rowReference(name, "read"), { set: true, rows: true }, vendor),
   }] as const;
 }
@@ -63,6 +70,11 @@ export const sharedHeaders = {
     schema: text,
   },
 } as const;
+
+/** Returns the header with the bookmark of a response, by its name; nothing without standbys. */
+export function bookmarkComponent(name: string | null) {
+  return name === null ? {} : { [name]: { description: newBookmarkDescription, schema: text } };
+}
 
 /** Shape of a result. */
 export interface ResultShape {

@@ -7,6 +7,7 @@ import type { Parameter, Routine } from "../../schema_cache/schema_cache.ts";
 import { queryName } from "./names.ts";
 import { summaryOf } from "./texts.ts";
 import {
+  bookmarkHeaders,
   clausesOf,
   type HeaderContext,
   readHeaders,
@@ -81,6 +82,7 @@ function postOperation(routine: Routine, unnamed: Parameter | null, context: V3R
     ...writeHeaders(context).filter((name) =>
       name !== "idempotencyKey" || routine.volatility === "volatile"
     ),
+    ...(routine.volatility === "volatile" ? [] : bookmarkHeaders(context)),
   ];
   return {
     ...about("call", routine),

@@ -19,7 +19,7 @@ import { splitComment, summaryOf } from "../../../src/response/openapi/texts.ts"
 import { openApi2 } from "../../../src/response/openapi/v2.ts";
 import { openApi3 } from "../../../src/response/openapi/v3.ts";
 import { indexSchemaCache } from "../../../src/schema_cache/lookups.ts";
-import type { Column, Relation } from "../../../src/schema_cache/schema_cache.ts";
+import type { Column, Relation, Routine } from "../../../src/schema_cache/schema_cache.ts";
 import { assertLinearTime } from "../../support/linear_time.ts";
 import { validate } from "../../support/openapi.ts";
 
@@ -186,11 +186,11 @@ function table(name: string, columns: readonly string[]): Relation {
   };
 }
 
-function modelOf(relations: readonly Relation[]) {
+function modelOf(relations: readonly Relation[], routines: readonly Routine[] = []) {
   const cache = indexSchemaCache({
     relations,
     relationships: [],
-    routines: [],
+    routines,
     representations: [],
     mediaHandlers: [],
     volatileFunctions: [],
@@ -231,6 +231,62 @@ Deno.test("documents describe batches: OpenAPI 2.0 only if they are on", async (
     await validate(three);
   }
 });
+
+Deno.test("documents describe bookmarks where reads may go to standbys", async () => {
+  const routine = (name: string, volatility: Routine["volatility"]): Routine => ({
+    schema: "api",
+    name,
+    comment: null,
+    parameters: [],
+    returns: {
+      set: false,
+      composite: false,
+      typeSchema: "pg_catalog",
+      typeName: "int4",
+      void: false,
+      domain: null,
+      relation: null,
+    },
+    volatility,
+    hasVariadic: false,
+    isolation: null,
+    settings: [],
+  });
+  const model = modelOf([table("task", ["id"])], [
+    routine("f", "stable"),
+    routine("g", "volatile"),
+  ]);
+  for (const bookmarkHeader of [undefined, "Svc-Bookmark"]) {
+    const documents = [openApi2, openApi3].map((write) =>
+      JSON.parse(
+        JSON.stringify(write(model, { ...config, serverQueryMethod: true, bookmarkHeader })),
+      )
+    );
+    for (const document of documents) {
+      const expected = document.openapi === undefined
+        ? ["/rpc/f get", "/rpc/f post", "/task get"]
+        : ["/rpc/f get", "/rpc/f post", "/task get", "/task/$query post"];
+      const isOn = bookmarkHeader !== undefined;
+      deepStrictEqual(operationsWith(document, "bookmark"), isOn ? expected : []);
+      strictEqual(JSON.stringify(document).includes("Bookmark"), isOn);
+      await validate(document);
+    }
+    const [, { components }] = documents;
+    const { description } = components.parameters["shared.preferRead"];
+    strictEqual(description.includes("`read=primary`"), bookmarkHeader !== undefined);
+  }
+});
+
+/** Lists the operations that refer to a parameter whose key ends so. */
+// deno-lint-ignore no-explicit-any
+function operationsWith({ paths }: any, key: string): readonly string[] {
+  return Object.entries<Record<string, { parameters?: { $ref?: string }[] }>>(paths)
+    .flatMap(([path, methods]) =>
+      Object.entries(methods)
+        .filter(([, { parameters = [] }]) => parameters.some(({ $ref }) => $ref?.endsWith(key)))
+        .map(([method]) => `${path} ${method}`)
+    ).sort();
+}
 
 Deno.test("validate() rejects an invalid document", async () => {
   const model = modelOf([table("task", ["id"])]);
