@@ -17,8 +17,10 @@ import type { PipelineContext } from "./pipeline.ts";
 /** The cookie that holds the bookmark of a browser, with `db-bookmark-cookie`. */
 const bookmarkCookie = "svc-bookmark";
 
-/** Longest text that may be a bookmark; those of the service have 25 characters. */
+/** Longest text that may be a bookmark; those of the service have at most 25 characters. */
 const maxBookmarkLength = 64;
+/** Most bookmarks of one request, as clients that send requests at the same time have several. */
+const maxBookmarks = 8;
 
 /** The parts of an exchange that batches and bookmarks depend on. */
 interface ReplicatedExchange {
@@ -53,8 +55,8 @@ export function withReplicas(
 }
 
 /**
- * Returns the bookmark of a request; null without one. A header takes precedence over the cookie. A text
- * that cannot be a bookmark becomes the empty text: the primary executes its read.
+ * Returns the bookmarks of a request, separated by commas; null without one. A header takes precedence over the
+ * cookie. A text that cannot be a bookmark becomes the empty text: the primary executes its read.
  */
 function readBookmark(
   { headers, cookies }: ReplicatedExchange["pieces"],
@@ -64,7 +66,13 @@ function readBookmark(
   const ofCookie = dbBookmarkCookie ? cookies[bookmarkCookie] : undefined;
   const text = headers[bookmarkHeader.toLowerCase()] || ofCookie;
   if (!text) return null;
-  return text.length <= maxBookmarkLength && /^[!-~]+$/.test(text) ? text : "";
+  const bookmarks = text.split(",", maxBookmarks + 1).map((each) => each.trim());
+  const isList = bookmarks.length <= maxBookmarks && bookmarks.every(mayBeBookmark);
+  return isList ? bookmarks.join() : "";
+}
+
+function mayBeBookmark(text: string): boolean {
+  return text.length <= maxBookmarkLength && /^[!-~]+$/.test(text);
 }
 
 /** Adds the bookmark of a result to its reply, if it has one. */
