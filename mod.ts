@@ -42,6 +42,11 @@ import type {
 } from "./src/observe/observation.ts";
 import { readSchemaCache, type SchemaCacheDump } from "./src/schema_cache/dump.ts";
 import type { SchemaCache } from "./src/schema_cache/schema_cache.ts";
+import {
+  type ResolvedTenant,
+  type TenantHandler,
+  tenantHandler,
+} from "./src/tenants/create_tenant_handler.ts";
 import { version } from "./src/version.ts";
 
 export type {
@@ -56,9 +61,11 @@ export type {
   Observation,
   ReportedError,
   RequestInfo,
+  ResolvedTenant,
   SchemaCacheCounts,
   SchemaCacheDump,
   TableName,
+  TenantHandler,
 };
 export { version };
 
@@ -177,6 +184,33 @@ export function createHandler(options: HandlerOptions): Handler {
     loadMcp: () => mcp.load(),
   });
   return Object.assign(handler, { [mcpExtension]: mcp.extend });
+}
+
+/** Options of {@linkcode createTenantHandler}. */
+export interface TenantHandlerOptions {
+  /** Returns the tenant of a request; null for none. Called with each request. */
+  readonly resolve: (
+    request: Request,
+  ) => ResolvedTenant<HandlerOptions> | null | Promise<ResolvedTenant<HandlerOptions> | null>;
+  /** Tenants that are open at a time; the least recently used one makes room. Default: 100. */
+  readonly max?: number;
+}
+
+/**
+ * Creates a handler of many tenants. Each has a handler of its own, with its own database, keys and
+ * caches. The first request of a tenant creates it.
+ *
+ * ```ts ignore
+ * const api = createTenantHandler({
+ *   resolve: (request) => {
+ *     const dbUri = databases.get(new URL(request.url).hostname);
+ *     return dbUri === undefined ? null : { name, options: () => ({ dbUri, dbSchemas: ["api"] }) };
+ *   },
+ * });
+ * ```
+ */
+export function createTenantHandler({ resolve, max = 100 }: TenantHandlerOptions): TenantHandler {
+  return tenantHandler({ resolve, max, create: createHandler });
 }
 
 /** Called without a receiver, which some runtimes demand. */

@@ -11,7 +11,9 @@ import {
   type GuardedRoute,
 } from "./console_routes.ts";
 import { TokenGuard } from "./token_guard.ts";
+import type { Config } from "../config/options.ts";
 import { redactedConfig } from "../config/print.ts";
+import type { Dialect } from "../dialect.ts";
 import { badHostResponse, isHostHeader } from "../http/host.ts";
 import { prometheusText } from "../observe/metrics.ts";
 import { dumpSchemaCache } from "../schema_cache/dump.ts";
@@ -39,19 +41,46 @@ export function adminHandler(
   service: AdminService,
   { isLive, consoleParts, processMetrics = () => "" }: AdminOptions,
 ): AdminHandler {
-  const headers = { "Server": `${service.dialect.productToken}/${version}` };
-  const openRoutes = openRoutesOf(service, { isLive, processMetrics });
   const innerRoutes = innerRoutesOf(service);
   const consoleRoute = consoleParts === null
     ? () => null
     : consoleRoutes(service, { ...consoleParts, isLive });
-  const guard = new TokenGuard(service.now);
+  return routedAdmin({
+    open: openRoutesOf(service, { isLive, processMetrics }),
+    inner: (path) => innerRoutes.get(path) ?? consoleRoute(path),
+  }, {
+    dialect: service.dialect,
+    now: service.now,
+    access: () => service.snapshot.config,
+  });
+}
+
+/** The routes of an admin server. */
+export interface AdminRoutes {
+  /** Paths that any client may request. */
+  readonly open: Routes;
+  /** Returns the route of an inner path; null for another path. */
+  readonly inner: (path: string) => GuardedRoute | null;
+}
+
+/** Makes the handler of routes, which guards the inner ones. */
+export function routedAdmin(
+  { open: openRoutes, inner: innerRoute }: AdminRoutes,
+  { dialect, now, access }: {
+    readonly dialect: Dialect;
+    readonly now: () => number;
+    /** Returns the current options. */
+    readonly access: () => Pick<Config, "adminAllowedHosts" | "adminToken">;
+  },
+): AdminHandler {
+  const headers = { "Server": `${dialect.productToken}/${version}` };
+  const guard = new TokenGuard(now);
   const respondGuarded = async (
     { protection, respond }: GuardedRoute,
     request: Request,
     peer: Peer,
   ) => {
-    const { adminAllowedHosts, adminToken: token } = service.snapshot.config;
+    const { adminAllowedHosts, adminToken: token } = access();
     const allowedHosts = adminAllowedHosts ?? [];
     const refusal = await accessRefusal(request, peer, { protection, allowedHosts, token, guard });
     if (refusal === null) return respond(request, peer);
@@ -62,11 +91,11 @@ export function adminHandler(
     if (!isHostHeader(request.headers.get("host"))) return badHostResponse(headers);
     const { pathname } = new URL(request.url);
     const open = openRoutes.get(pathname);
-    const inner = innerRoutes.get(pathname) ?? consoleRoute(pathname);
+    const inner = innerRoute(pathname);
     if (open === undefined && inner === null) {
       return new Response(null, { status: 404, headers });
     }
-    const response = await (inner === null ? open!() : respondGuarded(inner, request, peer));
+    const response = await (inner === null ? open!(request) : respondGuarded(inner, request, peer));
     for (const [name, value] of Object.entries(headers)) response.headers.set(name, value);
     return response;
   };
@@ -76,7 +105,8 @@ type AdminService =
   & ConsoleService
   & Pick<Service, "metricRegistry" | "metrics" | "requestMetrics">;
 
-type Route = () => Promise<Response>;
+/** Responds to a request to one path. */
+export type Route = (request: Request) => Promise<Response>;
 
 type Routes = ReadonlyMap<string, Route>;
 
@@ -114,11 +144,11 @@ function innerRoutesOf(service: AdminService): ReadonlyMap<string, GuardedRoute>
 }
 
 /** Returns a route whose response no page of another site can load. */
-function guarded(respond: Route): GuardedRoute {
+export function guarded(respond: Route): GuardedRoute {
   return {
     protection: "inner",
-    respond: async () => {
-      const response = await respond();
+    respond: async (request) => {
+      const response = await respond(request);
       response.headers.set("X-Content-Type-Options", "nosniff");
       response.headers.set("Cross-Origin-Resource-Policy", "same-origin");
       return response;
@@ -135,7 +165,8 @@ function schemaCacheRoute(service: AdminService): readonly [path: string, route:
   return ["/schema_cache", respond];
 }
 
-function textResponse(
+/** Returns a response with a text. Default: plain text with status 200. */
+export function textResponse(
   text: string,
   { type = "text/plain; charset=utf-8", status = 200 }: {
     readonly type?: string;

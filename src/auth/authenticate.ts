@@ -12,6 +12,7 @@ import type { KeySet } from "./keys.ts";
 import type { FetchScope } from "./remote_key_set.ts";
 import { isRevoked, type RevocationIndex } from "./revocations.ts";
 import type { RolePath } from "./role_claim.ts";
+import { checkTenant, type TenantRule } from "./tenant_rule.ts";
 import { chooseIssuer, type Issuers, verifyToken } from "./verify_token.ts";
 
 /** Inputs of {@linkcode authenticate} besides the token. */
@@ -30,6 +31,8 @@ export interface AuthContext {
   /** Null without a list of revoked tokens. */
   readonly revocations: RevocationIndex | null;
   readonly scope: FetchScope;
+  /** The tenant that tokens must be for. Default: null, for any. */
+  readonly tenant?: TenantRule | null;
 }
 
 /**
@@ -40,7 +43,8 @@ export interface AuthContext {
  *
  * - `SVC300` without keys, `SVC302` without an anonymous role,
  * - `SVC301` for an invalid or revoked token, `SVC315` for a role that its issuer may not give,
- * - `SVC310` if the keys of the token's issuer cannot be fetched.
+ * - `SVC310` if the keys of the token's issuer cannot be fetched,
+ * - `SVC319` for a token of another tenant.
  */
 export function authenticate(
   token: string | null,
@@ -141,6 +145,7 @@ function remember(
 
 function identify({ token, issuer: { rules } }: VerifiedEntry, context: AuthContext): Identity {
   if (rules !== null) checkRules(token, rules);
+  if (context.tenant) checkTenant(token.claims, context.tenant);
   const claimed = claimedRole(token.claims, rules?.role ?? usualRole, context.rolePath);
   if (claimed !== null && rules !== null && rules.allowedRoles?.has(claimed) === false) {
     throw errors.roleNotAllowed();

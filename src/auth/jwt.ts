@@ -59,10 +59,15 @@ export function parseToken(text: string): UnverifiedToken {
 }
 
 /** Returns the `iss` claim of a token that is not verified yet; null if it is not a text. */
-export function unverifiedIssuer({ parts }: UnverifiedToken): string | null {
-  const text = decodeUtf8(base64url.decode(parts.payload));
-  const iss = text === null ? null : parseJsonObject(text)?.iss;
+export function unverifiedIssuer(token: UnverifiedToken): string | null {
+  const iss = unverifiedClaims(token)?.iss;
   return typeof iss === "string" ? iss : null;
+}
+
+/** Returns the claims of a token that is not verified yet; null if they are not a JSON object. */
+export function unverifiedClaims({ parts }: UnverifiedToken): Claims | null {
+  const text = decodeUtf8(base64url.decode(parts.payload));
+  return text === null ? null : parseJsonObject(text);
 }
 
 /**

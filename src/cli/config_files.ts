@@ -10,6 +10,7 @@ import type { Config } from "../config/options.ts";
 import { type ConfigFlags, noValues } from "../config/load.ts";
 import { nearest } from "../config/nearest.ts";
 import { type ConfigSource, configSource } from "../config/source.ts";
+import type { ConnectionBudget } from "../database/pool/connection_budget.ts";
 import type { Database, InitScript } from "../database/database.ts";
 import {
   type DatabaseDependencies,
@@ -119,7 +120,7 @@ function sourceOf(
 }
 
 /** Reads a file. Throws an `Error` with the reason only: the caller knows the name. */
-function readBytes(
+export function readBytes(
   path: string,
 ): { readonly content: Uint8Array<ArrayBuffer>; readonly isRegular: boolean } {
   try {
@@ -146,7 +147,7 @@ function fileErrorReason(error: unknown): string {
 }
 
 /** Returns the variables of the environment. */
-function readEnvironment(): Record<string, string> {
+export function readEnvironment(): Record<string, string> {
   const isSet = (entry: [string, string | undefined]): entry is [string, string] =>
     entry[1] !== undefined;
   return Object.fromEntries(Object.entries(process.env).filter(isSet));
@@ -178,9 +179,13 @@ function nearFile(path: string): string | null {
 export async function openConfiguredDatabase(
   config: Config,
   file: string | null,
+  connectionBudget?: ConnectionBudget,
 ): Promise<Database> {
   if (isEmbedded(config.dbUri)) await requireEmbeddedPostgres();
-  return await openDatabase(config, dependenciesOf(config, file));
+  return await openDatabase(config, {
+    ...dependenciesOf(config, file),
+    ...(connectionBudget === undefined ? {} : { connectionBudget }),
+  });
 }
 
 /** Connects a session to the database that the configuration names. */
@@ -217,7 +222,7 @@ function isFolder(location: string): boolean {
 }
 
 /** Resolves the folder of an embedded database against the configuration file's folder. */
-function withPaths(config: Config, file: string | null): Config {
+export function withPaths(config: Config, file: string | null): Config {
   const location = locationOf(config.dbUri);
   if (!isEmbedded(config.dbUri) || !isFolder(location)) return config;
   return { ...config, dbUri: `pglite://${relativeTo(file, location)}` };
@@ -236,6 +241,6 @@ export function shortPath(path: string): string {
 }
 
 /** Resolves a path in the configuration file against the file's folder. */
-function relativeTo(file: string | null, path: string): string {
+export function relativeTo(file: string | null, path: string): string {
   return file === null || isAbsolute(path) ? path : resolve(dirname(file), path);
 }

@@ -50,6 +50,8 @@ export interface ConfigSources {
   readonly databaseUrl?: string | null;
   /** Values that precede the options' own defaults, already checked. Default: none. */
   readonly defaults?: Partial<Config>;
+  /** Returns why the file must not set an option; null if it may. Default: it may set all. */
+  readonly refuse?: (key: OptionKey) => string | null;
 }
 
 /** The value of an option on the command line. */
@@ -77,6 +79,7 @@ export function loadConfig(sources: ConfigSources, database: DatabaseValues = no
   const problems: ConfigError[] = loader.dialect.invalidConfig === "rejected"
     ? unknownKeys(loader.entries)
     : [];
+  problems.push(...refusedKeys(loader));
   const attempt = <Result>(run: () => Result, fallback: Result): Result => {
     try {
       return run();
@@ -307,9 +310,24 @@ function defaultValue(loader: Loader, row: Row, context: CodecContext): unknown 
   const fallback = row[1].default;
   const text = loader.dialect.defaults[row[0]];
   if (text !== undefined) return defaultOf(row, text, context);
-  if (isRequired(fallback)) throw missing(loader, row);
+  if (isRequired(fallback)) {
+    const ofTenants = valueForTenants(loader, row[0]);
+    if (ofTenants === undefined) throw missing(loader, row);
+    return ofTenants;
+  }
   if (!isSameAs(fallback)) return fallback;
   return load(loader, rowOf(fallback.sameAs), context).value;
+}
+
+/**
+ * Returns the value of a required option that only the tenants have; undefined if the process needs one,
+ * too. A process without tenants, or with a relation of tenants, needs a database.
+ */
+function valueForTenants(loader: Loader, key: string): string | readonly string[] | undefined {
+  const [source] = find(loader, rowOf("tenants"));
+  if (source === undefined) return undefined;
+  if (key === "db-schemas") return [];
+  return String(source.value).includes("/") ? "" : undefined;
 }
 
 function defaultOf([key, { codec }]: Row, text: string, context: CodecContext): unknown {
@@ -377,7 +395,9 @@ const settingText = text({ type: "text", expected: "text in quotes" });
  * Loads the application settings. PostgreSQL compares names case-insensitively. A variable overrides
  * the file.
  */
-function loadAppSettings({ entries, environment, dialect }: Loader): Config["appSettings"] {
+function loadAppSettings(
+  { entries, environment, dialect, defaults }: Loader,
+): Config["appSettings"] {
   const ofFile = Array.from(entries.values()).filter(({ key }) =>
     key.startsWith(appSettingsPrefix)
   );
@@ -385,7 +405,9 @@ function loadAppSettings({ entries, environment, dialect }: Loader): Config["app
     const key = appSettingOf(name, dialect.environmentPrefix);
     return key === null ? [] : [{ key, value, origin: { kind: "environment", name } }];
   });
-  const settings = new Map<string, readonly [string, string]>();
+  const settings = new Map(
+    defaults?.appSettings?.map((setting) => [setting[0].toLowerCase(), setting]),
+  );
   for (const found of [...ofFile, ...ofEnvironment]) {
     settings.set(found.key.toLowerCase(), [found.key, readAppSetting(found, dialect)]);
   }
@@ -408,6 +430,16 @@ const textContext = {
   readFile: () => new Uint8Array(),
   secretIsBase64: false,
 } as const;
+
+/** Lists the keys of the file that its source refuses. */
+function refusedKeys({ entries, refuse }: Loader): ConfigError[] {
+  if (refuse === undefined) return [];
+  return Array.from(entries.values()).flatMap(({ key, origin }) => {
+    const row = rows.find(([name, option]) => spellings(name, option).includes(key));
+    const problem = row === undefined ? null : refuse(row[0]);
+    return problem === null ? [] : [new ConfigError({ origin, key, problem })];
+  });
+}
 
 function unknownKeys(entries: FileEntries): ConfigError[] {
   const keys = rows.flatMap(([key, option]) => spellings(key, option));

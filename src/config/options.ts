@@ -16,6 +16,7 @@ import { openapiOptions } from "./options/openapi_options.ts";
 import { poolOptions } from "./options/pool_options.ts";
 import { replicaOptions } from "./options/replica_options.ts";
 import { serverOptions } from "./options/server_options.ts";
+import { tenantOptions } from "./options/tenant_options.ts";
 import { tokenOptions } from "./options/token_options.ts";
 import { writeOptions } from "./options/write_options.ts";
 import type { Option } from "./options/option.ts";
@@ -32,6 +33,7 @@ export const options = {
   ...poolOptions,
   ...replicaOptions,
   ...serverOptions,
+  ...tenantOptions,
   ...tokenOptions,
   ...writeOptions,
 } as const;

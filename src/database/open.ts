@@ -9,6 +9,7 @@ import type { Database, InitScript, ReplicaSettings } from "./database.ts";
 import type { EmbeddedOptions } from "./adapters/pglite.ts";
 import type { Connections, PostgresOptions } from "./adapters/postgres.ts";
 import type { ReplicaOptions } from "./adapters/replicas.ts";
+import type { ConnectionBudget } from "./pool/connection_budget.ts";
 import type { SqlSession } from "./connection/sql_session.ts";
 
 /** Options of the configuration that concern connections. */
@@ -50,6 +51,8 @@ export interface DatabaseDependencies {
   readonly applicationName: string;
   /** Whether readers of bodies keep no chunk of them. Default: false. */
   readonly freesChunks?: boolean;
+  /** Budget that bounds the connections of several databases together. Default: none. */
+  readonly connectionBudget?: ConnectionBudget;
   /** Default: `pooled`. */
   readonly connections?: Connections;
 }
@@ -133,7 +136,8 @@ function embeddedOptions(
 
 function postgresOptions(
   config: DatabaseConfig,
-  { applicationName, freesChunks = false, connections = "pooled" }: DatabaseDependencies,
+  { applicationName, freesChunks = false, connections = "pooled", connectionBudget }:
+    DatabaseDependencies,
 ): PostgresOptions {
   return {
     ...commonOptions(config),
@@ -141,6 +145,7 @@ function postgresOptions(
     passwordFile: config.dbPasswordFile ?? null,
     applicationName,
     freesChunks,
+    connectionBudget: connectionBudget ?? null,
     namesKeywords: config.dialect.namesApplicationInKeywords,
     connections,
     spoolBytes: config.serverSpoolSize ?? 0,

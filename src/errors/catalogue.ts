@@ -13,6 +13,7 @@ import { queryErrors } from "./query_errors.ts";
 import { replicaErrors } from "./replica_errors.ts";
 import { requestErrors } from "./request_errors.ts";
 import { schemaCacheErrors } from "./schema_cache_errors.ts";
+import { tenantErrors } from "./tenant_errors.ts";
 import { tokenErrors } from "./token_errors.ts";
 import { writeErrors } from "./write_errors.ts";
 
@@ -33,6 +34,7 @@ export const errors = {
   ...schemaCacheErrors,
   // Group 3
   ...tokenErrors,
+  ...tenantErrors,
   // Group X
   ...internalErrors,
 } as const;

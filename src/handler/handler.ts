@@ -52,6 +52,8 @@ export interface RequestInfo {
   readonly waitUntil?: (work: Promise<void>) => void;
   /** Returns true while other clients wait for a connection. Then slow bodies are refused. */
   readonly isContended?: () => boolean;
+  /** Path to serve, in place of that of the URL: without the tenant's name. Default: that of the URL. */
+  readonly path?: string;
   /** The server sets `Content-Length` if the whole body is in memory. Default: false. */
   readonly setsContentLength?: boolean;
 }
@@ -85,7 +87,7 @@ function answering(
     const { snapshot } = service;
     const { config } = snapshot;
     const context = contextOf(snapshot);
-    const received = receive(request, context, service);
+    const received = receive(request, context, { service, path: info.path });
     const { pieces, credential, identifiers, refusal, sent } = received;
     const isMcp = mcp !== null && mcp.matches(pieces.path);
     const origins = isMcp ? mcp.allowedOrigins(pieces.path) : config.serverCorsAllowedOrigins;

@@ -4,6 +4,7 @@
  * @module
  */
 import type { HeaderList } from "../lib/header_list.ts";
+import type { Config } from "../config/options.ts";
 import type { RawRequest } from "../request/raw_request.ts";
 import type { RequestService } from "../service/request_service.ts";
 import type { ServiceOptions } from "../service/service_options.ts";
@@ -25,7 +26,9 @@ export class HealthCheck {
 
   /** The path is that of the start: the option is not reloadable. */
   constructor(
-    service: Pick<RequestService, "isReady" | "snapshot">,
+    service: Pick<RequestService, "isReady"> & {
+      readonly snapshot: { readonly config: Pick<Config, "serverHealthPath"> };
+    },
     loading: ServiceOptions["loading"],
   ) {
     this.#service = service;

@@ -35,10 +35,10 @@ export interface ReceivedRequest {
 export function receive(
   request: Request,
   { addedHeaders: added, snapshot: { config } }: PipelineContext,
-  service: RequestService,
+  { service, path }: { readonly service: RequestService; readonly path?: string | undefined },
 ): ReceivedRequest {
   const { jwtCookieName } = config;
-  const raw = readRawRequest(request);
+  const raw = readRawRequest(request, path);
   const credential = readCredential({
     authorization: raw.headers["authorization"] ?? null,
     cookie: () => request.headers.get("cookie"),

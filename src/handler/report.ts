@@ -191,6 +191,10 @@ class LazyFinishedRequest implements FinishedRequest {
     return error === null ? null : errorFacts(error, this.#service.dialect).code;
   }
 
+  get tenant(): string | null {
+    return this.#service.snapshot.auth.tenant?.name ?? null;
+  }
+
   get #spanContext(): SpanContext | null {
     return this.#span ??= spanOf(this.#request.headers, this.#service);
   }

@@ -67,7 +67,7 @@ export function clientAddress(
   headers: Readonly<Record<string, string>>,
   proxies: TrustedProxies,
 ): string | null {
-  if (!isTrusted(peer, proxies)) return peer;
+  if (!isTrustedPeer(peer, proxies)) return peer;
   const { forwarded, "x-forwarded-for": forwardedForList } = headers;
   const clients = [
     ...(forwarded === undefined ? [] : [forwardedFor(forwarded)]),
@@ -90,12 +90,16 @@ function rightmostUntrusted(
     const address = addressOf(withoutPort(entry));
     if (address === null) return client;
     client = address.toString();
-    if (!isTrusted(client, proxies)) return client;
+    if (!isTrustedPeer(client, proxies)) return client;
   }
   return client;
 }
 
-function isTrusted(peer: string | null, { ranges, trustsUnix }: TrustedProxies): boolean {
+/** Returns whether the header fields of a peer are trusted. */
+export function isTrustedPeer(
+  peer: string | null,
+  { ranges, trustsUnix }: TrustedProxies,
+): boolean {
   if (peer === null) return trustsUnix;
   if (ranges.length === 0) return false;
   const address = addressOf(peer.replace(/%.*$/, ""));

@@ -42,7 +42,8 @@ export function jsonAccessLine(
     member("request_id", request.requestId) +
     member("trace_id", request.traceId) +
     member("span_id", request.spanId) +
-    member("code", request.code) + "}";
+    member("code", request.code) +
+    member("tenant", request.tenant ?? null) + "}";
 }
 
 /** The lowest log level that logs requests with a status. */
@@ -101,6 +102,8 @@ const failureLevels: Readonly<Partial<Record<Diagnostic["kind"], LogLevel>>> = {
   "schema-cache-failed": "error",
   "statement-refused": "error",
   "target-names-used": "warn",
+  "tenant-failed": "error",
+  "tenants-failed": "error",
   "version-failed": "error",
   "version-unsupported": "error",
 };

@@ -142,6 +142,13 @@ const texts: {
   "response-aborted": ({ method, target, error }) =>
     `Aborted the response to ${redact(`${method} ${target}`)}: ${toJson(error)}`,
   "unexpected-error": ({ error }) => `Unexpected error: ${redact(stackOf(error))}`,
+  "tenant-failed": ({ reason, retrySeconds }) =>
+    `Cannot serve the tenant: ${
+      redact(reason)
+    }; the next attempt follows after ${retrySeconds} seconds`,
+  "tenant-loaded": ({ ms }) => `Tenant loaded in ${ms.toFixed(1)} milliseconds`,
+  "tenant-closed": ({ reason }) => `Tenant closed: ${reason}`,
+  "tenants-failed": ({ reason }) => `Failed to read the tenants: ${redact(reason)}`,
   "terminating": ({ signal }) => `Received termination unix signal ${signal}`,
   "shutdown-waiting": ({ seconds }) =>
     `Not ready any more; requests are served for ${seconds} seconds, or until the next signal`,
@@ -190,7 +197,8 @@ export function diagnosticLine(event: Diagnostic, context: LogContext): string |
   const prefix = formatTimestamp(context);
   const text = textOf(event, context.call);
   const lines = typeof text === "string" ? [text] : text;
-  return lines.map((line) => `${prefix}: ${line}`).join("\n");
+  const subject = event.tenant ? `tenant ${event.tenant}: ` : "";
+  return lines.map((line) => `${prefix}: ${subject}${line}`).join("\n");
 }
 
 /** Returns the text of an event on one line, without its time. */

@@ -69,6 +69,8 @@ export interface FinishedRequest {
   readonly spanId: string | null;
   /** Code of the error that the client received: `SVC116`, `42501`. */
   readonly code: string | null;
+  /** Name of the tenant. Default: null, without tenants. */
+  readonly tenant?: string | null;
 }
 
 /** Statements of a request, without values. Observers receive it before the `request-finished` event. */
@@ -93,6 +95,9 @@ export interface AgentWrite {
   readonly rows: number | null;
 }
 
+/** Why a tenant is no longer loaded. */
+export type TenantEnd = "idle" | "least recently used" | "changed" | "removed" | "failed";
+
 /** An event that only metrics count. */
 export type CountedEvent =
   /** A limit refused a request under overload. */
@@ -113,8 +118,13 @@ const countedKinds: Readonly<Record<CountedEvent["kind"], true>> = {
   "connection-closed": true,
 };
 
-/** An event. No event contains a token, a secret or a connection string. */
-export type Observation =
+/**
+ * An event. No event contains a token, a secret or a connection string. `tenant` is the name of the
+ * tenant that it is about, if the process serves several.
+ */
+export type Observation = ServiceEvent & { readonly tenant?: string | null };
+
+type ServiceEvent =
   /** `name` is the name of the service in its dialect. */
   | { readonly kind: "starting"; readonly name: string; readonly version: string }
   | {
@@ -286,6 +296,12 @@ export type Observation =
   }
   /** A bug. `error` is the thrown value. */
   | { readonly kind: "unexpected-error"; readonly error: unknown }
+  /** A tenant's configuration or database cannot be used. */
+  | { readonly kind: "tenant-failed"; readonly reason: string; readonly retrySeconds: number }
+  | { readonly kind: "tenant-loaded"; readonly ms: number }
+  | { readonly kind: "tenant-closed"; readonly reason: TenantEnd }
+  /** The folder or the relation of tenants cannot be read. */
+  | { readonly kind: "tenants-failed"; readonly reason: string }
   | { readonly kind: "terminating"; readonly signal: "SIGTERM" | "SIGINT" }
   /** The service is served on for this time; it says that it is not ready. */
   | { readonly kind: "shutdown-waiting"; readonly seconds: number };
@@ -362,6 +378,10 @@ export const severities: Readonly<Record<Diagnostic["kind"], LogLevel>> = {
   "error-advised": "warn",
   "response-aborted": "error",
   "unexpected-error": "error",
+  "tenant-failed": "crit",
+  "tenant-loaded": "info",
+  "tenant-closed": "info",
+  "tenants-failed": "crit",
   "terminating": "crit",
   "shutdown-waiting": "crit",
 };

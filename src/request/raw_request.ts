@@ -21,9 +21,15 @@ export interface RawRequest extends HeaderRecords {
   };
 }
 
-/** Takes a request apart. */
-export function readRawRequest(request: Request): RawRequest {
-  return { method: request.method, ...splitUrl(request.url), ...readHeaders(request.headers) };
+/** Takes a request apart. `path` replaces that of the URL, unless it is undefined. */
+export function readRawRequest(request: Request, path?: string): RawRequest {
+  const url = splitUrl(request.url);
+  return {
+    method: request.method,
+    path: path ?? url.path,
+    query: url.query,
+    ...readHeaders(request.headers),
+  };
 }
 
 /** Cuts path and query string out of an absolute URL, without normalising them. */

@@ -26,7 +26,7 @@ import { dumpSchemaCache } from "../schema_cache/dump.ts";
 import type { Service } from "../service/service.ts";
 import { schedule } from "../lib/timers.ts";
 import { serve } from "./serve.ts";
-import { ReloadSignals } from "./signals.ts";
+import { type Reloadable, ReloadSignals } from "./signals.ts";
 
 /** Runs the call of the arguments. Resolves with the exit code. */
 export async function main(argv: readonly string[]): Promise<number> {
@@ -159,6 +159,10 @@ async function serveConfig(
     : quickObserver(log.observe, { quick, database, onReady });
   const stopWatching = flags.watches ? watch(reader, reloads) : () => {};
   try {
+    if (reader.config.tenants !== null) {
+      const { serveTenants } = await import("./serve_tenants.ts");
+      return await serveTenants({ reader, log: { ...log, observe }, reloads });
+    }
     return await serve({ reader, log: { ...log, observe }, call, reloads, database, quick });
   } finally {
     stopWatching();
@@ -190,11 +194,11 @@ function watch(reader: ConfigReader, reloads: ReloadSignals): () => void {
  * Returns a function that makes a database in memory anew, one after the other. For other databases it
  * reloads the configuration.
  */
-function databaseRemaker({ readInit }: ConfigReader): (service: Service) => Promise<void> {
+function databaseRemaker({ readInit }: ConfigReader): (service: Reloadable) => Promise<void> {
   let previous: Promise<void> = Promise.resolve();
-  const remake = async (service: Service) => {
-    const { database, observe } = service;
-    if (database.remake === undefined) return await service.reloadConfig();
+  const remake = async (service: Reloadable) => {
+    const { database, observe = () => {} } = service;
+    if (database?.remake === undefined) return await service.reloadConfig();
     try {
       const init = readInit();
       if (init === null) return;

@@ -31,6 +31,9 @@ export function stopSignals(observe: (event: Observation) => void): StopSignals 
   return { first: first.promise, second: second.promise };
 }
 
+/** The object that signals reload. `database` and `observe` are those of the one service; absent with tenants. */
+export type Reloadable = Pick<Service, Reload> & Partial<Pick<Service, "database" | "observe">>;
+
 /** The method of the service that a signal calls. */
 type Reload = "reloadSchema" | "reloadConfig";
 
@@ -48,7 +51,7 @@ const standardStreams = [0, 2] as const;
  * terminal has closed stops the process in place of a reload.
  */
 export class ReloadSignals {
-  readonly #service = deferred<Service>();
+  readonly #service = deferred<Reloadable>();
   readonly #terminals = standardStreams.filter((descriptor) => isatty(descriptor));
   readonly #listeners = Object.entries(reloadOf).map(([signal, reload]) => ({
     signal: signal as keyof typeof reloadOf,
@@ -63,7 +66,7 @@ export class ReloadSignals {
   }
 
   /** Sets the service to reload. Reloads for signals that arrived earlier begin now. */
-  connect(service: Service): void {
+  connect(service: Reloadable): void {
     this.#service.resolve(service);
   }
 
@@ -73,7 +76,7 @@ export class ReloadSignals {
   }
 
   /** Runs a task that does not reject with the service to reload. */
-  run(task: (service: Service) => Promise<void>): void {
+  run(task: (service: Reloadable) => Promise<void>): void {
     void this.#service.promise.then(task);
   }
 

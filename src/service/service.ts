@@ -103,9 +103,8 @@ export class Service {
     this.now = options.now;
     const { isCounted = false, observe } = options;
     this.observe = isCounted ? countedEvents(this.metricRegistry, observe) : observe;
-    this.requestMetrics = isCounted
-      ? new RequestMetrics(() => this.#snapshot.config.metricsMaxRoutes)
-      : null;
+    this.requestMetrics = options.requestMetrics ??
+      (isCounted ? new RequestMetrics(() => this.#snapshot.config.metricsMaxRoutes) : null);
     this.traceStage = options.traceStage ?? null;
     this.setSpanAttribute = options.setSpanAttribute ?? null;
     this.activeSpan = options.activeSpan ?? null;
@@ -176,7 +175,8 @@ export class Service {
       cacheLoadedAt: -Infinity,
       cacheError: null,
     };
-    const snapshot = { config, auth, ...clientLimits, ...unloaded };
+    const { tenant = null } = options;
+    const snapshot = { config, auth: { ...auth, tenant }, ...clientLimits, ...unloaded };
     options.database.configure(databaseOptions(config));
     const service = new Service(options, { source, snapshot, remoteKeySets, metricRegistry });
     service.#warnOfOldRolePath();
@@ -528,6 +528,8 @@ export class Service {
         return this.reloadConfig();
       case "revocations":
         return this.revocations.reload();
+      case "tenants":
+        return Promise.resolve();
       default:
         return what satisfies never;
     }

@@ -5,10 +5,12 @@
  */
 import type { KeyStore } from "../auth/document_cache.ts";
 import type { Fetch } from "../auth/fetch_document.ts";
+import type { TenantRule } from "../auth/tenant_rule.ts";
 import type { ConfigSource } from "../config/source.ts";
 import type { Database } from "../database/database.ts";
 import type { SpanContext } from "../http/trace_context.ts";
 import type { Observation } from "../observe/observation.ts";
+import type { RequestMetrics } from "../observe/request_metrics.ts";
 import type { TraceStage } from "../observe/stopwatch.ts";
 import type { SchemaCache } from "../schema_cache/schema_cache.ts";
 
@@ -50,6 +52,10 @@ export interface ServiceOptions {
   readonly activeSpan?: (() => SpanContext | null) | null;
   /** Whether requests and events are counted for `/metrics`. Default: false. */
   readonly isCounted?: boolean;
+  /** Counts the requests of several services together. Default: one of its own, if `isCounted`. */
+  readonly requestMetrics?: RequestMetrics;
+  /** The tenant that the service serves. Default: null, for none. */
+  readonly tenant?: TenantRule | null;
   /** Whether each request is measured in the queue and in the database. Default: false. */
   readonly isTimed?: boolean;
   /** Exposes no functions that belong to extensions. Default: false. */

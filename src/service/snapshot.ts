@@ -8,6 +8,7 @@ import { createJwtCache, type JwtCache } from "../auth/jwt_cache.ts";
 import { prepareIssuers } from "../auth/prepare_issuers.ts";
 import type { IssuerKeySource } from "../auth/remote_key_set.ts";
 import { parseRolePath, type RolePath } from "../auth/role_claim.ts";
+import type { TenantRule } from "../auth/tenant_rule.ts";
 import type { Issuers } from "../auth/verify_token.ts";
 import type { RoleSettings } from "../config/in_database.ts";
 import type { Config } from "../config/options.ts";
@@ -23,6 +24,8 @@ export interface AuthState {
   readonly issuers: Issuers | null;
   readonly cache: JwtCache | null;
   readonly rolePath: RolePath;
+  /** The tenant that tokens must be for; null for any. */
+  readonly tenant: TenantRule | null;
 }
 
 /** State of the service. A reload replaces it as a whole. */
@@ -86,6 +89,7 @@ export async function prepareAuth(
     issuers: kept?.issuers ?? issuers,
     rolePath: kept?.rolePath.text === rolePath.text ? kept.rolePath : rolePath,
     cache: resizeCache(kept?.cache ?? null, config.jwtCacheMaxEntries),
+    tenant: previous?.auth.tenant ?? null,
   };
 }
 

@@ -301,6 +301,29 @@ const wrong: Readonly<Record<OptionKey, readonly [value: string, problem: string
   ],
   "server-unix-socket": path,
   "server-unix-socket-mode": mode("server-unix-socket-mode"),
+  "tenant-by": [
+    '"hosts"',
+    'expected "host", "path", "header <name>" or "claim <JSONPath>", got "hosts"',
+  ],
+  "tenant-claim": [
+    '"tenant"',
+    'expected a JSONPath in quotes, such as "$$.tenant", got "tenant"',
+  ],
+  "tenant-db-pool": whole("from 1 to 262143"),
+  "tenant-host-pattern": [
+    '"api.example.com"',
+    'expected a host name in quotes with {tenant} once, such as "{tenant}.api.example.com", got ' +
+    '"api.example.com"',
+  ],
+  "tenant-idle": time,
+  "tenant-max-requests": whole("of at least 1"),
+  "tenants": [
+    '"tenants"',
+    'expected a folder with a slash, such as "./tenants", or a relation, such as ' +
+    '"control.tenants", got "tenants"',
+  ],
+  "tenants-db-pool": whole("from 1 to 262143"),
+  "tenants-max-loaded": whole("of at least 1"),
   "url-use-legacy-target-names": bool,
 };
 

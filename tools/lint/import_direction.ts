@@ -38,6 +38,7 @@ const ranks: readonly (readonly string[])[] = [
   ["src/admin"],
   ["src/console"],
   ["src/cli"],
+  ["src/tenants"],
   ["src/server"],
   ["mod.ts", "main.ts"],
 ];

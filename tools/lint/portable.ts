@@ -18,6 +18,7 @@ const adapters: ReadonlySet<string> = new Set([
   "src/database/adapters/postgres.ts",
   "src/database/connect/reading_socket.ts",
   "src/admin/console_build.ts",
+  "src/tenants/folder_source.ts",
   "src/admin/console_files.ts",
   "src/admin/console_recorder.ts",
   "src/server/listen.ts",

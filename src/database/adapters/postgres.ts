@@ -20,6 +20,7 @@ import { duplicateStatement } from "../connection/execution.ts";
 import { probePooler } from "../connect/pooler_probe.ts";
 import { StatementPreparation } from "./statement_preparation.ts";
 import { statementNamePrefix } from "../failure.ts";
+import type { ConnectionBudget } from "../pool/connection_budget.ts";
 import { createPool } from "../pool/pool.ts";
 import { isReadingSocket, socketsOfRuntime } from "../connect/reading_socket.ts";
 import { isPooled, notify, subscribe } from "../notifications/subscribe.ts";
@@ -63,6 +64,8 @@ export interface PostgresOptions {
   /** Whether readers of bodies keep no chunk of them. */
   readonly freesChunks: boolean;
   readonly connections: Connections;
+  /** Budget that bounds the connections of this pool and of others together; null for none. */
+  readonly connectionBudget: ConnectionBudget | null;
   /** Bytes of all temporary files for slow readers of bodies; 0 turns files off. */
   readonly spoolBytes: number;
 }
@@ -88,7 +91,8 @@ export function openSpool({ spoolBytes }: Pick<PostgresOptions, "spoolBytes">): 
 
 /** Opens a pool of connections to the first of the servers that matches. */
 export function openPool(targets: Targets, options: PostgresOptions, spool: BodySpool): Database {
-  const { channelUri } = options;
+  const { channelUri, connectionBudget } = options;
+  const share = connectionBudget?.share() ?? null;
   const channelTargets = channelUri === null ? targets : targetsOf({ ...options, uri: channelUri });
   let onPooler = () => {};
   const acquisitionTimeoutMs = options.acquisitionTimeoutSeconds * 1000;
@@ -109,7 +113,8 @@ export function openPool(targets: Targets, options: PostgresOptions, spool: Body
     freesChunks: options.freesChunks,
     spool,
     clock: systemClock,
-    connect: () => connect(targets),
+    connect: () => share === null ? connect(targets) : share.connect(() => connect(targets)),
+    share,
     statementPrefix,
     onStatementForgotten: (sqlstate) => {
       // Names are random: another connection has prepared this one on the same server connection.
@@ -141,7 +146,10 @@ export function openPool(targets: Targets, options: PostgresOptions, spool: Body
       onPooler = watcher.onPooler;
       pool.watch(watcher);
     },
-    close: () => pool.close().then(() => pooler.ended()),
+    close: () => {
+      share?.close();
+      return pool.close().then(() => pooler.ended());
+    },
   };
 }
 

@@ -10,7 +10,7 @@ import type { Subscribe, Subscription } from "../database.ts";
 import type { NotificationProbe, ProbeResult } from "./notification_probe.ts";
 
 /** The part of the state that a notification reloads. */
-export type ReloadTarget = "schema" | "config" | "revocations";
+export type ReloadTarget = "schema" | "config" | "revocations" | "tenants";
 
 /** Dependencies of a {@linkcode Listener}. */
 export interface ListenerOptions {
@@ -39,6 +39,7 @@ const payloads: ReadonlyMap<string, ReloadTarget> = new Map([
   ["reload schema", "schema"],
   ["reload config", "config"],
   ["reload revocations", "revocations"],
+  ["reload tenants", "tenants"],
 ]);
 
 /** Text of the server's error when the queue refers to transactions without a status. */
@@ -150,7 +151,9 @@ export class Listener {
     const what = payloads.get(payload);
     if (what === undefined) return;
     // Revocations are frequent, and reported when they are loaded.
-    if (what !== "revocations") this.#options.observe({ kind: "reload-requested", what, channel });
+    if (what === "schema" || what === "config") {
+      this.#options.observe({ kind: "reload-requested", what, channel });
+    }
     this.#options.onReloadRequested(what);
   }
 

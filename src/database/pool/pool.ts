@@ -30,6 +30,7 @@ import {
   pipelineLength,
 } from "./concurrency_limiter.ts";
 import type { Transport } from "../transport.ts";
+import type { ConnectionShare } from "./connection_budget.ts";
 import { ConnectionOpener, type OpenedConnection } from "./connection_opener.ts";
 import { LargeBodies } from "./large_bodies.ts";
 import { OverloadControl } from "./overload.ts";
@@ -58,6 +59,8 @@ export interface PoolOptions extends Omit<ConnectionOptions, "clock"> {
   readonly clock: Clock;
   /** Opens and authenticates a connection. The message of its error is shown to operators. */
   readonly connect: () => Promise<Transport>;
+  /** Share in a budget of connections. Default: null, for none. */
+  readonly share?: ConnectionShare | null;
   /** See `ConnectionEvents.statementForgotten`. */
   readonly onStatementForgotten?: (sqlstate: StaleStatement) => void;
 }
@@ -136,6 +139,10 @@ class Pool implements ConfiguredPool {
       opened: (connection) => this.#admit(connection),
       refused: (error) => this.#refused(error),
       settled: () => this.#closeWhenEmpty(),
+    });
+    options.share?.attach({
+      idleSince: () => this.#idle[0]?.idleSince ?? null,
+      closeIdle: () => close(this.#idle[0]!, "release"),
     });
   }
 
@@ -392,7 +399,8 @@ class Pool implements ConfiguredPool {
     const now = this.#clock.now();
     pooled.idleSince = now;
     const isFlushed = pooled.generation !== this.#generation || this.#closed !== null;
-    if (isFlushed || isCancelled) return close(pooled, "release");
+    const isClaimed = this.#options.share?.isClaimed(this.#queue.size > 0 ? "needed" : "spare");
+    if (isFlushed || isCancelled || isClaimed) return close(pooled, "release");
     if (now - pooled.openedAt > this.#options.maxLifetimeMs) return close(pooled, "max lifetime");
     this.#offer(pooled);
   }

@@ -862,6 +862,59 @@ const cases: Readonly<Record<OptionKey, Cases>> = {
   "server-trace-header": headerNames,
   "server-unix-socket": sockets,
   "server-unix-socket-mode": modes("server-unix-socket-mode"),
+  "tenant-by": {
+    accepted: [
+      ["host", { kind: "host" }],
+      ["path", { kind: "path" }],
+      ["header X-Tenant", { kind: "header", name: "x-tenant" }],
+      ["claim $.app.tenant", { kind: "claim", path: "$.app.tenant" }],
+      [{ toml: "\"claim $$['a b']\"" }, { kind: "claim", path: "$['a b']" }],
+    ],
+    rejected: ["hosts", "host x", "header", "header a b", "claim tenant", "claim"]
+      .map((value): Rejected => [
+        `"${value}"`,
+        `expected "host", "path", "header <name>" or "claim <JSONPath>", got "${value}"`,
+      ]),
+  },
+  "tenant-claim": {
+    accepted: [["$.tenant", "$.tenant"]],
+    rejected: [
+      ['"tenant"', 'expected a JSONPath in quotes, such as "$$.tenant", got "tenant"'],
+      ["3", 'expected a JSONPath in quotes, such as "$$.tenant", got 3'],
+    ],
+  },
+  "tenant-db-pool": bounded(1, 262143),
+  "tenant-host-pattern": {
+    accepted: [
+      ["{tenant}.api.example.com", "{tenant}.api.example.com"],
+      ["api-{tenant}.example", "api-{tenant}.example"],
+      ["{tenant}", "{tenant}"],
+    ],
+    rejected: [
+      ...["api.example.com", "{tenant}.{tenant}.example", "*.{tenant}.example", "{tenant}.Example"],
+      ...["{tenant}..example", "{tenant}.example:3000", "http://{tenant}.example", "{tenant}."],
+    ].map((value): Rejected => [
+      `"${value}"`,
+      `expected a host name in quotes with {tenant} once, such as "{tenant}.api.example.com", got ` +
+      `"${value}"`,
+    ]),
+  },
+  "tenant-idle": times,
+  "tenant-max-requests": integers(1, "a whole number of at least 1"),
+  "tenants": {
+    accepted: [
+      ["./tenants", { kind: "folder", path: "./tenants" }],
+      ["/etc/svc/tenants", { kind: "folder", path: "/etc/svc/tenants" }],
+      ["control.tenants", { kind: "relation", schema: "control", name: "tenants" }],
+    ],
+    rejected: ["tenants", "a.b.c", ".tenants", "control."].map((value): Rejected => [
+      `"${value}"`,
+      'expected a folder with a slash, such as "./tenants", or a relation, such as ' +
+      `"control.tenants", got "${value}"`,
+    ]),
+  },
+  "tenants-db-pool": bounded(1, 262143),
+  "tenants-max-loaded": integers(1, "a whole number of at least 1"),
   "url-use-legacy-target-names": booleans,
 };
 

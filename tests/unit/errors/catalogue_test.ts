@@ -537,6 +537,11 @@ const rows: readonly Row[] = [
     hint: "Send the token in the Authorization header",
   }],
   [errors.roleNotAllowed(), "315", 403, "The issuer may not give this role"],
+  [errors.unknownTenant(), "316", 404, "No such tenant"],
+  [errors.tenantUnavailable(4), "317", 503, "The tenant is not available", {
+    headers: [["Retry-After", "4"]],
+  }],
+  [errors.foreignToken(), "319", 403, "The token is for another tenant"],
   [errors.internal("Internal server error"), "X00", 500, "Internal server error"],
 ];
 
@@ -640,6 +645,7 @@ Deno.test("errors have every code of the interface, and the rows above every err
     "193:403",
     ...["200:400", "201:300", "202:404", "203:300", "204:400", "205:404"],
     ...["300:500", "301:401", "302:401", "310:503", "313:403", "315:403"],
+    ...["316:404", "317:503", "319:403"],
     "X00:500",
   ]);
   const withRow = new Set(rows.map(([{ fields }]) => `${fields.code} ${fields.status}`));

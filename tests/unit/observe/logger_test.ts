@@ -383,6 +383,27 @@ const events: {
     "crit",
     "Received termination unix signal SIGTERM",
   ],
+  "tenant-failed": [
+    { kind: "tenant-failed", reason: "a.conf:2: x: unknown key", retrySeconds: 4, tenant: "acme" },
+    "crit",
+    "tenant acme: Cannot serve the tenant: a.conf:2: x: unknown key; the next attempt follows after 4 " +
+    "seconds",
+  ],
+  "tenant-loaded": [
+    { kind: "tenant-loaded", ms: 12.34, tenant: "acme" },
+    "info",
+    "tenant acme: Tenant loaded in 12.3 milliseconds",
+  ],
+  "tenant-closed": [
+    { kind: "tenant-closed", reason: "idle", tenant: "acme" },
+    "info",
+    "tenant acme: Tenant closed: idle",
+  ],
+  "tenants-failed": [
+    { kind: "tenants-failed", reason: "tenants: cannot read the folder /x: ENOENT" },
+    "crit",
+    "Failed to read the tenants: tenants: cannot read the folder /x: ENOENT",
+  ],
   "shutdown-waiting": [
     { kind: "shutdown-waiting", seconds: 10 },
     "crit",

@@ -1,0 +1,129 @@
+/**
+ * Finds the tenant of a request.
+ *
+ * @module
+ */
+import { readCredential } from "../auth/credential.ts";
+import { type Claims, parseToken, unverifiedClaims } from "../auth/jwt.ts";
+import { compileClaimPath } from "../auth/role_claim.ts";
+import type { Config } from "../config/options.ts";
+import { isTrustedPeer, readTrustedProxies, type TrustedProxies } from "../http/client_address.ts";
+import { isTenantName } from "./tenant_name.ts";
+
+/** The tenant that a request names. */
+export interface NamedTenant {
+  readonly name: string;
+  /** Path within the tenant. */
+  readonly path: string;
+  /** Text before the paths of the tenant: `/acme`, or an empty text. */
+  readonly prefix: string;
+}
+
+/** A request as far as it can name a tenant. */
+export interface TenantRequest {
+  readonly url: string;
+  readonly headers: Headers;
+  /** Raw path of the URL. */
+  readonly path: string;
+  /** Address of the peer; null for Unix sockets. */
+  readonly peer: string | null;
+}
+
+/** Returns the tenant that a request names, which may not exist; null if it names none. */
+export type FindTenant = (request: TenantRequest) => NamedTenant | null;
+
+type FindConfig = Pick<
+  Config,
+  "jwtCookieName" | "mcpPath" | "serverTrustedProxies" | "tenantBy" | "tenantHostPattern"
+>;
+
+/** Makes the function for `tenant-by`. Rejects with an `Error` if a JSONPath is invalid. */
+export async function tenantFinder(config: FindConfig): Promise<FindTenant> {
+  const { tenantBy: by } = config;
+  switch (by.kind) {
+    case "host":
+      return byHost(config.tenantHostPattern ?? "{tenant}", proxiesOf(config));
+    case "path":
+      return byPath(config.mcpPath);
+    case "header":
+      return ({ headers, path }) => whole(headers.get(by.name), path);
+    case "claim": {
+      const claimOf = await compileClaimPath(by.path);
+      return (request) => whole(claimedName(request, claimOf, config.jwtCookieName), request.path);
+    }
+    default:
+      return by satisfies never;
+  }
+}
+
+function proxiesOf({ serverTrustedProxies }: FindConfig): TrustedProxies | null {
+  return serverTrustedProxies === null ? null : readTrustedProxies(serverTrustedProxies);
+}
+
+/** Returns the tenant of a name, whose paths are those of the URL. */
+function whole(name: string | null, path: string): NamedTenant | null {
+  return name !== null && isTenantName(name) ? { name, path, prefix: "" } : null;
+}
+
+/** A host name with an optional final dot and an optional port. Several hosts in one field do not match. */
+const hostHeader = /^([a-z0-9._-]+?)\.?(?::[0-9]{1,5})?$/;
+
+function byHost(pattern: string, proxies: TrustedProxies | null): FindTenant {
+  const [before = "", after = ""] = pattern.split("{tenant}");
+  return (request) => {
+    const [, host = ""] = hostHeader.exec(hostOf(request, proxies).toLowerCase()) ?? [];
+    const isMatch = host.startsWith(before) && host.endsWith(after) &&
+      host.length > before.length + after.length;
+    const name = host.slice(before.length, host.length - after.length);
+    return isMatch ? whole(name, request.path) : null;
+  };
+}
+
+/** Returns the host of a request. HTTP/2 has it in the URL only. A proxy that is trusted may replace it. */
+function hostOf({ url, headers, peer }: TenantRequest, proxies: TrustedProxies | null): string {
+  const forwarded = headers.get("x-forwarded-host");
+  if (forwarded !== null && proxies !== null && isTrustedPeer(peer, proxies)) return forwarded;
+  return headers.get("host") ?? /^[a-z]+:\/\/([^/?#]*)/.exec(url)?.[1] ?? "";
+}
+
+/** Where clients of the endpoint for agents look for issuers (RFC 9728, section 3.1). */
+const metadataPrefix = "/.well-known/oauth-protected-resource";
+
+/** The paths of the endpoint for agents stand before the tenant: `/mcp/acme`. */
+function byPath(mcpPath: string | null): FindTenant {
+  const heads = mcpPath === null ? [] : [mcpPath, metadataPrefix + mcpPath];
+  return ({ path }) => {
+    const head = heads.find((each) => path.startsWith(`${each}/`)) ?? "";
+    const start = head.length + 1;
+    const slash = path.indexOf("/", start);
+    const end = slash === -1 ? path.length : slash;
+    const name = path.slice(start, end);
+    if (!isTenantName(name)) return null;
+    const rest = head + path.slice(end);
+    return { name, path: rest === "" ? "/" : rest, prefix: head === "" ? `/${name}` : "" };
+  };
+}
+
+/**
+ * Returns the claim of a token that is not verified yet: the tenant verifies it with the same keys, or
+ * refuses it.
+ */
+function claimedName(
+  { headers }: TenantRequest,
+  claimOf: (claims: Claims) => unknown,
+  cookieName: string | null,
+): string | null {
+  const credential = {
+    authorization: headers.get("authorization"),
+    cookie: () => headers.get("cookie"),
+  };
+  const { token } = readCredential(credential, cookieName);
+  if (token === null) return null;
+  try {
+    const claims = unverifiedClaims(parseToken(token));
+    const name = claims === null ? null : claimOf(claims);
+    return typeof name === "string" ? name : null;
+  } catch {
+    return null;
+  }
+}

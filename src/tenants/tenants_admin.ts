@@ -1,0 +1,88 @@
+/**
+ * The admin server of a process with tenants.
+ *
+ * @module
+ */
+import {
+  type AdminHandler,
+  guarded,
+  type Route,
+  routedAdmin,
+  textResponse,
+} from "../admin/admin.ts";
+import type { Config } from "../config/options.ts";
+import { redactedConfig } from "../config/print.ts";
+import type { MetricRegistry } from "../observe/metric_registry.ts";
+import type { RequestMetrics } from "../observe/request_metrics.ts";
+import type { TenantCounts } from "./tenant_counts.ts";
+import type { TenantRegistry, TenantState } from "./tenant_registry.ts";
+
+/** Dependencies of {@linkcode tenantsAdmin}. */
+export interface TenantsAdminOptions {
+  /** Configuration of the process. */
+  readonly config: () => Config;
+  readonly registry: Pick<TenantRegistry, "isReady" | "states">;
+  readonly names: () => Promise<readonly string[]>;
+  readonly isLive: () => boolean;
+  readonly isReady: () => Promise<boolean>;
+  readonly metricRegistry: MetricRegistry;
+  readonly requestMetrics: RequestMetrics;
+  readonly counts: TenantCounts;
+  readonly processMetrics: () => string;
+}
+
+/** Makes the handler: `/live`, `/ready`, `/metrics`, `/tenants` and `/config`. */
+export function tenantsAdmin(options: TenantsAdminOptions): AdminHandler {
+  const { config, isLive } = options;
+  const { dialect } = config();
+  const serving = () => isLive() ? 200 : dialect.notServingStatus;
+  const empty = (status: number) => new Response(null, { status });
+  const open = new Map<string, Route>([
+    ["/live", () => Promise.resolve(empty(serving()))],
+    ["/ready", async (request) => empty(await readyStatus(request, { options, serving }))],
+    ["/metrics", () => Promise.resolve(textResponse(metricsText(options)))],
+  ]);
+  const inner = new Map([
+    ["/tenants", guarded(() => tenantsResponse(options))],
+    ["/config", guarded(() => Promise.resolve(textResponse(redactedConfig(config()))))],
+  ]);
+  return routedAdmin({ open, inner: (path) => inner.get(path) ?? null }, {
+    dialect,
+    now: Date.now,
+    access: config,
+  });
+}
+
+async function readyStatus(
+  request: Request,
+  { options: { registry, isReady }, serving }: {
+    readonly options: TenantsAdminOptions;
+    readonly serving: () => number;
+  },
+): Promise<number> {
+  const name = new URL(request.url).searchParams.get("tenant");
+  if (name === null) return await isReady() ? serving() : 503;
+  const isTenantReady = await registry.isReady(name);
+  return isTenantReady === null ? 404 : isTenantReady ? serving() : 503;
+}
+
+/** Lists all tenants by name. */
+async function tenantsResponse({ registry, names }: TenantsAdminOptions): Promise<Response> {
+  const states = new Map(registry.states().map((state) => [state.name, state]));
+  const unloaded = (name: string): Omit<TenantState, "state"> & { readonly state: "unloaded" } => ({
+    name,
+    state: "unloaded",
+    connections: 0,
+    requests: 0,
+  });
+  const list = (await names()).map((name) => states.get(name) ?? unloaded(name));
+  return textResponse(JSON.stringify(list), { type: "application/json; charset=utf-8" });
+}
+
+function metricsText(
+  { config, metricRegistry, requestMetrics, counts, processMetrics }: TenantsAdminOptions,
+): string {
+  const { settingPrefix } = config().dialect;
+  return metricRegistry.text(settingPrefix) + counts.text(settingPrefix) + requestMetrics.text() +
+    processMetrics();
+}

@@ -1,0 +1,136 @@
+/**
+ * Handles requests to a process with tenants: finds the tenant and passes the request on.
+ *
+ * @module
+ */
+import type { Config } from "../config/options.ts";
+import type { Dialect } from "../dialect.ts";
+import { errorFacts } from "../errors/error_response.ts";
+import { errors } from "../errors/catalogue.ts";
+import { ServiceError } from "../errors/service_error.ts";
+import { errorResponseTo, type RequestInfo } from "../handler/handler.ts";
+import { HealthCheck } from "../handler/health_check.ts";
+import { RequestsInFlight } from "../handler/in_flight.ts";
+import { unknownRoute } from "../handler/route_names.ts";
+import { headersInit } from "../handler/sent_headers.ts";
+import { actualHeaders, preflightHeaders } from "../http/cors.ts";
+import { badHostResponse, isHostHeader } from "../http/host.ts";
+import type { Observation } from "../observe/observation.ts";
+import { splitUrl } from "../request/raw_request.ts";
+import type { FindTenant } from "./find_tenant.ts";
+import { addPrefix } from "./path_prefix.ts";
+import type { TenantCounts } from "./tenant_counts.ts";
+import type { TenantRegistry } from "./tenant_registry.ts";
+
+/** Dependencies of {@linkcode tenantsHandler}. */
+export interface TenantsHandlerOptions {
+  /** Configuration of the process. */
+  readonly config: () => Config;
+  readonly find: FindTenant;
+  readonly registry: Pick<TenantRegistry, "handle">;
+  readonly isReady: () => Promise<boolean>;
+  readonly counts: TenantCounts;
+  readonly observe: (event: Observation) => void;
+}
+
+type Handle = (request: Request, info?: RequestInfo) => Promise<Response>;
+
+/** Makes the handler. It rejects for bugs only. */
+export function tenantsHandler(options: TenantsHandlerOptions): Handle {
+  const { config, find, registry, isReady, counts } = options;
+  const { dialect } = config();
+  const health = new HealthCheck({ isReady, snapshot: { config: config() } }, "shared");
+  const inFlight = new RequestsInFlight();
+  const handle: Handle = async (request, info = {}) => {
+    const { path } = splitUrl(request.url);
+    const { headers, url } = request;
+    if (!isHostHeader(headers.get("host"))) return badHostResponse({});
+    if (health.matches(path)) return healthResponse(health, { method: request.method, path });
+    const tenant = find({ url, headers, path, peer: info.client ?? null });
+    if (tenant === null) return preflight(request, config()) ?? refuse(errors.unknownTenant());
+    const began = performance.now();
+    const { name, prefix } = tenant;
+    inFlight.enter(config().serverMaxRequests);
+    try {
+      const response = await registry.handle(name, request, { ...info, path: tenant.path });
+      counts.record(name, { status: response.status, seconds: (performance.now() - began) / 1000 });
+      if (prefix !== "") addPrefix(response, prefix);
+      return response;
+    } finally {
+      inFlight.leave();
+    }
+  };
+  return async function handleTenants(request, info) {
+    try {
+      return await handle(request, info);
+    } catch (error) {
+      if (!(error instanceof ServiceError)) throw error;
+      return refused(request, error, { options, dialect, client: info?.client ?? null });
+    }
+  };
+}
+
+function refuse(error: ServiceError): never {
+  throw error;
+}
+
+async function healthResponse(
+  health: HealthCheck,
+  request: { readonly method: string; readonly path: string },
+): Promise<Response> {
+  const { status, headers } = await health.check(request);
+  return new Response(null, { status, headers: headersInit(headers) });
+}
+
+/** Answers a preflight that cannot name its tenant: it has neither token nor header of its request. */
+function preflight(
+  request: Request,
+  { serverCorsAllowedOrigins, serverQueryMethod, tenantBy }: Config,
+): Response | null {
+  if (tenantBy.kind !== "header" && tenantBy.kind !== "claim") return null;
+  const headers = preflightHeaders(request, serverCorsAllowedOrigins, {
+    takesQuery: serverQueryMethod,
+  });
+  return headers === null ? null : new Response(null, { headers: headersInit(headers) });
+}
+
+/** Returns the response to a request that reached no tenant, and reports it. */
+function refused(
+  request: Request,
+  error: ServiceError,
+  { options: { config, observe }, dialect, client }: {
+    readonly options: TenantsHandlerOptions;
+    readonly dialect: Dialect;
+    readonly client: string | null;
+  },
+): Response {
+  const { serverCorsAllowedOrigins, logQueryString } = config();
+  const response = errorResponseTo(request, error, dialect);
+  const cors = actualHeaders(request, serverCorsAllowedOrigins, { areRequestsLimited: false });
+  for (const [name, value] of cors) response.headers.set(name, value);
+  const { path, query } = splitUrl(request.url);
+  const reason = error.fields.shedReason;
+  if (reason !== undefined) observe({ kind: "request-shed", reason });
+  observe({
+    kind: "request-finished",
+    method: request.method,
+    target: logQueryString && query !== "" ? `${path}?${query}` : path,
+    status: response.status,
+    length: Number(response.headers.get("Content-Length")),
+    role: null,
+    client,
+    referer: request.headers.get("referer"),
+    userAgent: request.headers.get("user-agent"),
+    time: Date.now(),
+    durationMs: 0,
+    route: unknownRoute,
+    protocol: request.headers.has("host") ? "HTTP/1.1" : null,
+    queueMs: null,
+    databaseMs: null,
+    requestId: null,
+    traceId: null,
+    spanId: null,
+    code: errorFacts(error, dialect).code,
+  });
+  return response;
+}

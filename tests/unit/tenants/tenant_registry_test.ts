@@ -1,0 +1,171 @@
+import { deepStrictEqual, rejects, strictEqual } from "node:assert/strict";
+import { deferred } from "../../../src/lib/deferred.ts";
+import type { Observation } from "../../../src/observe/observation.ts";
+import { type LoadedTenant, TenantRegistry } from "../../../src/tenants/tenant_registry.ts";
+import { fakeClock } from "../../support/fake_clock.ts";
+
+/** A registry over tenants that tests control. */
+class Setup {
+  readonly clock = fakeClock();
+  readonly log: string[] = [];
+  readonly events: Observation[] = [];
+  readonly versions = new Map([["a", "1"], ["b", "1"], ["c", "1"]]);
+  readonly failing = new Set<string>();
+  /** Resolve to let a tenant load or answer. */
+  loading = Promise.resolve();
+  answering = Promise.resolve();
+  fail: (reason: string) => void = () => {};
+  readonly registry: TenantRegistry;
+
+  constructor({ maxLoaded = 2, idleMs = 0 } = {}) {
+    this.registry = new TenantRegistry({
+      open: (name, onFailed) => this.#open(name, onFailed),
+      versionOf: (name) => this.versions.get(name) ?? null,
+      maxLoaded,
+      idleMs,
+      observe: (event) => void this.events.push(event),
+      now: () => this.clock.now(),
+      schedule: this.clock.schedule,
+    });
+  }
+
+  async #open(name: string, onFailed: (reason: string) => void): Promise<LoadedTenant | null> {
+    const version = this.versions.get(name);
+    if (version === undefined) return null;
+    this.log.push(`open ${name}`);
+    this.fail = onFailed;
+    await this.loading;
+    if (this.failing.has(name)) throw new Error("no database");
+    return {
+      version,
+      handle: async () => {
+        await this.answering;
+        return new Response(`${name} ${version}`);
+      },
+      isReady: () => Promise.resolve(true),
+      connections: () => 1,
+      reloadSchema: () => Promise.resolve(),
+      reloadConfig: () => Promise.resolve(),
+      endStreams: () => {},
+      close: () => Promise.resolve(void this.log.push(`close ${name}`)),
+    };
+  }
+
+  async get(name: string): Promise<string> {
+    return await (await this.registry.handle(name, new Request("http://h/"))).text();
+  }
+}
+
+const code = (expected: string) => ({ fields }: { readonly fields: { readonly code: string } }) =>
+  fields.code === expected;
+
+Deno.test("TenantRegistry loads a tenant once for requests that arrive together", async () => {
+  const setup = new Setup();
+  const gate = deferred<void>();
+  setup.loading = gate.promise;
+  const answers = [setup.get("a"), setup.get("a"), setup.get("a")];
+  gate.resolve();
+  deepStrictEqual(await Promise.all(answers), ["a 1", "a 1", "a 1"]);
+  deepStrictEqual(setup.log, ["open a"]);
+});
+
+Deno.test("TenantRegistry closes the least recently used tenant, which loads again", async () => {
+  const setup = new Setup({ maxLoaded: 2 });
+  for (const name of ["a", "b", "a", "c", "b"]) await setup.get(name);
+  deepStrictEqual(setup.log, ["open a", "open b", "open c", "close b", "open b", "close a"]);
+});
+
+Deno.test("TenantRegistry rejects an unknown tenant, and closes no other for it", async () => {
+  const setup = new Setup({ maxLoaded: 1 });
+  await setup.get("a");
+  await rejects(setup.get("nobody"), code("316"));
+  deepStrictEqual(setup.log, ["open a"]);
+  deepStrictEqual(setup.registry.states().map(({ name }) => name), ["a"]);
+});
+
+Deno.test("TenantRegistry waits longer after each failure, and loads a tenant that works again", async () => {
+  const setup = new Setup();
+  setup.failing.add("a");
+  await rejects(setup.get("a"), code("317"));
+  await rejects(setup.get("a"), code("317"));
+  strictEqual(setup.log.length, 1);
+  await setup.clock.pass(1000);
+  await rejects(setup.get("a"), code("317"));
+  await setup.clock.pass(1000);
+  await rejects(setup.get("a"), code("317"));
+  strictEqual(setup.log.length, 2);
+  setup.failing.clear();
+  await setup.clock.pass(1000);
+  strictEqual(await setup.get("a"), "a 1");
+  const seconds = setup.events.map((event) =>
+    event.kind === "tenant-failed" ? event.retrySeconds : event.kind
+  );
+  deepStrictEqual(seconds, [1, 2, "tenant-loaded"]);
+});
+
+Deno.test("TenantRegistry answers 503 after 5 seconds, while the load continues", async () => {
+  const setup = new Setup();
+  const gate = deferred<void>();
+  setup.loading = gate.promise;
+  const waiting = rejects(setup.get("a"), code("317"));
+  await setup.clock.pass(5000);
+  await waiting;
+  const second = setup.get("a");
+  gate.resolve();
+  strictEqual(await second, "a 1");
+  deepStrictEqual(setup.log, ["open a"]);
+});
+
+Deno.test("TenantRegistry closes a tenant after its requests", async () => {
+  const setup = new Setup({ maxLoaded: 1 });
+  await setup.get("a");
+  const gate = deferred<void>();
+  setup.answering = gate.promise;
+  const slow = setup.get("a");
+  setup.answering = Promise.resolve();
+  await setup.get("b");
+  deepStrictEqual(setup.log, ["open a", "open b"]);
+  gate.resolve();
+  strictEqual(await slow, "a 1");
+  await setup.registry.close();
+  deepStrictEqual(setup.log, ["open a", "open b", "close a", "close b"]);
+});
+
+Deno.test("TenantRegistry closes an idle tenant, but none with a request in progress", async () => {
+  const setup = new Setup({ idleMs: 1000 });
+  await setup.get("a");
+  const gate = deferred<void>();
+  setup.answering = gate.promise;
+  const slow = setup.get("b");
+  await setup.clock.pass(0);
+  for (let step = 0; step < 8; step++) await setup.clock.pass(250);
+  gate.resolve();
+  await slow;
+  deepStrictEqual(setup.log, ["open a", "open b", "close a"]);
+  await setup.registry.close();
+});
+
+Deno.test("TenantRegistry.check() loads a changed tenant anew and closes a removed one", async () => {
+  const setup = new Setup();
+  await setup.get("a");
+  await setup.get("b");
+  setup.versions.set("a", "2");
+  setup.versions.delete("b");
+  setup.registry.check();
+  strictEqual(await setup.get("a"), "a 2");
+  await rejects(setup.get("b"), code("316"));
+  const ends = setup.events.flatMap((event) =>
+    event.kind === "tenant-closed" ? [event.reason] : []
+  );
+  deepStrictEqual(ends, ["changed", "removed"]);
+});
+
+Deno.test("TenantRegistry ends a tenant that fails after it was loaded", async () => {
+  const setup = new Setup();
+  await setup.get("a");
+  setup.fail("its service has ended");
+  await rejects(setup.get("a"), code("317"));
+  deepStrictEqual(setup.registry.states().map(({ state }) => state), ["failed"]);
+  await setup.clock.pass(1000);
+  strictEqual(await setup.get("a"), "a 1");
+});
