@@ -55,6 +55,11 @@ export interface HandlerConfig {
    * Default: `false`.
    */
   readonly dbBookmarkCookie?: boolean;
+  /**
+   * Overrules which parts of PostgreSQL the service finds in the server: `+name` or `-name`.
+   * Default: `""`.
+   */
+  readonly dbCapabilities?: readonly string[];
   /** Notification channel for reload requests. Default: `"svc"`. */
   readonly dbChannel?: string;
   /**

@@ -355,7 +355,12 @@ export interface SubscriptionEvents {
   lost(reason: string): void;
 }
 
-/** Listens to a channel. Rejects if that fails. */
+/** The server has no LISTEN: another attempt fails too. */
+export class ListenUnsupported extends Error {
+  override readonly name = "ListenUnsupported";
+}
+
+/** Listens to a channel. Rejects if that fails, with {@linkcode ListenUnsupported} on such a server. */
 export type Subscribe = (channel: string, events: SubscriptionEvents) => Promise<Subscription>;
 
 /**
@@ -419,6 +424,10 @@ export interface InitScript {
 export interface DatabaseOptions {
   /** Whether statements are prepared; see `db-prepared-statements`. */
   readonly prepare: boolean | "auto";
+  /** Whether BEGIN sets the isolation level, which some engines refuse. Default: true. */
+  readonly setsIsolation?: boolean;
+  /** Whether statements whose clients have left are canceled. Default: true. */
+  readonly sendsCancels?: boolean;
   /** Longest wait in an overloaded queue, in milliseconds; 0 for no such limit. See `db-pool-queue-target`. */
   readonly queueTargetMs: number;
   /** Default: those of the start. */

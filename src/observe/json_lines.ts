@@ -84,8 +84,12 @@ export function jsonQueryLine(text: string, epochMs: number): string {
  * information.
  */
 const failureLevels: Readonly<Partial<Record<Diagnostic["kind"], LogLevel>>> = {
+  "capability-missing": "warn",
+  "capability-required": "error",
+  "catalogue-incomplete": "warn",
   "config-reload-failed": "error",
   "connect-failed": "error",
+  "connections-exceeded": "warn",
   "database-config-failed": "error",
   "declared-key-ignored": "warn",
   "embedded-init-changed": "warn",
@@ -95,12 +99,14 @@ const failureLevels: Readonly<Partial<Record<Diagnostic["kind"], LogLevel>>> = {
   "listener-retrying": "warn",
   "notification-queue-broken": "warn",
   "notifications-lost": "warn",
+  "notifications-unsupported": "warn",
   "pooler-found": "error",
   "recovery-disabled": "error",
   "restart-needed": "warn",
   "retrying": "warn",
   "schema-cache-failed": "error",
   "statement-refused": "error",
+  "statements-unnamed": "warn",
   "target-names-used": "warn",
   "tenant-failed": "error",
   "tenants-failed": "error",

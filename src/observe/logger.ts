@@ -62,6 +62,13 @@ const texts: {
     `db-replica-uri: ${redact(place)} is not a standby of db-uri: its system identifier differs`,
   "notifications-lost": ({ channel, effect }) =>
     `WARNING: Notifications on the "${redact(channel)}" channel do not arrive, ${effects[effect]}`,
+  "notifications-unsupported": ({ channel, reason, effect }) =>
+    `WARNING: The server has no LISTEN (${redact(reason)}), so that ` +
+    (effect === "polls"
+      ? "the schema is polled"
+      : `notifications on the "${
+        redact(channel)
+      }" channel cause no reload: set db-schema-watch = "auto"`),
   "schema-changed": () => "The schema has changed, reloading the schema cache",
   "finding": ({ line, sql, caution }, call) => {
     const heading = caution === null ? "SQL" : `SQL (caution: ${caution})`;
@@ -85,6 +92,18 @@ const texts: {
   "statements-unnamed": () =>
     "Prepared statements do not outlast a transaction, as behind poolers in transaction mode: " +
     "statements are unnamed from now on",
+  "capability-missing": ({ capability, reason, effect }) =>
+    `WARNING: The server lacks ${capability} (${redact(reason)}): ${effect}`,
+  "capability-required": ({ capability, reason, effect }) =>
+    `Cannot work with this server: it lacks ${capability} (${
+      redact(reason)
+    }), so that ${effect}. ` +
+    `If the check is wrong, set db-capabilities = "+${capability}"`,
+  "connections-exceeded": ({ connections, maxConnections }) =>
+    `WARNING: ${connections} connections may be opened (db-pool, and one to listen), but the server ` +
+    `permits ${maxConnections} in all: lower db-pool, or raise max_connections`,
+  "catalogue-incomplete": ({ part, error }) =>
+    `WARNING: The schema cache lacks ${part}, which this server cannot show. ${toJson(error)}`,
   "statement-refused": ({ error, name }) =>
     `This is probably a bug in ${name}, please report it. ${toJson(error)}`,
   "pool-acquiring": () => "Trying to borrow a connection from pool",

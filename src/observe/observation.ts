@@ -180,6 +180,14 @@ type ServiceEvent =
     /** Whether the service polls instead. */
     readonly effect: "polls" | "no reload";
   }
+  /** The server has no LISTEN. */
+  | {
+    readonly kind: "notifications-unsupported";
+    readonly channel: string;
+    readonly reason: string;
+    /** Whether the service polls instead. */
+    readonly effect: "polls" | "no reload";
+  }
   /** Polling has found a change of the schema, which causes a reload. */
   | { readonly kind: "schema-changed" }
   /** The diagnosis has found a problem: `error role-missing: …`, and SQL that mends it. */
@@ -211,6 +219,28 @@ type ServiceEvent =
   }
   /** A pooler loses prepared statements, so that statements are unnamed from now on. */
   | { readonly kind: "statements-unnamed" }
+  /** The server lacks a part of PostgreSQL; `effect` tells how the service works without it. */
+  | {
+    readonly kind: "capability-missing";
+    readonly capability: string;
+    readonly reason: string;
+    readonly effect: string;
+  }
+  /** The same of a part without which the service cannot work. */
+  | {
+    readonly kind: "capability-required";
+    readonly capability: string;
+    readonly reason: string;
+    readonly effect: string;
+  }
+  /** The server permits too few connections for those that the service may open. */
+  | {
+    readonly kind: "connections-exceeded";
+    readonly connections: number;
+    readonly maxConnections: number;
+  }
+  /** An optional part of the schema cache cannot be read from this server, and is empty. */
+  | { readonly kind: "catalogue-incomplete"; readonly part: string; readonly error: ReportedError }
   /** PostgreSQL cannot parse one of the service's own statements. */
   | {
     readonly kind: "statement-refused";
@@ -339,6 +369,7 @@ export const severities: Readonly<Record<Diagnostic["kind"], LogLevel>> = {
   "standby-excluded": "crit",
   "standby-foreign": "crit",
   "notifications-lost": "crit",
+  "notifications-unsupported": "crit",
   "schema-changed": "crit",
   "finding": "crit",
   "findings-omitted": "crit",
@@ -350,6 +381,10 @@ export const severities: Readonly<Record<Diagnostic["kind"], LogLevel>> = {
   "version-unsupported": "crit",
   "pooler-found": "crit",
   "statements-unnamed": "crit",
+  "capability-missing": "crit",
+  "capability-required": "crit",
+  "connections-exceeded": "crit",
+  "catalogue-incomplete": "crit",
   "statement-refused": "crit",
   "pool-acquiring": "debug",
   "pool-acquired": "debug",

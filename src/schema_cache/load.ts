@@ -100,6 +100,17 @@ function routinesText({ hidesExtensionFunctions = false }: SchemaCacheConfig): s
   return hidesExtensionFunctions ? `${routinesQuery}\n  and ${isNotOfExtension}` : routinesQuery;
 }
 
+/** Results of the queries that an engine may lack the catalogue for: the schema cache is empty there. */
+export const emptyResults: Readonly<Partial<Record<QueryName, string>>> = {
+  "view rules": "",
+  "routines": "[]",
+  "computed relationships": "[]",
+  "row functions": "[]",
+  "search operators": '{"distances":[],"similarity":[],"domains":[]}',
+  "representations": "[]",
+  "media handlers": "[]",
+};
+
 /**
  * Lists the queries that read a {@linkcode TypeCatalogue}. They run in this order in one
  * transaction; the second one returns its JSON.

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { type Capability, capabilityFacts } from "../database/capabilities.ts";
 import {
   type FatalFailure,
   fatalFailureOf,
@@ -123,6 +124,12 @@ export class FailurePolicy {
   /** Ends the process because a server of `db-replica-uri` is not a standby of the primary. */
   exitOnForeignStandby(place: string): void {
     this.#exit({ kind: "standby-foreign", place });
+  }
+
+  /** Ends the process because the server lacks a part of PostgreSQL that the service needs. */
+  exitOnMissing(capability: Capability, reason: string): void {
+    const { effect } = capabilityFacts[capability];
+    this.#exit({ kind: "capability-required", capability, reason, effect });
   }
 
   /** Ends the process because the server's version is too old. */

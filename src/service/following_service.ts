@@ -23,7 +23,7 @@ import { FailurePolicy } from "./failure_policy.ts";
 import type { SentConfig, StateChange } from "./followed_state.ts";
 import type { RequestService } from "./request_service.ts";
 import { indexOf, type LoadedRevocations } from "./revocation_list.ts";
-import { databaseOptions } from "./service.ts";
+import { databaseOptions } from "./database_options.ts";
 import type { ServiceOptions } from "./service_options.ts";
 import { prepareAuth, prepareClientLimits, type Snapshot } from "./snapshot.ts";
 import { mayBeStale } from "./staleness.ts";

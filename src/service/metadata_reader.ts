@@ -15,14 +15,23 @@ import type { Config } from "../config/options.ts";
 import type { Revocation } from "../auth/revocations.ts";
 import type { FunctionName } from "../config/codecs.ts";
 import { noValues } from "../config/load.ts";
-import { type Database, metadataBatch, type Statement } from "../database/database.ts";
+import {
+  type Database,
+  metadataBatch,
+  sessionReset,
+  type Statement,
+} from "../database/database.ts";
 import type { Dialect } from "../dialect.ts";
+import { isUnsupported, lacks } from "../database/capabilities.ts";
+import { DatabaseError } from "../errors/service_error.ts";
 import { errorFacts } from "../errors/error_response.ts";
 import type { Observation, QueryTiming } from "../observe/observation.ts";
 import {
   buildSchemaCache,
+  emptyResults,
   type SchemaCacheConfig,
   schemaCacheQueries,
+  type SchemaCacheQuery,
 } from "../schema_cache/load.ts";
 import type { SchemaCacheData } from "../schema_cache/schema_cache.ts";
 import { parseRevocations, relationStatement, revocationStatement } from "./revocation_query.ts";
@@ -85,14 +94,35 @@ export class MetadataReader {
   async readSchema(
     config: Config & Pick<SchemaCacheConfig, "hidesExtensionFunctions">,
   ): Promise<SchemaReading> {
-    const queries = schemaCacheQueries(config);
     const start = performance.now();
-    const statements = loadStatements(queries, { timed: config.logLevel === "debug" });
-    const { rows } = await this.#database.transaction(metadataBatch(statements));
-    const values = rows.slice(-statements.length).map((answer) => answer[0]?.[0] ?? "");
-    const { answers, timings } = splitLoadResults(values, queries);
+    const isReduced = lacks(config.dbCapabilities, "catalogue");
+    const queries = schemaCacheQueries(config).map((query) =>
+      isReduced ? withoutCatalogue(query) : query
+    );
+    const { answers, timings } = await this.#queryCatalogue(queries, config);
     const data = buildSchemaCache(answers, config);
     return { data, ms: performance.now() - start, timings };
+  }
+
+  /** Runs the queries again without an optional one that the server cannot run. */
+  async #queryCatalogue(
+    queries: readonly SchemaCacheQuery[],
+    config: Pick<Config, "dbCapabilities" | "logLevel">,
+  ): Promise<ReturnType<typeof splitLoadResults>> {
+    const isTimed = config.logLevel === "debug";
+    const statements = loadStatements(queries, { timed: isTimed });
+    try {
+      const { rows } = await this.#database.transaction(metadataBatch(statements));
+      const values = rows.slice(-statements.length).map((answer) => answer[0]?.[0] ?? "");
+      return splitLoadResults(values, queries);
+    } catch (thrown) {
+      const refused = refusedQuery(thrown, queries, isTimed);
+      if (refused === undefined || config.dbCapabilities.includes("+catalogue")) throw thrown;
+      const error = errorFacts(thrown, this.#dialect);
+      this.#observe({ kind: "catalogue-incomplete", part: refused.name, error });
+      const rest = queries.map((query) => query === refused ? withoutCatalogue(query) : query);
+      return await this.#queryCatalogue(rest, config);
+    }
   }
 
   /** Reads the list of revoked tokens from a relation or a function. Rejects if it cannot be read. */
@@ -117,6 +147,25 @@ export class MetadataReader {
     const error = errorFacts(thrown, this.#dialect);
     this.#observe({ kind: "database-config-failed", what, error });
   }
+}
+
+/** Returns the query that gives the empty result in place of one that is optional. */
+function withoutCatalogue(query: SchemaCacheQuery): SchemaCacheQuery {
+  const empty = emptyResults[query.name];
+  if (empty === undefined) return query;
+  return { name: query.name, text: "select $1::text", params: [empty] };
+}
+
+/** Returns the optional query that the server cannot run; undefined for other failures. */
+function refusedQuery(
+  thrown: unknown,
+  queries: readonly SchemaCacheQuery[],
+  isTimed: boolean,
+): SchemaCacheQuery | undefined {
+  if (!(thrown instanceof DatabaseError) || !isUnsupported(thrown)) return;
+  const position = thrown.statement - sessionReset.length;
+  const query = queries[isTimed ? (position - 1) / 2 : position];
+  return query !== undefined && withoutCatalogue(query) !== query ? query : undefined;
 }
 
 const queueUsage: Statement = {

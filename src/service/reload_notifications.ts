@@ -4,6 +4,7 @@
  * @module
  */
 import type { Config } from "../config/options.ts";
+import { lacks } from "../database/capabilities.ts";
 import type { Database } from "../database/database.ts";
 import {
   Listener,
@@ -15,6 +16,7 @@ import {
   type ProbeResult,
   randomNonce,
 } from "../database/notifications/notification_probe.ts";
+import { ReloadJitter } from "./reload_jitter.ts";
 import { schedule } from "../lib/timers.ts";
 import type { Observation } from "../observe/observation.ts";
 
@@ -24,7 +26,9 @@ export interface ReloadNotificationOptions
   readonly database: Pick<Database, "subscribe" | "notify">;
   /** Returns the current configuration. */
   readonly config: () => Config;
-  /** Called for each notification. */
+  /** Returns numbers from 0 to less than 1. Default: `Math.random`. */
+  readonly random?: () => number;
+  /** Called for the reloads that notifications request, after a delay. */
   readonly onRequested: (what: ReloadTarget) => void;
   /** Reports a finding if the log shows it. */
   readonly observeFinding: (finding: Observation) => void;
@@ -34,12 +38,18 @@ export interface ReloadNotificationOptions
 export class ReloadNotifications {
   readonly #options: ReloadNotificationOptions;
   readonly #listener: Listener | null;
+  readonly #jitter: ReloadJitter;
   /** Whether the last probe found that notifications do not arrive. */
   #isLost = false;
   #isStarted = false;
 
   constructor(options: ReloadNotificationOptions) {
     this.#options = options;
+    this.#jitter = new ReloadJitter({
+      reload: options.onRequested,
+      random: options.random ?? Math.random,
+      schedule,
+    });
     this.#listener = this.#makeListener();
   }
 
@@ -72,25 +82,28 @@ export class ReloadNotifications {
   /** Listens to the channel of the current configuration, or not at all. */
   configure(): void {
     if (!this.#isStarted) return;
-    const { dbChannel, dbChannelEnabled } = this.#options.config();
-    this.#listener?.configure(dbChannelEnabled ? dbChannel : null);
+    const { dbCapabilities, dbChannel, dbChannelEnabled } = this.#options.config();
+    const isUsed = dbChannelEnabled && !lacks(dbCapabilities, "notify");
+    this.#listener?.configure(isUsed ? dbChannel : null);
   }
 
   /** Closes the listening connection. */
   async stop(): Promise<void> {
+    this.#jitter.stop();
     await this.#listener?.stop();
   }
 
   #makeListener(): Listener | null {
-    const { database: { subscribe, notify }, onRequested, ...others } = this.#options;
+    const { database: { subscribe, notify }, ...others } = this.#options;
     if (subscribe === null) return null;
     return new Listener({
       subscribe,
       probe: notify === undefined
         ? null
         : new NotificationProbe({ notify, makeNonce: randomNonce, schedule }),
-      onReloadRequested: onRequested,
+      onReloadRequested: (what) => this.#jitter.request(what),
       onProbed: (result, channel) => this.#recordProbe(result, channel),
+      onUnsupported: (reason, channel) => this.#recordUnsupported(reason, channel),
       isRetried: others.isRetried,
       onBrokenQueue: others.onBrokenQueue,
       onMissed: others.onMissed,
@@ -105,10 +118,16 @@ export class ReloadNotifications {
     this.#isLost = result === "lost";
     const { dbSchemaWatch } = this.#options.config();
     if (result === "arrived" || dbSchemaWatch === "poll") return;
-    this.#options.observeFinding({
-      kind: "notifications-lost",
-      channel,
-      effect: dbSchemaWatch === "auto" ? "polls" : "no reload",
-    });
+    this.#options.observeFinding({ kind: "notifications-lost", channel, effect: this.#effect });
+  }
+
+  #recordUnsupported(reason: string, channel: string): void {
+    const { observeFinding } = this.#options;
+    observeFinding({ kind: "notifications-unsupported", channel, reason, effect: this.#effect });
+  }
+
+  /** Consequence of notifications that do not arrive. */
+  get #effect(): "polls" | "no reload" {
+    return this.#options.config().dbSchemaWatch === "notify" ? "no reload" : "polls";
   }
 }

@@ -5,6 +5,7 @@
  * @module
  */
 import type { Config } from "../config/options.ts";
+import { isUnsupported } from "../database/capabilities.ts";
 import { OneShotTimer } from "../lib/one_shot_timer.ts";
 import type { Schedule } from "../lib/timers.ts";
 import { type SchemaStateReader, watchedSchemas } from "./schema_state.ts";
@@ -46,6 +47,12 @@ const uncountedIntervalMs = 10_000;
 /** Least time in ms between looks that requests cause. */
 const missIntervalMs = 1000;
 
+/** Where the server cannot show its state, least time in ms from a load to one that a request causes. */
+const unreadMissIntervalMs = 5000;
+
+/** The same of a load without a request. */
+const unreadIntervalMs = 600_000;
+
 /** Polls the schema while `db-schema-watch` demands it. */
 export class SchemaWatch {
   readonly #options: SchemaWatchOptions;
@@ -57,6 +64,9 @@ export class SchemaWatch {
   #hasTrigger = false;
   #isCounted = true;
   #nextMissLookAt = -Infinity;
+  #loadedAt = -Infinity;
+  /** Whether the server cannot show its state: some engines have no such counters. */
+  #isUnreadable = false;
   #look: Promise<void> | null = null;
   #state: "idle" | "started" | "stopped" = "idle";
 
@@ -90,6 +100,7 @@ export class SchemaWatch {
     const baseline = isNotified ? null : await this.#readBaseline(config);
     return () => {
       this.#isLoaded = true;
+      this.#loadedAt = this.#options.now();
       this.#hasTrigger = hasTrigger;
       this.#baseline = baseline;
       this.#startTimer();
@@ -146,9 +157,9 @@ export class SchemaWatch {
     if (!this.#polls() || !reader.isFree()) return;
     const baseline = this.#baseline;
     if (baseline === null) {
-      // The schema may have changed while notifications were expected.
       this.#baseline = await this.#readBaseline(this.#config);
-      if (this.#baseline !== null) onChanged();
+      // The schema may have changed while notifications were expected.
+      if (this.#baseline !== null || this.#mayReloadUnread(first)) onChanged();
       return;
     }
     const { sum: counters, isCounted } = await reader.writeCounters();
@@ -159,6 +170,12 @@ export class SchemaWatch {
     if (this.#baseline !== baseline) return;
     this.#baseline = { ...baseline, counters, fingerprint };
     if (fingerprint !== baseline.fingerprint) onChanged();
+  }
+
+  /** Whether to load the schema without a look, where the server cannot show its state. */
+  #mayReloadUnread(first: FirstStep): boolean {
+    const waitMs = first === "fingerprint" ? unreadMissIntervalMs : unreadIntervalMs;
+    return this.#isUnreadable && this.#options.now() - this.#loadedAt >= waitMs;
   }
 
   async #readTrigger(config: SchemaWatchConfig): Promise<boolean> {
@@ -176,7 +193,9 @@ export class SchemaWatch {
       const fingerprint = await reader.fingerprint(schemas);
       this.#isCounted = isCounted;
       return { counters, fingerprint, schemas };
-    } catch {
+    } catch (error) {
+      this.#isUnreadable = isUnsupported(error);
+      if (this.#isUnreadable) this.#isCounted = false;
       return null;
     }
   }

@@ -12,10 +12,10 @@ import { noRoleSettings } from "../config/in_database.ts";
 import { noValues } from "../config/load.ts";
 import type { Config } from "../config/options.ts";
 import type { ConfigSource } from "../config/source.ts";
-import type { Database, DatabaseOptions } from "../database/database.ts";
+import type { Database } from "../database/database.ts";
 import { isConnectionLost } from "../database/failure.ts";
 import type { ReloadTarget } from "../database/notifications/listener.ts";
-import { isEmbedded, replicaSettings } from "../database/open.ts";
+import { isEmbedded } from "../database/open.ts";
 import { unsupportedVersion, versionNumber } from "../database/server_version.ts";
 import type { Dialect } from "../dialect.ts";
 import { errorFacts } from "../errors/error_response.ts";
@@ -38,6 +38,8 @@ import {
   prepareLimitsOf,
   ServiceConfiguration,
 } from "./service_configuration.ts";
+import { CapabilityCheck } from "./capability_check.ts";
+import { databaseOptions } from "./database_options.ts";
 import { FailurePolicy } from "./failure_policy.ts";
 import type { FollowedParts } from "./followed_state.ts";
 import { MetadataReader, type SchemaReading } from "./metadata_reader.ts";
@@ -78,6 +80,7 @@ export class Service {
   /** Null if no connection outlives a request. */
   readonly #watch: SchemaWatch | null;
   readonly #failurePolicy: FailurePolicy;
+  readonly #capabilities: CapabilityCheck;
   readonly #metadata: MetadataReader;
   readonly #remoteKeySets: RemoteKeySets;
   readonly revocations: RevocationList;
@@ -121,6 +124,13 @@ export class Service {
       retriesLogin: () => this.#snapshot.config.dbPasswordFile !== null,
       endsAtPooler: () => this.#snapshot.config.dbPreparedStatements !== "auto",
       onFatal: options.onFatal ?? null,
+    });
+    this.#capabilities = new CapabilityCheck({
+      database: this.database,
+      observe: this.observe,
+      overrides: snapshot.config.dbCapabilities,
+      exit: (capability, reason) => this.#failurePolicy.exitOnMissing(capability, reason),
+      connections: () => this.#maxConnections(),
     });
     const exitOnFatal = (thrown: unknown) => this.#failurePolicy.exitOnLoginRefused(thrown);
     this.#metadata = new MetadataReader(this.database, this.dialect, this.observe, exitOnFatal);
@@ -257,6 +267,7 @@ export class Service {
 
   /** Loads the schema cache unless a load runs or is scheduled, since a connection was lost. */
   recover(): void {
+    this.#capabilities.request();
     this.#schema.recover();
   }
 
@@ -386,11 +397,12 @@ export class Service {
     let read: LoadedConfig | null = null;
     try {
       this.observe({ kind: "connecting", attempt: ++this.#attempts });
-      const version = await this.#checkVersion();
+      const version = await this.#checkServer();
+      config = this.#snapshot.config;
       if (config.dbConfig) {
         read = await this.#tryReadConfig(version, this.#configuration.takeInitialSource());
       }
-      config = read?.config ?? config;
+      config = { ...(read?.config ?? config), dbCapabilities: this.#capabilities.current };
       const recordWatchedState = await this.#watch?.beforeLoad(config);
       const { data, ms: queryMs, timings } = await this.#readCatalogue(config);
       this.#querySeconds = queryMs / 1000;
@@ -423,10 +435,14 @@ export class Service {
     }
   }
 
-  /** Queries the server's version. Rejects if the server is unreachable or too old. */
-  async #checkVersion(): Promise<string> {
+  /**
+   * Checks what the server has, and queries its version. Rejects if the server is unreachable, too old, or
+   * lacks what the service needs.
+   */
+  async #checkServer(): Promise<string> {
     let version;
     try {
+      await this.#checkCapabilities();
       version = await this.database.version();
     } catch (thrown) {
       const isReported = this.#failurePolicy.exitOnLoginRefused(thrown) || this.isEnding;
@@ -447,6 +463,18 @@ export class Service {
     throw errors.cannotConnect(`PostgreSQL ${tooOld} is too old`);
   }
 
+  /** Applies the configuration that uses only the capabilities of the server, if they have changed. */
+  async #checkCapabilities(): Promise<void> {
+    const { config } = this.#snapshot;
+    await this.#capabilities.run(config);
+    const { current } = this.#capabilities;
+    if (current.join() === config.dbCapabilities.join()) return;
+    const usable = { ...config, dbCapabilities: current };
+    this.#snapshot = { ...this.#snapshot, config: usable };
+    this.database.configure(databaseOptions(usable));
+    this.#notifications.configure();
+  }
+
   /** Reads the configuration. Reports an invalid one and resolves with null. */
   async #tryReadConfig(
     version: string | null = null,
@@ -464,7 +492,8 @@ export class Service {
 
   #applyConfig(loaded: LoadedConfig): void {
     if (!this.#configuration.accepts(loaded)) return;
-    const { config, roles, auth, clientLimits, unapplied } = loaded;
+    const { roles, auth, clientLimits, unapplied } = loaded;
+    const config = { ...loaded.config, dbCapabilities: this.#capabilities.current };
     this.#snapshot = { ...this.#snapshot, config, auth, roles, ...clientLimits };
     const used = remoteKeySetsOf(auth.issuers);
     this.#remoteKeySets.keep(used, { maxStaleMs: config.jwtJwksMaxStale * 1000 });
@@ -535,6 +564,13 @@ export class Service {
     }
   }
 
+  /** Most connections that the service opens at the same time; null for an embedded database. */
+  #maxConnections(): number | null {
+    const { dbChannelEnabled, dbUri } = this.#snapshot.config;
+    if (isEmbedded(dbUri) || this.database.subscribe === null) return null;
+    return this.database.counts().max + (dbChannelEnabled ? 1 : 0);
+  }
+
   #makeRevocationList(sharing: "shared" | "unshared"): RevocationList {
     return new RevocationList({
       source: () => this.#snapshot.config.jwtRevocations,
@@ -583,24 +619,6 @@ export class Service {
       onStandby: standbyReceiver(this.observe, this.#failurePolicy),
     });
   }
-}
-
-/** Returns the options of a database that a configuration sets. */
-export function databaseOptions(
-  config: Pick<
-    Config,
-    | "dbPoolQueueTarget"
-    | "dbPreparedStatements"
-    | "dbReplicaFallback"
-    | "dbReplicaMaxLag"
-    | "dbReplicaWait"
-  >,
-): DatabaseOptions {
-  return {
-    prepare: config.dbPreparedStatements,
-    queueTargetMs: config.dbPoolQueueTarget * 1000,
-    replicas: replicaSettings(config),
-  };
 }
 
 function cacheCounts(data: SchemaCacheData) {

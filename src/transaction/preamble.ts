@@ -21,6 +21,7 @@ export type TransactionConfig =
     | "appSettings"
     | "dbAnonRole"
     | "dbAnonStatementTimeout"
+    | "dbCapabilities"
     | "dbExtraSearchPath"
     | "dbMaxCost"
     | "dbPipelining"

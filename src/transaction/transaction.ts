@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { lacks } from "../database/capabilities.ts";
 import type { Config } from "../config/options.ts";
 import type {
   Batch,
@@ -112,7 +113,8 @@ export function buildTransaction(
   const end = plannedEnd(request, config);
   const isolation = isolationOf(plan, owner.defaults);
   const maxCost = divided === null ? maxCostOf(plan, owner, config) : null;
-  const isImplicit = config.dbPreparedStatements && end === "commit" && maxCost === null &&
+  const isImplicit = config.dbPreparedStatements && !lacks(config.dbCapabilities, "isolation") &&
+    end === "commit" && maxCost === null &&
     isolation === "read committed" && bounds.length === 0 && divided === null && keyed === null;
   const form = isImplicit ? access : "block";
   const settings = settingsOf(request, plan, owner, config);

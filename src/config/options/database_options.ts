@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { capabilityNames, isCapabilityOverride } from "../../database/capabilities.ts";
 import { checkKeyDeclarations, checkSchema, isSettingName } from "../checks.ts";
 import { boolean, booleanOr, functionName, integer, list, oneOf, text } from "../codecs.ts";
 import { connectionString, serverConnectionString } from "../secret.ts";
@@ -35,6 +36,19 @@ export const databaseOptions = {
     inDatabase: true,
     doc: "`db-statement-timeout` of requests with `db-anon-role`; 0 sets none.",
     example: '"2s"',
+    extension: true,
+  }),
+  "db-capabilities": option({
+    codec: list({
+      expected: `+ or - and one of ${capabilityNames.join(", ")}`,
+      empty: "value",
+      check: isCapabilityOverride,
+    }),
+    default: [],
+    reloadable: false,
+    inDatabase: false,
+    doc: "Overrules which parts of PostgreSQL the service finds in the server: `+name` or `-name`.",
+    example: '"-notify"',
     extension: true,
   }),
   "db-channel": option({

@@ -13,6 +13,7 @@ import {
   type BatchResult,
   type Caller,
   type Database,
+  type DatabaseOptions,
   versionBatch,
 } from "../database.ts";
 import type { Transport } from "../transport.ts";
@@ -30,6 +31,7 @@ class Unpooled implements Database {
   readonly subscribe = null;
   readonly #connect: () => Promise<Transport>;
   readonly #running = new Set<Promise<void>>();
+  #session: Pick<DatabaseOptions, "setsIsolation" | "sendsCancels"> = {};
   #opening = 0;
   #closed = false;
 
@@ -48,7 +50,8 @@ class Unpooled implements Database {
     let ignoreDeadline = () => {};
     const done = new Promise<void>((resolve) => ended = resolve);
     this.#running.add(done);
-    const connection = new Connection(transport, connectionOptions, {
+    const options = { ...connectionOptions, ...this.#session };
+    const connection = new Connection(transport, options, {
       idle: () => connection.end(),
       closed: () => {
         this.#running.delete(done);
@@ -81,7 +84,9 @@ class Unpooled implements Database {
 
   flush(): void {}
 
-  configure(): void {}
+  configure({ setsIsolation = true, sendsCancels = true }: DatabaseOptions): void {
+    this.#session = { setsIsolation, sendsCancels };
+  }
 
   watch(): void {}
 

@@ -37,6 +37,10 @@ export interface ConnectionOptions extends PreparingOptions {
    * defaults are set. Default: not `prepare`.
    */
   readonly sharesSession?: boolean;
+  /** See `DatabaseOptions`. Default: true. */
+  readonly setsIsolation?: boolean;
+  /** See `DatabaseOptions`. Default: true. */
+  readonly sendsCancels?: boolean;
   /** Whether readers of bodies keep no chunk of them. Default: false. */
   readonly freesChunks?: boolean;
   /** Keeps what slow readers of bodies leave unread; without it they keep the connection. */
@@ -118,7 +122,8 @@ export class Connection {
 
   /** Asks the server to cancel the running statement. */
   cancel(): void {
-    if (this.#current !== undefined) this.#transport.cancel();
+    const { sendsCancels = true } = this.#options;
+    if (sendsCancels && this.#current !== undefined) this.#transport.cancel();
   }
 
   /**
@@ -181,7 +186,9 @@ export class Connection {
   #executionOf(pending: PendingBatch, isRetry = false): BatchExecution {
     const { batch } = pending;
     const form: TransactionForm = this.#sharesSession ? "block" : batch.transaction.form;
-    return new BatchExecution(pending, { form, body: this.#bodyOptions(pending), isRetry });
+    const { setsIsolation = true } = this.#options;
+    const body = this.#bodyOptions(pending);
+    return new BatchExecution(pending, { form, body, isRetry, setsIsolation });
   }
 
   #bodyOptions({ batch }: PendingBatch): BodyReceiverOptions {

@@ -91,6 +91,7 @@ export class BatchExecution {
   failure: unknown = null;
   /** Whether the server ended the connection while it was at this batch, and came no further. */
   wasTerminated = false;
+  readonly #setsIsolation: boolean;
   #settlement: Settlement = "pending";
   #statements: readonly StatementInFlight[] = [];
   /** Number of statements that the connection put before those of the batch: BEGIN, a check of the position. */
@@ -124,15 +125,18 @@ export class BatchExecution {
 
   constructor(
     pending: PendingBatch,
-    { form, body, isRetry = false }: {
+    { form, body, isRetry = false, setsIsolation = true }: {
       readonly form: TransactionForm;
       readonly body: BodyReceiverOptions;
       readonly isRetry?: boolean;
+      /** Whether BEGIN sets the isolation level. */
+      readonly setsIsolation?: boolean;
     },
   ) {
     this.pending = pending;
     this.form = form;
     this.isRetry = isRetry;
+    this.#setsIsolation = setsIsolation;
     this.body = new BodyReceiver(body);
     this.#held = new HeldResults(body, pending.batch.maxHeldBytes);
     this.#isRestUnsent = this.#dividingStatement !== null;
@@ -221,7 +225,7 @@ export class BatchExecution {
     const checks = condition === null ? [] : [positionCheck(condition)];
     if (this.form === "implicit") return checks;
     const isolation = transaction.form === "block" ? transaction.isolation : "read committed";
-    const begin = beginStatements[access][isolation];
+    const begin = beginStatements[access][this.#setsIsolation ? isolation : "default"];
     if (condition === null || isolation === "read committed") return [begin, ...checks];
     // The snapshot of the whole transaction would be older than the position that the check sees.
     return [beginStatements[access]["read committed"], ...checks, endStatements.commit, begin];
@@ -486,11 +490,13 @@ const planRevalidation = "RevalidateCachedQuery";
 
 const beginTexts = {
   "read only": {
+    "default": "begin read only",
     "read committed": "begin isolation level read committed read only",
     "repeatable read": "begin isolation level repeatable read read only",
     "serializable": "begin isolation level serializable read only",
   },
   "read write": {
+    "default": "begin read write",
     "read committed": "begin isolation level read committed read write",
     "repeatable read": "begin isolation level repeatable read read write",
     "serializable": "begin isolation level serializable read write",

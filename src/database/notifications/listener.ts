@@ -6,7 +6,7 @@
  */
 import type { Observation } from "../../observe/observation.ts";
 import { nextBackoff, type Schedule } from "../../lib/timers.ts";
-import type { Subscribe, Subscription } from "../database.ts";
+import { ListenUnsupported, type Subscribe, type Subscription } from "../database.ts";
 import type { NotificationProbe, ProbeResult } from "./notification_probe.ts";
 
 /** The part of the state that a notification reloads. */
@@ -23,6 +23,8 @@ export interface ListenerOptions {
   readonly onMissed: () => void;
   /** Whether to reconnect after a failure; `reason` is the message of the failure. */
   readonly isRetried: (reason: string) => boolean;
+  /** Called when the server has no LISTEN: the listener does not try again. */
+  readonly onUnsupported: (reason: string, channel: string) => void;
   /** Called with the result of each probe. */
   readonly onProbed: (result: ProbeResult, channel: string) => void;
   /** Called when the server cannot read its notification queue; querying its usage may repair it. */
@@ -60,6 +62,8 @@ export class Listener {
   /** Whether notifications may have been missed since the last connection. */
   #mayHaveMissed = false;
   #isConfigured = false;
+  /** Whether the server has no LISTEN. */
+  #isUnsupported = false;
   #isStopped = false;
   /** Connections that are being opened or closed. */
   readonly #unsettled = new Set<Promise<void>>();
@@ -68,9 +72,9 @@ export class Listener {
     this.#options = options;
   }
 
-  /** Whether there is a channel to listen to. */
+  /** Whether there is a channel to listen to, on a server that may have LISTEN. */
   get hasChannel(): boolean {
-    return this.#channel !== null;
+    return this.#channel !== null && !this.#isUnsupported;
   }
 
   get isConnected(): boolean {
@@ -89,6 +93,7 @@ export class Listener {
     if (this.#isStopped || (this.#isConfigured && !changed)) return;
     if (this.#isConfigured || channel === null) this.#mayHaveMissed = true;
     this.#isConfigured = true;
+    this.#isUnsupported = false;
     this.#channel = channel;
     this.#disconnect();
     this.#backoffSeconds = 1;
@@ -122,8 +127,12 @@ export class Listener {
         attempt === this.#attempt
           ? this.#connected(channel, subscription, mayHaveMissed)
           : this.#close(subscription),
-      (error: unknown) =>
-        this.#failed(attempt, channel, error instanceof Error ? error.message : String(error)),
+      (error: unknown) => {
+        if (error instanceof ListenUnsupported) {
+          return this.#refused(attempt, channel, error.message);
+        }
+        this.#failed(attempt, channel, error instanceof Error ? error.message : String(error));
+      },
     ).finally(() => void this.#unsettled.delete(connecting));
     this.#unsettled.add(connecting);
   }
@@ -155,6 +164,13 @@ export class Listener {
       this.#options.observe({ kind: "reload-requested", what, channel });
     }
     this.#options.onReloadRequested(what);
+  }
+
+  /** The server has no LISTEN. */
+  #refused(attempt: number, channel: string, reason: string): void {
+    if (attempt !== this.#attempt) return;
+    this.#isUnsupported = true;
+    this.#options.onUnsupported(reason, channel);
   }
 
   #failed(attempt: number, channel: string, reason: string): void {

@@ -5,7 +5,8 @@
  */
 import { quoteIdent } from "../../sql/fragment.ts";
 import { type Client, clients } from "../connect/pg_client.ts";
-import type { Subscription, SubscriptionEvents } from "../database.ts";
+import { ListenUnsupported, type Subscription, type SubscriptionEvents } from "../database.ts";
+import { unsupportedClass } from "../capabilities.ts";
 import { connectToFirst } from "../connect/hosts.ts";
 import type { Targets } from "../connect/targets.ts";
 
@@ -30,7 +31,7 @@ export async function subscribe(
   });
   try {
     const version = await readVersion(client);
-    await client.query(`LISTEN ${quoteIdent(channel)}`);
+    await listen(client, channel);
     onLost = (reason) => events.lost(reason);
     client.connection.stream.unref?.();
     return {
@@ -43,6 +44,18 @@ export async function subscribe(
     };
   } catch (error) {
     await end(client);
+    throw error;
+  }
+}
+
+async function listen(client: Client, channel: string): Promise<void> {
+  try {
+    await client.query(`LISTEN ${quoteIdent(channel)}`);
+  } catch (error) {
+    const { code, message } = error as { readonly code?: unknown; readonly message: string };
+    if (typeof code === "string" && unsupportedClass.test(code)) {
+      throw new ListenUnsupported(message);
+    }
     throw error;
   }
 }

@@ -90,6 +90,16 @@ const queueHistogram = {
   bounds: [0, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
 };
 
+/** Options of connections that can change while the pool is open. */
+type SessionOptions = Required<
+  Pick<ConnectionOptions, "prepare" | "sharesSession" | "setsIsolation" | "sendsCancels">
+>;
+
+function isSameSession(one: SessionOptions, other: SessionOptions): boolean {
+  return one.prepare === other.prepare && one.sharesSession === other.sharesSession &&
+    one.setsIsolation === other.setsIsolation && one.sendsCancels === other.sendsCancels;
+}
+
 /** A pool, which takes no option that is still to be decided. */
 export interface ConfiguredPool extends Database {
   configure(configuration: PoolConfiguration): void;
@@ -114,10 +124,8 @@ class Pool implements ConfiguredPool {
   readonly #overload = new OverloadControl();
   readonly #timers: PoolTimers;
   readonly #opener: ConnectionOpener;
-  /** Whether new connections prepare statements. */
-  #prepare: boolean;
-  /** See `ConnectionOptions.sharesSession`, for new connections. */
-  #sharesSession: boolean;
+  /** Applies to new connections. */
+  #session: SessionOptions;
   #timeouts = 0;
   #generation = 0;
   /** Settles when the last connection is closed; null while the pool is open. */
@@ -131,8 +139,8 @@ class Pool implements ConfiguredPool {
   constructor(options: PoolOptions) {
     this.#options = options;
     this.#clock = options.clock;
-    this.#prepare = options.prepare;
-    this.#sharesSession = options.sharesSession ?? !options.prepare;
+    const { prepare, sharesSession = !prepare } = options;
+    this.#session = { prepare, sharesSession, setsIsolation: true, sendsCancels: true };
     this.#largeBodies = new LargeBodies(options.max);
     this.#timers = this.#createTimers();
     this.#opener = new ConnectionOpener(options, {
@@ -196,11 +204,13 @@ class Pool implements ConfiguredPool {
     for (const pooled of this.#idle.splice(0)) close(pooled, "release");
   }
 
-  configure({ prepare, sharesSession = !prepare, queueTargetMs }: PoolConfiguration): void {
+  configure({ queueTargetMs, ...changed }: PoolConfiguration): void {
     this.#overload.configure(queueTargetMs);
-    if (prepare === this.#prepare && sharesSession === this.#sharesSession) return;
-    this.#prepare = prepare;
-    this.#sharesSession = sharesSession;
+    const { prepare, sharesSession = !prepare, setsIsolation = true, sendsCancels = true } =
+      changed;
+    const session = { prepare, sharesSession, setsIsolation, sendsCancels };
+    if (isSameSession(session, this.#session)) return;
+    this.#session = session;
     this.flush();
   }
 
@@ -231,7 +241,7 @@ class Pool implements ConfiguredPool {
 
   /** Returns null for batches that are never pipelined: in a session that is shared all are blocks. */
   #serviceTimeOf(kind: object | null): ServiceTime | null {
-    if (kind === null || this.#sharesSession) return null;
+    if (kind === null || this.#session.sharesSession) return null;
     let serviceTime = this.#serviceTimes.get(kind);
     if (serviceTime === undefined) this.#serviceTimes.set(kind, serviceTime = new ServiceTime());
     return serviceTime;
@@ -344,12 +354,7 @@ class Pool implements ConfiguredPool {
     const now = this.#clock.now();
     const connection = new Connection(
       transport,
-      {
-        ...this.#options,
-        prepare: this.#prepare,
-        sharesSession: this.#sharesSession,
-        clock: () => this.#clock.now(),
-      },
+      { ...this.#options, ...this.#session, clock: () => this.#clock.now() },
       {
         idle: () => this.#idleAgain(pooled),
         closed: () => this.#gone(pooled),

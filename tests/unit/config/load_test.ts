@@ -41,6 +41,7 @@ Deno.test("loadConfig takes the defaults", () => {
       dbAggregatesEnabled: false,
       dbAnonRole: null,
       dbBookmarkCookie: false,
+      dbCapabilities: [],
       dbChannel: "svc",
       dbChannelEnabled: true,
       dbCommentTags: false,

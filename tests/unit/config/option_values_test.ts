@@ -16,6 +16,9 @@ interface Cases {
   readonly rejected: readonly Rejected[];
 }
 
+const capabilities = "+ or - and one of local-settings, roles, isolation, notify, lateral, json, " +
+  "explain-json, lsn, catalogue, cancel";
+
 const booleans: Cases = {
   accepted: [
     [{ toml: "true" }, true],
@@ -349,6 +352,16 @@ const cases: Readonly<Record<OptionKey, Cases>> = {
   "db-aggregates-enabled": booleans,
   "db-anon-role": names("a role's name"),
   "db-bookmark-cookie": booleans,
+  "db-capabilities": {
+    accepted: [["", []], ["-notify, +lsn", ["-notify", "+lsn"]]],
+    rejected: [
+      ...["notify", "-nothing", "-toString", "+"].map((value) =>
+        [`"${value}"`, `expected ${capabilities}, got "${value}"`] as const
+      ),
+      ['"-lsn,"', `has an empty item (expected ${capabilities}, got "-lsn,")`],
+      ["1", `expected ${capabilities}, got 1`],
+    ],
+  },
   "db-channel": names("a channel's name"),
   "db-channel-enabled": booleans,
   "db-comment-tags": booleans,

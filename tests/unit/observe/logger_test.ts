@@ -156,6 +156,17 @@ const events: {
     "crit",
     "db-replica-uri: db2:5432 is not a standby of db-uri: its system identifier differs",
   ],
+  "notifications-unsupported": [
+    {
+      kind: "notifications-unsupported",
+      channel: "svc",
+      reason: "LISTEN is unimplemented",
+      effect: "no reload",
+    },
+    "crit",
+    "WARNING: The server has no LISTEN (LISTEN is unimplemented), so that notifications on the " +
+    '"svc" channel cause no reload: set db-schema-watch = "auto"',
+  ],
   "schema-changed": [
     { kind: "schema-changed" },
     "crit",
@@ -220,6 +231,28 @@ const events: {
     "crit",
     "Prepared statements do not outlast a transaction, as behind poolers in transaction mode: " +
     "statements are unnamed from now on",
+  ],
+  "capability-missing": [
+    { kind: "capability-missing", capability: "lsn", reason: "no such\nfunction", effect: "e" },
+    "crit",
+    "WARNING: The server lacks lsn (no such function): e",
+  ],
+  "capability-required": [
+    { kind: "capability-required", capability: "roles", reason: "no", effect: "all fails" },
+    "crit",
+    "Cannot work with this server: it lacks roles (no), so that all fails. If the check is wrong, " +
+    'set db-capabilities = "+roles"',
+  ],
+  "connections-exceeded": [
+    { kind: "connections-exceeded", connections: 101, maxConnections: 100 },
+    "crit",
+    "WARNING: 101 connections may be opened (db-pool, and one to listen), but the server permits " +
+    "100 in all: lower db-pool, or raise max_connections",
+  ],
+  "catalogue-incomplete": [
+    { kind: "catalogue-incomplete", part: "media handlers", error },
+    "crit",
+    `WARNING: The schema cache lacks media handlers, which this server cannot show. ${json}`,
   ],
   "statement-refused": [
     { kind: "statement-refused", error, name: "SVC" },
