@@ -108,6 +108,8 @@ export class ControlSource implements TenantSource {
           observe({ kind: "notifications-lost", channel, effect: "no reload" });
         }
       },
+      onUnsupported: (reason, channel) =>
+        observe({ kind: "notifications-unsupported", channel, reason, effect: "no reload" }),
       isRetried: () => true,
       onBrokenQueue: () => {},
       observe,
