@@ -146,11 +146,12 @@ class ReplicatedDatabase implements Database {
       return await this.#fallBack(batch, caller, "bookmark");
     }
     const needs = this.#needsOf(batch.standby, bookmark);
-    const standby = this.#set.choose(needs) ??
-      (needs.position === null ? null : await this.#set.waitFor(needs));
+    const chosen = this.#set.choose(needs);
+    const isWaiting = chosen === null && this.#set.mayWaitFor(needs);
+    const standby = isWaiting ? await this.#set.waitFor(needs) : chosen;
     if (standby !== null) return await this.#readOn(standby, { batch, caller, needs });
     if (this.#set.settings.fallback === "error") throw errors.noStandby();
-    return await this.#fallBack(batch, caller, needs.position === null ? "no standby" : "wait");
+    return await this.#fallBack(batch, caller, isWaiting ? "wait" : "no standby");
   }
 
   /** Whether a bookmark permits a standby at all. */

@@ -115,10 +115,15 @@ export class StandbySet {
     return chooseOfTwo(fit, this.#random);
   }
 
+  /** Whether a standby may execute a read as soon as it has replayed more. */
+  mayWaitFor(needs: StandbyNeeds): boolean {
+    return needs.position !== null &&
+      this.#standbys.some((standby) => standby.mayBecomeFitFor(needs));
+  }
+
   /** Resolves with a standby as soon as one may execute the read; with null if none may in time. */
-  async waitFor(needs: StandbyNeeds): Promise<Standby | null> {
-    if (!this.#standbys.some((standby) => standby.mayBecomeFitFor(needs))) return null;
-    return await new Promise((resolve) => {
+  waitFor(needs: StandbyNeeds): Promise<Standby | null> {
+    return new Promise((resolve) => {
       const read: WaitingRead = {
         needs,
         end: (standby) => {

@@ -1,0 +1,474 @@
+import { deepStrictEqual, rejects, strictEqual } from "node:assert/strict";
+import type { ReadBatch } from "../../../../src/database/database.ts";
+import { errors } from "../../../../src/errors/catalogue.ts";
+import { isConnectionLost } from "../../../../src/database/failure.ts";
+import { codeOf } from "../../../support/fake_connection.ts";
+import { settled } from "../../../support/fake_clock.ts";
+import {
+  bookmarkedWrite,
+  databaseError,
+  fakeEpochMs,
+  type FakeReplicas,
+  fakeReplicas,
+  type FakeReplicasOptions,
+  standbyRead,
+} from "../../../support/fake_replicas.ts";
+
+/** Makes servers that have answered once. */
+async function observed(options: FakeReplicasOptions = {}): Promise<FakeReplicas> {
+  const replicas = fakeReplicas(options);
+  replicas.database.observeServers!();
+  await replicas.clock.pass(10);
+  return replicas;
+}
+
+/** Returns the server that executed a read, or the code of its error, when `ms` have passed. */
+async function outcome(
+  { database, clock }: FakeReplicas,
+  batch: ReadBatch,
+  ms = 0,
+): Promise<string> {
+  let result = "waits";
+  database.transaction(batch).then(
+    ({ columns }) => result = String(columns[0]),
+    (error) => result = codeOf(error),
+  );
+  await settled();
+  if (ms > 0) await clock.pass(ms);
+  return result;
+}
+
+const counts = ({ database }: FakeReplicas) => {
+  const { fallbacks, retries } = database.replicaCounts!();
+  return { fallbacks: Object.fromEntries(fallbacks), retries: Object.fromEntries(retries) };
+};
+
+const bookmark = (lsn: string, timeline = 1) => `${timeline}-${lsn.padStart(16, "0")}`;
+const repeatable = { form: "block", isolation: "repeatable read", end: "commit" } as const;
+const serializable = { ...repeatable, isolation: "serializable" } as const;
+
+/** A case: servers are prepared, time passes, a read is executed. */
+interface Row {
+  readonly name: string;
+  readonly options?: FakeReplicasOptions;
+  readonly prepare?: (replicas: FakeReplicas) => void;
+  /** Milliseconds until the read. Default: 0. */
+  readonly before?: number;
+  readonly batch: ReadBatch;
+  /** Milliseconds until its end. Default: 0. */
+  readonly during?: number;
+  readonly by: string;
+  /** Default: none. */
+  readonly fallback?: string;
+}
+
+const rows: readonly Row[] = [
+  { name: "a read without a bookmark", batch: standbyRead(), by: "standby0" },
+  {
+    name: "a read with a bookmark of the past",
+    batch: standbyRead(bookmark("FF")),
+    by: "standby0",
+  },
+  {
+    name: "a repeatable read",
+    batch: standbyRead(null, { transaction: repeatable }),
+    by: "standby0",
+  },
+  {
+    name: "a serializable read, which standbys refuse",
+    batch: standbyRead(null, { transaction: serializable }),
+    by: "primary",
+  },
+  {
+    name: "a read with a bookmark that one standby has",
+    prepare: ({ standbys }) => standbys[1]!.lsn = "0/200",
+    before: 1000,
+    batch: standbyRead(bookmark("200")),
+    by: "standby1",
+  },
+  {
+    name: "a read with a bookmark that no standby has in time",
+    batch: standbyRead(bookmark("200")),
+    during: 100,
+    by: "primary",
+    fallback: "wait",
+  },
+  {
+    name: "a read with a bookmark of the future",
+    batch: standbyRead(bookmark("FFFFFFFFFFFFFFFF")),
+    during: 100,
+    by: "primary",
+    fallback: "wait",
+  },
+  {
+    name: "a read with a malformed bookmark",
+    batch: standbyRead("nonsense"),
+    by: "primary",
+    fallback: "bookmark",
+  },
+  {
+    name: "a read with a bookmark of another timeline",
+    batch: standbyRead(bookmark("1", 2)),
+    by: "primary",
+    fallback: "bookmark",
+  },
+  {
+    name: "a read with a young time",
+    batch: standbyRead(`t-${fakeEpochMs}`),
+    by: "primary",
+    fallback: "bookmark",
+  },
+  {
+    name: "a read with a time before the lag",
+    batch: standbyRead(`t-${fakeEpochMs - 10_001}`),
+    by: "standby0",
+  },
+  {
+    name: "a read with a time of the future",
+    batch: standbyRead(`t-${fakeEpochMs + 1e9}`),
+    by: "primary",
+    fallback: "bookmark",
+  },
+  {
+    name: "a read while all standbys lag too far",
+    options: { maxLagMs: 1000 },
+    prepare: ({ primary }) => primary.lsn = "0/200",
+    before: 5000,
+    batch: standbyRead(),
+    by: "primary",
+    fallback: "no standby",
+  },
+  {
+    name: "a read while one of two lags too far",
+    options: { maxLagMs: 1000 },
+    prepare: ({ primary, standbys }) => primary.lsn = standbys[1]!.lsn = "0/200",
+    before: 5000,
+    batch: standbyRead(),
+    by: "standby1",
+  },
+  {
+    name: "a read on an idle system, after an hour",
+    before: 3_600_000,
+    batch: standbyRead(),
+    by: "standby0",
+  },
+  {
+    name: "a read with a schema cache that is younger than the last answer",
+    before: 900,
+    batch: standbyRead(null, { schemaAgeMs: 100 }),
+    by: "primary",
+    fallback: "no standby",
+  },
+  {
+    name: "a read with a schema cache that is older than the last answer",
+    before: 900,
+    batch: standbyRead(null, { schemaAgeMs: 2000 }),
+    by: "standby0",
+  },
+  {
+    name: "a read while the primary is down, as long as the lag allows",
+    prepare: ({ primary }) => primary.isDown = true,
+    before: 9000,
+    batch: standbyRead(),
+    by: "standby0",
+  },
+  {
+    name: "a read when the primary is down for longer",
+    prepare: ({ primary }) => primary.isDown = true,
+    before: 12_000,
+    batch: standbyRead(),
+    by: "primary",
+    fallback: "no standby",
+  },
+  {
+    name: "a read when one standby does not answer",
+    prepare: ({ standbys }) => standbys[0]!.answers = false,
+    before: 2000,
+    batch: standbyRead(),
+    by: "standby1",
+  },
+  {
+    name: "a read when one standby was promoted",
+    prepare: ({ standbys }) => standbys[0]!.isInRecovery = false,
+    before: 1000,
+    batch: standbyRead(),
+    by: "standby1",
+  },
+  {
+    name: "a read with a bookmark after a failover, while no standby shows the timeline",
+    prepare: ({ primary }) => primary.timeline = 2,
+    before: 1000,
+    batch: standbyRead(bookmark("1", 2)),
+    by: "primary",
+    fallback: "no standby",
+  },
+  {
+    name: "a read with a bookmark after a failover, on the standby that follows",
+    prepare: ({ primary, standbys }) => primary.timeline = standbys[1]!.timeline = 2,
+    before: 2500,
+    batch: standbyRead(bookmark("1", 2)),
+    by: "standby1",
+  },
+  {
+    name: "a read without a bookmark after a failover",
+    prepare: ({ primary }) => primary.timeline = 2,
+    before: 2500,
+    batch: standbyRead(),
+    by: "standby0",
+  },
+  {
+    name: "a read without a fit standby, with db-replica-fallback = error",
+    options: { standbys: 0, fallback: "error" },
+    batch: standbyRead(),
+    by: "000",
+  },
+  {
+    name: "a read with a malformed bookmark, with db-replica-fallback = error",
+    options: { fallback: "error" },
+    batch: standbyRead(""),
+    by: "primary",
+    fallback: "bookmark",
+  },
+];
+
+for (const { name, options, prepare, before = 0, batch, during, by, fallback } of rows) {
+  Deno.test(`ReplicatedDatabase.transaction() executes ${name}: ${by}`, async () => {
+    const replicas = await observed(options);
+    prepare?.(replicas);
+    if (before > 0) await replicas.clock.pass(before);
+    strictEqual(await outcome(replicas, batch, during), by);
+    deepStrictEqual(counts(replicas).fallbacks, fallback === undefined ? {} : { [fallback]: 1 });
+    await replicas.database.close();
+    strictEqual(replicas.clock.next(), null, "a timer is left");
+  });
+}
+
+Deno.test("ReplicatedDatabase uses no standby before the servers are observed", async () => {
+  const replicas = fakeReplicas();
+  strictEqual(await outcome(replicas, standbyRead()), "primary");
+  strictEqual(replicas.clock.next(), null);
+});
+
+Deno.test("ReplicatedDatabase.transaction() leaves batches without the fields unchanged", async () => {
+  const { database, primary } = await observed();
+  const { standby: _, ...read } = standbyRead();
+  await database.transaction(read);
+  strictEqual(primary.batches[0], read);
+});
+
+Deno.test("ReplicatedDatabase.transaction() starts a waiting read when a standby has its position", async () => {
+  const replicas = await observed();
+  const waiting = outcome(replicas, standbyRead(bookmark("200")), 50);
+  await settled();
+  replicas.standbys[1]!.lsn = "0/200";
+  strictEqual(await waiting, "standby1");
+  deepStrictEqual(counts(replicas).fallbacks, {});
+});
+
+Deno.test("ReplicatedDatabase.transaction() has standbys check the position of a bookmark", async () => {
+  const replicas = await observed();
+  await outcome(replicas, standbyRead(bookmark("FF")));
+  deepStrictEqual(replicas.standbys[0]!.batches[0]!.walPosition, {
+    condition: { min: "0/FF" },
+    isReturned: true,
+  });
+});
+
+Deno.test("ReplicatedDatabase.transaction() gives a write the position behind its COMMIT", async () => {
+  const { database, primary } = await observed();
+  primary.lsn = "1/2018";
+  const result = await database.transaction(bookmarkedWrite);
+  strictEqual(result.bookmark, "1-0000000100002000");
+  deepStrictEqual(primary.batches[0]!.transaction, {
+    form: "block",
+    isolation: "read committed",
+    end: "commit",
+  });
+});
+
+Deno.test("ReplicatedDatabase.transaction() gives a write that rolls back no bookmark", async () => {
+  const { database } = await observed();
+  const transaction = { form: "block", isolation: "read committed", end: "rollback" } as const;
+  strictEqual(
+    (await database.transaction({ ...bookmarkedWrite, transaction })).bookmark,
+    undefined,
+  );
+});
+
+const seen: readonly (readonly [name: string, sent: string, replayed: string, answer: string])[] = [
+  ["the position behind the read", "80", "0/100", "100"],
+  ["that of the client if the standby's is lower", "100", "0/90", "100"],
+];
+for (const [name, sent, replayed, answer] of seen) {
+  Deno.test(`ReplicatedDatabase.transaction() answers a read with ${name}`, async () => {
+    const { database, standbys } = await observed();
+    for (const standby of standbys) standby.lsn = replayed;
+    const result = await database.transaction(standbyRead(bookmark(sent)));
+    strictEqual(result.bookmark, bookmark(answer));
+  });
+}
+
+Deno.test("ReplicatedDatabase.transaction() answers a read on the primary with the primary's position", async () => {
+  const { database, primary } = await observed();
+  primary.lsn = "0/300";
+  strictEqual((await database.transaction(standbyRead("nonsense"))).bookmark, bookmark("300"));
+});
+
+Deno.test("ReplicatedDatabase.transaction() reads the position of a stream by another connection", async () => {
+  const { database, standbys, primary } = await observed();
+  for (const server of [primary, ...standbys]) server.streams = true;
+  strictEqual((await database.transaction(standbyRead(bookmark("1")))).bookmark, bookmark("100"));
+  strictEqual((await database.transaction(standbyRead("nonsense"))).bookmark, bookmark("100"));
+  for (const server of [primary, ...standbys]) server.isDown = true;
+  const { bookmark: time } = await database.transaction(standbyRead(bookmark("1")));
+  strictEqual(time, `t-${fakeEpochMs + 10}`);
+});
+
+const refusals: readonly (readonly [name: string, error: unknown, reason: string])[] = [
+  ["a recovery conflict", databaseError("40001"), "conflict"],
+  ["a missing relation", databaseError("42P01"), "schema"],
+  ["a lost connection", errors.connectionLost(null), "connection"],
+];
+for (const [name, error, reason] of refusals) {
+  Deno.test(`ReplicatedDatabase.transaction() repeats a read once on the primary after ${name}`, async () => {
+    const replicas = await observed();
+    for (const standby of replicas.standbys) standby.error = error;
+    strictEqual(await outcome(replicas, standbyRead()), "primary");
+    deepStrictEqual(counts(replicas), { fallbacks: { refused: 1 }, retries: { [reason]: 1 } });
+    strictEqual(replicas.standbys.flatMap(({ batches }) => batches).length, 1);
+  });
+}
+
+Deno.test("ReplicatedDatabase.transaction() tries another standby if the first has executed nothing", async () => {
+  const replicas = await observed();
+  replicas.standbys[0]!.error = errors.acquisitionTimeout();
+  strictEqual(await outcome(replicas, standbyRead()), "standby1");
+  deepStrictEqual(counts(replicas), { fallbacks: {}, retries: { busy: 1 } });
+});
+
+Deno.test("ReplicatedDatabase.transaction() repeats nothing that may run a volatile function", async () => {
+  const replicas = await observed();
+  replicas.standbys[0]!.error = databaseError("40001");
+  const batch = standbyRead(null, { standby: { bookmark: null, isRepeatable: false } });
+  strictEqual(await outcome(replicas, batch), "40001");
+  replicas.standbys[0]!.error = databaseError("22012", -1);
+  strictEqual(await outcome(replicas, batch), "standby1");
+});
+
+Deno.test("ReplicatedDatabase.transaction() answers with other errors of a standby", async () => {
+  const replicas = await observed();
+  replicas.standbys[0]!.error = databaseError("22P02");
+  strictEqual(await outcome(replicas, standbyRead()), "22P02");
+  strictEqual(replicas.primary.batches.length, 0);
+});
+
+Deno.test("ReplicatedDatabase.transaction() repeats the reads of a standby that stops answering", async () => {
+  const replicas = await observed();
+  replicas.standbys[0]!.answers = false;
+  strictEqual(await outcome(replicas, standbyRead(), 2000), "primary");
+  deepStrictEqual(counts(replicas).retries, { connection: 1 });
+  strictEqual(replicas.standbys[0]!.resets, 1);
+});
+
+Deno.test("ReplicatedDatabase.transaction() gives reads half of the primary's pool", async () => {
+  const replicas = await observed({ standbys: 0 });
+  replicas.primary.answers = false;
+  const running = [1, 2].map(() => outcome(replicas, standbyRead()));
+  strictEqual((await Promise.all(running)).join(), "waits,waits");
+  strictEqual(await outcome(replicas, standbyRead(), 100), "135");
+  strictEqual(replicas.primary.batches.length, 2);
+});
+
+Deno.test("ReplicatedDatabase.transaction() reports a lack of standbys as no loss of the primary", async () => {
+  const { database } = await observed({ standbys: 0, fallback: "error" });
+  await rejects(database.transaction(standbyRead()), (error) => !isConnectionLost(error));
+});
+
+Deno.test("ReplicatedDatabase excludes a standby whose position shows a promotion", async () => {
+  const replicas = await observed({ standbys: 1 });
+  replicas.standbys[0]!.isInRecovery = false;
+  const { bookmark: text } = await replicas.database.transaction(standbyRead(bookmark("1")));
+  strictEqual(text, bookmark("100"));
+  strictEqual(await outcome(replicas, standbyRead()), "primary");
+  deepStrictEqual(replicas.events.at(-1), {
+    kind: "standby-excluded",
+    place: "standby0",
+    reason: "it is not in recovery",
+  });
+});
+
+Deno.test("ReplicatedDatabase uses times where servers have no positions", async () => {
+  const replicas = fakeReplicas();
+  const { database, primary, standbys, clock } = replicas;
+  for (const server of [primary, ...standbys]) server.lsn = null;
+  database.observeServers!();
+  await clock.pass(10);
+  const { bookmark: text } = await database.transaction(bookmarkedWrite);
+  strictEqual(text, `t-${fakeEpochMs + 10}`);
+  strictEqual(primary.batches[0], bookmarkedWrite);
+  strictEqual(await outcome(replicas, standbyRead(text!)), "primary");
+  await clock.pass(10_001);
+  const read = await database.transaction(standbyRead(text!));
+  deepStrictEqual(read.columns, ["standby0"]);
+  strictEqual(read.bookmark, text);
+});
+
+Deno.test("ReplicatedDatabase reports a server of another cluster once", async () => {
+  const replicas = fakeReplicas();
+  replicas.standbys[1]!.identifier = "8";
+  replicas.database.observeServers!();
+  await replicas.clock.pass(3000);
+  deepStrictEqual(replicas.events.filter(({ kind }) => kind === "standby-foreign"), [
+    { kind: "standby-foreign", place: "standby1" },
+  ]);
+  strictEqual(await outcome(replicas, standbyRead()), "standby0");
+});
+
+Deno.test("ReplicatedDatabase reports standbys that go and come", async () => {
+  const { standbys: [first], clock, events, database } = await observed({ standbys: 1 });
+  first!.isDown = true;
+  await clock.pass(1000);
+  strictEqual(database.hasServingStandby!(), true);
+  await clock.pass(1000);
+  strictEqual(database.hasServingStandby!(), false);
+  first!.isDown = false;
+  await clock.pass(2000);
+  deepStrictEqual(events, [
+    { kind: "standby-included", place: "standby0" },
+    { kind: "standby-excluded", place: "standby0", reason: "Connection refused" },
+    { kind: "standby-included", place: "standby0" },
+  ]);
+});
+
+Deno.test("ReplicatedDatabase.replicaCounts() shows lag and reads of each standby", async () => {
+  const replicas = await observed({ standbys: 1 });
+  await outcome(replicas, standbyRead());
+  replicas.primary.lsn = "0/200";
+  await replicas.clock.pass(4000);
+  const [standby] = replicas.database.replicaCounts!().standbys;
+  const { lagSeconds, ...others } = standby!;
+  deepStrictEqual(others, { place: "standby0", isServing: true, inFlight: 0, reads: 1 });
+  strictEqual(lagSeconds! > 3 && lagSeconds! <= 4, true);
+});
+
+Deno.test("ReplicatedDatabase.configure() applies another lag", async () => {
+  const replicas = await observed({ standbys: 1 });
+  replicas.primary.lsn = "0/200";
+  await replicas.clock.pass(4000);
+  strictEqual(await outcome(replicas, standbyRead()), "standby0");
+  replicas.database.configure({
+    prepare: true,
+    queueTargetMs: 0,
+    replicas: { maxLagMs: 1000, waitMs: 0, fallback: "primary" },
+  });
+  strictEqual(await outcome(replicas, standbyRead()), "primary");
+});
+
+Deno.test("ReplicatedDatabase.close() closes all servers", async () => {
+  const { database, primary, standbys, clock } = await observed();
+  const waiting = database.transaction(standbyRead(bookmark("200")));
+  await database.close();
+  await waiting;
+  deepStrictEqual([primary, ...standbys].map(({ isClosed }) => isClosed), [true, true, true]);
+  strictEqual(clock.next(), null);
+});
