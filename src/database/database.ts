@@ -163,8 +163,8 @@ export interface WalPositionUse {
 /** How a read may use a standby. */
 export interface StandbyUse {
   /**
-   * Text of the client's bookmark; null without one. The primary executes the read if the text is not a
-   * bookmark.
+   * The client's bookmarks, separated by commas; null without one. The primary executes the read if a text is
+   * not a bookmark, or if the bookmarks cannot be compared.
    */
   readonly bookmark: string | null;
   /**

@@ -15,6 +15,30 @@ export type Bookmark =
   | { readonly kind: "position"; readonly timeline: number; readonly lsn: bigint }
   | { readonly kind: "time"; readonly epochMs: number };
 
+/**
+ * Returns the latest of the bookmarks in a text, which commas separate. Returns null for another text, and for
+ * bookmarks that cannot be compared: those of two timelines, or positions beside times.
+ */
+export function latestBookmark(text: string | null): Bookmark | null {
+  let latest: Bookmark | null = null;
+  for (const each of text?.split(",") ?? []) {
+    const bookmark = parseBookmark(each);
+    if (bookmark === null) return null;
+    if (latest !== null && !isComparable(latest, bookmark)) return null;
+    if (latest === null || placeOf(latest) < placeOf(bookmark)) latest = bookmark;
+  }
+  return latest;
+}
+
+function isComparable(one: Bookmark, other: Bookmark): boolean {
+  if (one.kind === "time" || other.kind === "time") return one.kind === other.kind;
+  return one.timeline === other.timeline;
+}
+
+function placeOf(bookmark: Bookmark): bigint | number {
+  return bookmark.kind === "time" ? bookmark.epochMs : bookmark.lsn;
+}
+
 /** Returns the bookmark in a text; null for another text. */
 export function parseBookmark(text: string): Bookmark | null {
   const [, timeline, lsn, epochMs] =

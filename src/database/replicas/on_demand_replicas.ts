@@ -17,7 +17,7 @@ import {
   type StandbyUse,
 } from "../database.ts";
 import { lsnText, readPosition } from "../wal_position.ts";
-import { type Bookmark, bookmarkText, parseBookmark } from "./bookmark.ts";
+import { type Bookmark, bookmarkText, latestBookmark } from "./bookmark.ts";
 import { refusalOf } from "./refusal.ts";
 import {
   isSerializable,
@@ -56,7 +56,7 @@ class OnDemandReplicas implements Database {
 
   async transaction(batch: Batch, caller?: Caller): Promise<BatchResult> {
     if (!isStandbyRead(batch) || isSerializable(batch)) return await this.#onPrimary(batch, caller);
-    const bookmark = batch.standby.bookmark === null ? null : parseBookmark(batch.standby.bookmark);
+    const bookmark = latestBookmark(batch.standby.bookmark);
     if (!this.#mayUseStandby(batch.standby, bookmark)) return await this.#onPrimary(batch, caller);
     for (const standby of this.#shuffled()) {
       const result = await this.#tryOn(standby, { batch, caller, bookmark });

@@ -23,7 +23,7 @@ import {
   type Subscribe,
 } from "../database.ts";
 import { lsnText, positionStatement, readPosition, type WalPosition } from "../wal_position.ts";
-import { type Bookmark, bookmarkText, parseBookmark } from "./bookmark.ts";
+import { type Bookmark, bookmarkText, latestBookmark } from "./bookmark.ts";
 import { FallbackSlots } from "./fallback_slots.ts";
 import { refusalOf, type RefusalReason } from "./refusal.ts";
 import type { Standby, StandbyNeeds } from "./standby.ts";
@@ -140,7 +140,7 @@ class ReplicatedDatabase implements Database {
   }
 
   async #read(batch: StandbyRead, caller: Caller | undefined): Promise<BatchResult> {
-    const bookmark = batch.standby.bookmark === null ? null : parseBookmark(batch.standby.bookmark);
+    const bookmark = latestBookmark(batch.standby.bookmark);
     if (isSerializable(batch)) return await this.#bookmarked(batch, caller);
     if (!this.#mayUseStandby(batch.standby, bookmark)) {
       return await this.#fallBack(batch, caller, "bookmark");
@@ -203,7 +203,7 @@ class ReplicatedDatabase implements Database {
       standby.reads++;
       if (!isReturned) return result;
       // The time of an older bookmark still holds.
-      if (!standby.hasPositions) return { ...result, bookmark: batch.standby.bookmark };
+      if (!standby.hasPositions) return { ...result, bookmark: sameBookmark(batch.standby) };
       return await this.#withBookmark(result, () => this.#seenOn(standby, result, needs));
     } finally {
       load.end();
@@ -282,6 +282,12 @@ class ReplicatedDatabase implements Database {
     const bookmark = found ?? { kind: "time", epochMs: this.#now() } as const;
     return { ...result, bookmark: bookmarkText(bookmark) };
   }
+}
+
+/** Returns the latest bookmark of a read as a text of its own. */
+function sameBookmark({ bookmark }: StandbyUse): string | null {
+  const latest = latestBookmark(bookmark);
+  return latest === null ? null : bookmarkText(latest);
 }
 
 /** A read with the conditions for the standby that executes it. */

@@ -2,6 +2,7 @@ import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import {
   type Bookmark,
   bookmarkText,
+  latestBookmark,
   parseBookmark,
 } from "../../../../src/database/replicas/bookmark.ts";
 
@@ -50,5 +51,26 @@ const malformed = [
 for (const text of malformed) {
   Deno.test(`parseBookmark() returns null for ${JSON.stringify(text)}`, () => {
     strictEqual(parseBookmark(text), null);
+  });
+}
+
+/** Bookmarks, and the latest of them; null if they cannot be compared. */
+const lists: readonly (readonly [text: string, latest: string | null])[] = [
+  ["1-0000000004987158", "1-0000000004987158"],
+  ["1-0000000000000001,1-00000000000000FF,1-000000000000000A", "1-00000000000000FF"],
+  ["1-0000000000000001,1-0000000000000001", "1-0000000000000001"],
+  ["t-20,t-100,t-3", "t-100"],
+  ["1-0000000000000001,2-0000000000000001", null],
+  ["1-0000000000000001,t-100", null],
+  ["t-100,1-0000000000000001", null],
+  ["1-0000000000000001,", null],
+  ["1-0000000000000001, 1-0000000000000002", null],
+  ["nonsense,1-0000000000000001", null],
+  ["", null],
+];
+for (const [text, latest] of lists) {
+  Deno.test(`latestBookmark() returns ${latest} for ${JSON.stringify(text)}`, () => {
+    const found = latestBookmark(text);
+    strictEqual(found === null ? null : bookmarkText(found), latest);
   });
 }
