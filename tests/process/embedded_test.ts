@@ -1,9 +1,15 @@
-import { deepStrictEqual, match, strictEqual } from "node:assert/strict";
+import { deepStrictEqual, match, rejects, strictEqual } from "node:assert/strict";
 import { join } from "node:path";
+import { applyInit } from "../../src/database/adapters/init_script.ts";
+import { startEngine } from "../../src/database/adapters/start_engine.ts";
 import { cacheEnvironment } from "../support/cache_folder.ts";
 import { type FileConfig, type ServiceProcess, startService } from "../support/process.ts";
 
-/** Lends a folder for data, SQL and cache. */
+let cache: string;
+Deno.test.beforeAll(async () => void (cache = await Deno.makeTempDir({ prefix: "svc_cache_" })));
+Deno.test.afterAll(() => Deno.remove(cache, { recursive: true }));
+
+/** Lends a folder for data and SQL. All services of the file share the cache, which saves `initdb`. */
 async function withFolder(use: (folder: string) => Promise<void>): Promise<void> {
   const folder = await Deno.makeTempDir({ prefix: "svc_embedded_" });
   try {
@@ -26,7 +32,7 @@ async function start(
     "db-schemas": "api",
     "db-anon-role": "postgres",
     ...config,
-  }, { cwd: folder, env: cacheEnvironment(join(folder, "cache")) });
+  }, { cwd: folder, env: cacheEnvironment(cache) });
 }
 
 const good = "create schema api;\ncreate table api.film (id int primary key);\n";
@@ -65,18 +71,25 @@ const failing: readonly (readonly [title: string, sql: string, message: string])
   ],
 ];
 
-Deno.test("the service ends with 1 at an error in db-embedded-init, and leaves no folder", async (t) => {
+Deno.test("applyInit() names the place of an error", async (t) => {
+  const { engine, close } = await startEngine({ uri: "pglite://memory", init: null });
+  for (const [title, text, message] of failing) {
+    await t.step(title, async () => {
+      await rejects(applyInit(engine, { text, name: "my.sql" }), { name: "Error", message });
+      await engine.exec("rollback");
+    });
+  }
+  await close();
+});
+
+Deno.test("the service ends with 1 at an error in db-embedded-init, and leaves no folder", async () => {
+  const [[, sql, message] = []] = failing;
   await withFolder(async (folder) => {
-    for (const [title, sql, message] of failing) {
-      await t.step(title, async () => {
-        await using service = await start(folder, sql);
-        strictEqual((await service.status).code, 1);
-        await service.stderr.ended;
-        strictEqual(service.stderr.all.at(-1), `svc: ${message}`);
-        const left = Array.from(Deno.readDirSync(folder), ({ name }) => name).sort();
-        deepStrictEqual(left, ["cache", "my.sql"]);
-      });
-    }
+    await using service = await start(folder, sql!);
+    strictEqual((await service.status).code, 1);
+    await service.stderr.ended;
+    strictEqual(service.stderr.all.at(-1), `svc: ${message}`);
+    deepStrictEqual(Array.from(Deno.readDirSync(folder), ({ name }) => name), ["my.sql"]);
   });
 });
 
@@ -119,7 +132,6 @@ Deno.test("the service ends with 1 if another process uses the folder, and takes
     await third.listening();
     strictEqual((await third.stop()).code, 0);
     deepStrictEqual(Array.from(Deno.readDirSync(folder), ({ name }) => name).sort(), [
-      "cache",
       "data",
       "my.sql",
     ]);
@@ -131,14 +143,13 @@ Deno.test("the service starts from initdb if the prebuilt data directory is brok
     await using first = await start(folder, good, { "db-uri": "pglite://memory" });
     await first.listening();
     strictEqual((await first.stop()).code, 0);
-    const cache = join(folder, "cache/svc");
-    const [{ name = "" } = {}] = Array.from(Deno.readDirSync(cache));
-    const dump = await Deno.readFile(join(cache, name));
-    await Deno.writeFile(join(cache, name), dump.slice(0, 1000));
+    const [{ name = "" } = {}] = Array.from(Deno.readDirSync(join(cache, "svc")));
+    const file = join(cache, "svc", name);
+    await Deno.writeFile(file, (await Deno.readFile(file)).slice(0, 1000));
     await using second = await start(folder, good);
     await second.listening();
     strictEqual((await second.fetch("GET /film")).status, 200);
     strictEqual((await second.stop()).code, 0);
-    strictEqual((await Deno.stat(join(cache, name))).size > 1_000_000, true);
+    strictEqual((await Deno.stat(file)).size > 1_000_000, true);
   });
 });

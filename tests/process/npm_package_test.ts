@@ -169,7 +169,13 @@ const cases: Readonly<Record<string, (installed: InstalledPackage) => Promise<vo
   "passes the process tests that every run has room for": async ({ bin }) => {
     const root = fileURLToPath(new URL("../../", import.meta.url));
     const files = sharedTests.map((name) => `tests/process/${name}_test.ts`);
-    const { code, stdout, stderr } = await run(Deno.execPath(), ["test", "-A", ...files], {
+    const { code, stdout, stderr } = await run(Deno.execPath(), [
+      "test",
+      "-A",
+      "--no-check",
+      "--parallel",
+      ...files,
+    ], {
       cwd: root,
       env: { [programVariable]: `node ${bin}`, NO_COLOR: "1" },
     });

@@ -1,15 +1,22 @@
 /**
- * Writes the type declarations of a module and of the modules whose types it uses.
+ * Writes the type declarations of modules and of the modules whose types they use.
  *
  * @module
  */
-import { dirname, join, relative } from "node:path";
+import { dirname, join } from "node:path";
 
 /** The lock file must not name the compiler: executables contain every package of that file. */
 const compiler = ["run", "-A", "--no-lock", "--no-config", "npm:typescript@5.9.3/tsc"];
 
 const compilerOptions = [
-  ...["--declaration", "--emitDeclarationOnly", "--allowImportingTsExtensions", "--strict"],
+  // `deno check` has checked the types already.
+  ...[
+    "--declaration",
+    "--emitDeclarationOnly",
+    "--noCheck",
+    "--allowImportingTsExtensions",
+    "--strict",
+  ],
   ...["--target", "esnext", "--module", "esnext", "--moduleResolution", "bundler"],
   ...["--lib", "esnext,dom,dom.iterable"],
 ];
@@ -18,31 +25,35 @@ const compilerOptions = [
 const importPath = /((?:from |import\()")(\.{1,2}\/[^"]+)\.ts(?=")/g;
 
 /**
- * Writes declarations below a folder, at the paths that the modules have below the root. `entry` and
- * `root` are absolute paths. Returns the number of files.
+ * Writes declarations below a folder, at the paths that the modules have below the root. `entries` are
+ * paths below `root`, which is absolute. Returns the number of files.
  */
 export async function writeDeclarations(
-  entry: string,
+  entries: readonly string[],
   { root, folder }: { readonly root: string; readonly folder: string },
 ): Promise<number> {
   const all = await Deno.makeTempDir({ prefix: "svc_types_" });
   try {
     // The compiler finds no npm package from here. Public types need none, so its errors are ignored.
-    const args = [...compiler, ...compilerOptions, "--rootDir", root, "--outDir", all, entry];
-    await new Deno.Command(Deno.execPath(), { args, stdout: "null", stderr: "null" }).output();
-    return await copyUsed(relative(root, entry), { from: all, to: folder });
+    const args = [...compiler, ...compilerOptions, "--rootDir", root, "--outDir", all];
+    await new Deno.Command(Deno.execPath(), {
+      args: [...args, ...entries.map((entry) => join(root, entry))],
+      stdout: "null",
+      stderr: "null",
+    }).output();
+    return await copyUsed(entries, { from: all, to: folder });
   } finally {
     await Deno.remove(all, { recursive: true });
   }
 }
 
-/** Copies a module's declarations and those that they import. */
+/** Copies the declarations of modules and those that they import. */
 async function copyUsed(
-  entry: string,
+  entries: readonly string[],
   { from, to }: { readonly from: string; readonly to: string },
 ): Promise<number> {
   const copied = new Set<string>();
-  const pending = [entry];
+  const pending = [...entries];
   for (let path = pending.pop(); path !== undefined; path = pending.pop()) {
     if (copied.has(path)) continue;
     copied.add(path);

@@ -26,6 +26,9 @@ const bundles: ReadonlyMap<string, string> = new Map([
   ["src/server/worker_thread.ts", "worker_thread.js"],
 ]);
 
+/** Modules whose types the package exports. */
+const typedModules: readonly string[] = ["mod.ts", "src/admin/create_admin.ts", "src/mcp/mcp.ts"];
+
 /** Files of the package's own, and their places in it. */
 const copies: ReadonlyMap<string, string> = new Map([
   [join(sources, "svc.mjs"), "bin/svc.mjs"],
@@ -79,9 +82,7 @@ export async function buildNpmPackage(folder: string): Promise<void> {
   await nameBundledWorker(join(folder, "dist", "main_thread.js"));
   for (const [from, to] of copies) await Deno.copyFile(from, join(folder, to));
   await writeConsole(join(folder, "dist", "console"));
-  for (const name of ["mod.ts", "src/admin/create_admin.ts", "src/mcp/mcp.ts"]) {
-    await writeDeclarations(join(root, name), { root, folder: join(folder, "dist", "types") });
-  }
+  await writeDeclarations(typedModules, { root, folder: join(folder, "dist", "types") });
   await Deno.writeTextFile(
     join(folder, "THIRD_PARTY.md"),
     await thirdPartyLicences([...bundles.keys(), "src/console/main.ts", "src/console/plan.ts"]),
