@@ -47,15 +47,11 @@ interface Summary {
 }
 
 /** Counts the rows of a table, checks their notes, and deletes them. */
-async function takeRows(api: Api, table: string): Promise<Summary> {
-  const response = await api(`GET /${table}?select=id,note,stamp&order=id`);
-  const stored = await response.json();
-  for (const [at, row] of stored.entries()) {
-    if (row.id !== at || row.note !== note) throw new Error(`row ${at}`);
-  }
-  strictEqual((await api(`DELETE /${table}`)).status, 204);
-  const stamps = new Set(stored.map(({ stamp }: { stamp: string }) => stamp));
-  return { count: stored.length, statements: stamps.size };
+async function takeRows(api: Api, relation: string): Promise<Summary> {
+  const response = await api("POST /rpc/take_rows", { body: { relation, note } });
+  const { complete, ...summary } = await response.json();
+  strictEqual(complete, true);
+  return summary;
 }
 
 async function post(
@@ -160,16 +156,16 @@ for (const [type, text] of longRows) {
   });
 }
 
-suite.test("an array of a million elements is written", async (api) => {
-  const body = `[${Array.from({ length: 1_000_000 }, (_, n) => `{"n":${n}}`).join(",")}]`;
+suite.test("an array of 400,000 elements is written", async (api) => {
+  const body = `[${Array.from({ length: 400_000 }, (_, n) => `{"n":${n}}`).join(",")}]`;
   const answer = await post(api, "/numbers", body, { Prefer: "count=exact" });
   strictEqual(answer.status, 201, answer.body);
-  strictEqual(answer.headers.get("Content-Range"), "*/1000000");
+  strictEqual(answer.headers.get("Content-Range"), "*/400000");
   const last = await api("GET /numbers?order=n.desc&limit=1", {
     headers: { Prefer: "count=exact" },
   });
-  strictEqual(last.headers.get("Content-Range"), "0-0/1000000");
-  deepStrictEqual(await last.json(), [{ n: 999_999 }]);
+  strictEqual(last.headers.get("Content-Range"), "0-0/400000");
+  deepStrictEqual(await last.json(), [{ n: 399_999 }]);
   strictEqual((await api("DELETE /numbers")).status, 204);
 });
 

@@ -1,0 +1,3 @@
+import { testFaults } from "./fault_tests.ts";
+
+testFaults("end");
