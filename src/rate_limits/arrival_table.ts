@@ -8,6 +8,7 @@
  *
  * @module
  */
+import { ThreadLock } from "../lib/thread_lock.ts";
 import { type Hash64, type HashKey, randomHashKey, SeededHash } from "./seeded_hash.ts";
 
 const slots = 65_536;
@@ -24,34 +25,72 @@ const maxTime = 2 ** 44;
 /** Longest time that an arrival may lie ahead: see `maxWindowSeconds` of the grammar, and one more. */
 const maxAhead = 2 * 30 * 86_400 * 1e6;
 
+/** Memory that the tables of several threads share. */
+export interface SharedArrivals {
+  readonly buffer: SharedArrayBuffer;
+  readonly hashKey: HashKey;
+}
+
+/** Bytes before the slots: the lock, and two times. */
+const headBytes = 24;
+
+/** Makes memory for tables that count together. */
+export function shareArrivals(): SharedArrivals {
+  const bytes = headBytes + 2 * slots * Uint32Array.BYTES_PER_ELEMENT;
+  return { buffer: new SharedArrayBuffer(bytes), hashKey: randomHashKey() };
+}
+
 /** Dependencies of an {@linkcode ArrivalTable}. */
 export interface ArrivalTableOptions {
-  /** Milliseconds since any start; never goes back. */
+  /** Milliseconds since any start; never goes back. With shared memory, all threads have one start. */
   readonly now: () => number;
-  /** Default: a random one. */
+  /** Default: a random one, or that of the shared memory. */
   readonly hashKey?: HashKey;
+  /** Memory that other threads use, too, and a number above 0 of this thread. Default: none. */
+  readonly shared?: { readonly arrivals: SharedArrivals; readonly thread: number } | null;
 }
 
 /** The table. Times are in whole microseconds since its start. */
 export class ArrivalTable {
   /** Two words for each slot: fingerprint and high part of the time, low part of the time. */
-  readonly #words = new Uint32Array(2 * slots);
+  readonly #words: Uint32Array;
+  /** Start of the times, and the latest time, in milliseconds. The clocks of threads differ a little. */
+  readonly #times: Float64Array;
   readonly #hash: SeededHash;
   readonly #now: () => number;
-  #start: number;
+  readonly #lock: ThreadLock | null;
 
-  constructor({ now, hashKey = randomHashKey() }: ArrivalTableOptions) {
+  constructor({ now, hashKey, shared = null }: ArrivalTableOptions) {
     this.#now = now;
-    this.#hash = new SeededHash(hashKey);
-    this.#start = now();
+    this.#hash = new SeededHash(hashKey ?? shared?.arrivals.hashKey ?? randomHashKey());
+    if (shared === null) {
+      this.#words = new Uint32Array(2 * slots);
+      this.#times = Float64Array.of(now(), now());
+      this.#lock = null;
+    } else {
+      const { arrivals: { buffer }, thread } = shared;
+      this.#words = new Uint32Array(buffer, headBytes);
+      this.#times = new Float64Array(buffer, 8, 2);
+      this.#lock = new ThreadLock(new Int32Array(buffer, 0, 1), thread);
+    }
+  }
+
+  /** Keeps other threads from the table until {@linkcode unlock}; nothing may wait in between. */
+  lock(): void {
+    this.#lock?.take();
+  }
+
+  unlock(): void {
+    this.#lock?.release();
   }
 
   /** Returns the time, from 1 on. Clears the table when its times run out. */
   now(): number {
-    const time = Math.floor((this.#now() - this.#start) * 1000) + 1;
+    const latest = this.#times[1] = Math.max(this.#now(), this.#times[1]!);
+    const time = Math.floor((latest - this.#times[0]!) * 1000) + 1;
     if (time < maxTime - maxAhead) return time;
     this.#words.fill(0);
-    this.#start = this.#now();
+    this.#times[0] = latest;
     return 1;
   }
 

@@ -6,7 +6,7 @@
 import { compileClaimPath } from "../auth/role_claim.ts";
 import type { Config } from "../config/options.ts";
 import { type RateLimitPolicy, readRateLimits } from "../config/rate_limit_grammar.ts";
-import { ArrivalTable } from "./arrival_table.ts";
+import type { ArrivalTable } from "./arrival_table.ts";
 import { rateOf } from "./gcra.ts";
 import type { PreparedPolicy, RateLimits } from "./rate_limiter.ts";
 import { decodedPath } from "./resource.ts";
@@ -16,8 +16,8 @@ export interface RateLimitInputs {
   readonly config: Pick<Config, "mcpPath" | "rateLimits">;
   /** Those before a reload, whose table is kept. */
   readonly previous: RateLimits | null;
-  /** Milliseconds since any start; never goes back. */
-  readonly now: () => number;
+  /** Makes the table, if there is no previous one. */
+  readonly makeTable: () => ArrivalTable;
 }
 
 /**
@@ -25,13 +25,13 @@ export interface RateLimitInputs {
  * is invalid.
  */
 export async function prepareRateLimits(
-  { config: { mcpPath, rateLimits: text }, previous, now }: RateLimitInputs,
+  { config: { mcpPath, rateLimits: text }, previous, makeTable }: RateLimitInputs,
 ): Promise<RateLimits | null> {
   const reading = text === null ? null : readRateLimits(text);
   const configured = reading?.kind === "policies" ? reading.policies : [];
   const all = mcpPath === null ? configured : withMcpPolicy(configured, mcpPath);
   if (all.length === 0) return null;
-  const table = previous?.table ?? new ArrivalTable({ now });
+  const table = previous?.table ?? makeTable();
   const prepare = (policy: RateLimitPolicy) => preparePolicy(policy, table);
   const policies = await Promise.all(all.map(prepare));
   return {

@@ -90,9 +90,11 @@ export class Admission {
 
   /** Takes the charges back, of an operation that has no effect because another one is refused. */
   refund(): void {
-    for (const { key, policy } of this.#charges) {
-      refund(this.#request.limits.table, key, policy.rate);
-    }
+    if (this.#charges.length === 0) return;
+    const { table } = this.#request.limits;
+    table.lock();
+    for (const { key, policy } of this.#charges) refund(table, key, policy.rate);
+    table.unlock();
     this.#charges = [];
   }
 
@@ -107,23 +109,19 @@ export class Admission {
     keyOf: (policy: PreparedPolicy) => string | null,
   ): void {
     const { table } = this.#request.limits;
-    const now = table.now();
-    const charges: Charge[] = [];
-    let refusal: Charge | null = null;
+    const matched: (Pick<Charge, "policy" | "key">)[] = [];
     for (const policy of policies) {
       const text = this.#isMatched(policy) ? keyOf(policy) : null;
-      if (text === null) continue;
-      const key = table.hash(text, policy.salt);
-      const arrival = table.get(key);
-      const decision = decide(policy.rate, arrival, now);
-      const charge = { policy, key, decision };
-      charges.push(charge);
-      if (decision.isAdmitted) continue;
-      if (decision.arrival < arrival) table.set(key, decision.arrival);
-      if (refusal === null || decision.wait > refusal.decision.wait) refusal = charge;
+      if (text !== null) matched.push({ policy, key: table.hash(text, policy.salt) });
     }
+    if (matched.length === 0) return;
+    table.lock();
+    const { charges, refusal } = decideAll(table, matched);
+    if (refusal === null) {
+      for (const { key, decision } of charges) table.set(key, decision.arrival);
+    }
+    table.unlock();
     if (refusal !== null) return this.#refuse(refusal);
-    for (const { key, decision } of charges) table.set(key, decision.arrival);
     this.#charges = this.#charges.length === 0 ? charges : [...this.#charges, ...charges];
   }
 
@@ -174,6 +172,26 @@ export class Admission {
     }
     return tightest;
   }
+}
+
+/** Decides about a request by all policies that it matches, in a table that is locked. */
+function decideAll(
+  table: ArrivalTable,
+  matched: readonly Pick<Charge, "policy" | "key">[],
+): { readonly charges: readonly Charge[]; readonly refusal: Charge | null } {
+  const now = table.now();
+  const charges: Charge[] = [];
+  let refusal: Charge | null = null;
+  for (const { policy, key } of matched) {
+    const arrival = table.get(key);
+    const decision = decide(policy.rate, arrival, now);
+    const charge = { policy, key, decision };
+    charges.push(charge);
+    if (decision.isAdmitted) continue;
+    if (decision.arrival < arrival) table.set(key, decision.arrival);
+    if (refusal === null || decision.wait > refusal.decision.wait) refusal = charge;
+  }
+  return { charges, refusal };
 }
 
 const noHeaders: HeaderList = [];

@@ -50,7 +50,14 @@ export interface FollowedService {
 export interface FollowingOptions extends
   Pick<
     ServiceOptions,
-    "activeSpan" | "isCounted" | "isTimed" | "now" | "observe" | "setSpanAttribute" | "traceStage"
+    | "activeSpan"
+    | "isCounted"
+    | "makeArrivalTable"
+    | "isTimed"
+    | "now"
+    | "observe"
+    | "setSpanAttribute"
+    | "traceStage"
   > {
   readonly database: Database;
   /** The dialect of the configuration, by name. */
@@ -229,7 +236,7 @@ async function nextSnapshot(
   const config = change.config === undefined ? previous!.config : configOf(change.config, options);
   const prepared = change.config === undefined ? previous! : {
     auth: await prepareAuth(config, previous, keys),
-    ...await prepareClientLimits(config, previous),
+    ...await prepareClientLimits(config, previous, options.makeArrivalTable),
   };
   const { auth, rateLimits, trustedProxies } = prepared;
   return {

@@ -140,6 +140,7 @@ export class Service {
       initialConfig: snapshot.config,
       metadata: this.#metadata,
       remoteKeySets,
+      makeTable: options.makeArrivalTable,
       snapshot: () => this.#snapshot,
     });
     const load = () => this.#loadSchema();
@@ -176,7 +177,11 @@ export class Service {
       sharing: options.loading ?? "shared",
     });
     const auth = await prepareAuthOf(config, null, { source, values: noValues, remoteKeySets });
-    const clientLimits = await prepareLimitsOf(config, null, { source, values: noValues });
+    const clientLimits = await prepareLimitsOf(config, null, {
+      source,
+      values: noValues,
+      makeTable: options.makeArrivalTable,
+    });
     const cache = options.schemaCache ?? null;
     const unloaded = {
       roles: noRoleSettings,

@@ -19,6 +19,7 @@ import type { MetadataReader } from "./metadata_reader.ts";
 import {
   type AuthState,
   type ClientLimits,
+  type MakeArrivalTable,
   prepareAuth,
   prepareClientLimits,
   type Snapshot,
@@ -44,6 +45,8 @@ export interface ServiceConfigurationOptions {
   readonly initialConfig: Config;
   readonly metadata: MetadataReader;
   readonly remoteKeySets: IssuerKeySource;
+  /** Default: a table of the service's own. */
+  readonly makeTable?: MakeArrivalTable | undefined;
   /** The current state, which a read continues. */
   readonly snapshot: () => Snapshot;
 }
@@ -93,7 +96,11 @@ export class ServiceConfiguration {
     const current = source.configure(values);
     const config = keepStartupOptions(current, initialConfig);
     const auth = await prepareAuthOf(config, snapshot(), { source, values, remoteKeySets });
-    const clientLimits = await prepareLimitsOf(config, snapshot(), { source, values });
+    const clientLimits = await prepareLimitsOf(config, snapshot(), {
+      source,
+      values,
+      makeTable: this.#options.makeTable,
+    });
     const unapplied = changedStartupOptions(current, initialConfig);
     return { read, config, values, roles, auth, clientLimits, unapplied };
   }
@@ -143,10 +150,14 @@ export async function prepareAuthOf(
 export async function prepareLimitsOf(
   config: Config,
   previous: Snapshot | null,
-  { source, values }: { readonly source: ConfigSource; readonly values: DatabaseValues },
+  { source, values, makeTable }: {
+    readonly source: ConfigSource;
+    readonly values: DatabaseValues;
+    readonly makeTable?: MakeArrivalTable | undefined;
+  },
 ): Promise<ClientLimits> {
   try {
-    return await prepareClientLimits(config, previous);
+    return await prepareClientLimits(config, previous, makeTable);
   } catch (error) {
     const problem = error instanceof Error ? error.message : String(error);
     throw source.makeOptionError("rate-limits", problem, values);

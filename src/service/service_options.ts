@@ -13,6 +13,7 @@ import type { Observation } from "../observe/observation.ts";
 import type { RequestMetrics } from "../observe/request_metrics.ts";
 import type { TraceStage } from "../observe/stopwatch.ts";
 import type { SchemaCache } from "../schema_cache/schema_cache.ts";
+import type { MakeArrivalTable } from "./snapshot.ts";
 
 /** Dependencies and options of a a service. */
 export interface ServiceOptions {
@@ -44,6 +45,8 @@ export interface ServiceOptions {
   readonly fetch?: Fetch;
   /** Keeps the keys of issuers beyond the life of the instance. Default: null. */
   readonly keyStore?: KeyStore | null;
+  /** Makes the table of `rate-limits`. Default: one that no other thread uses. */
+  readonly makeArrivalTable?: MakeArrivalTable;
   /** Receives the times of requests' stages. Default: null. */
   readonly traceStage?: TraceStage | null;
   /** Sets an attribute of the span of OpenTelemetry that is open. Default: null. */

@@ -14,6 +14,7 @@ import type { RoleSettings } from "../config/in_database.ts";
 import type { Config } from "../config/options.ts";
 import type { ServiceError } from "../errors/service_error.ts";
 import { readTrustedProxies, type TrustedProxies } from "../http/client_address.ts";
+import { ArrivalTable } from "../rate_limits/arrival_table.ts";
 import { prepareRateLimits } from "../rate_limits/prepare.ts";
 import type { RateLimits } from "../rate_limits/rate_limiter.ts";
 import type { SchemaCache } from "../schema_cache/schema_cache.ts";
@@ -54,17 +55,26 @@ export type PreparedConfig = Pick<Snapshot, "config" | "auth">;
 /** The state that limits requests by their clients. */
 export type ClientLimits = Pick<Snapshot, "rateLimits" | "trustedProxies">;
 
+/** Makes the table of the arrivals of requests. */
+export type MakeArrivalTable = () => ArrivalTable;
+
+/** Makes a table that no other thread uses. */
+function makeOwnTable(): ArrivalTable {
+  return new ArrivalTable({ now: () => performance.now() });
+}
+
 /** Prepares the limits of requests. Keeps the counts. Rejects with an `Error` if a JSONPath is invalid. */
 export async function prepareClientLimits(
   config: Pick<Config, "mcpPath" | "rateLimits" | "serverTrustedProxies">,
   previous: Pick<Snapshot, "rateLimits"> | null,
+  makeTable: MakeArrivalTable = makeOwnTable,
 ): Promise<ClientLimits> {
   const { serverTrustedProxies: proxies } = config;
   return {
     rateLimits: await prepareRateLimits({
       config,
       previous: previous?.rateLimits ?? null,
-      now: () => performance.now(),
+      makeTable,
     }),
     trustedProxies: proxies === null ? null : readTrustedProxies(proxies),
   };

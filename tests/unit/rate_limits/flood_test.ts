@@ -3,6 +3,10 @@ import { ok } from "node:assert/strict";
 
 const program = `
 import { Admission } from "${new URL("../../../src/rate_limits/rate_limiter.ts", import.meta.url)}";
+import { ArrivalTable } from "${new URL(
+  "../../../src/rate_limits/arrival_table.ts",
+  import.meta.url,
+)}";
 import { prepareRateLimits } from "${new URL(
   "../../../src/rate_limits/prepare.ts",
   import.meta.url,
@@ -11,7 +15,7 @@ import { prepareRateLimits } from "${new URL(
 const limits = await prepareRateLimits({
   config: { rateLimits: "a: 5/1m by ip; b: 5/1m by token", mcpPath: null },
   previous: null,
-  now: () => performance.now(),
+  makeTable: () => new ArrivalTable({ now: () => performance.now() }),
 });
 const resource = { method: "GET", path: "/todos" };
 function send(number) {

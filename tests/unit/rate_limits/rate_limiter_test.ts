@@ -2,6 +2,7 @@
 import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
 import { ServiceError } from "../../../src/errors/service_error.ts";
 import { Admission, type RateLimits } from "../../../src/rate_limits/rate_limiter.ts";
+import { ArrivalTable } from "../../../src/rate_limits/arrival_table.ts";
 import { prepareRateLimits } from "../../../src/rate_limits/prepare.ts";
 import { limitedResource } from "../../../src/rate_limits/resource.ts";
 import { fakeClock } from "../../support/fake_clock.ts";
@@ -32,7 +33,11 @@ class Limited {
 
   async configure(rateLimits: string | null, mcpPath: string | null = null): Promise<this> {
     const config = { rateLimits, mcpPath };
-    this.#limits = await prepareRateLimits({ config, previous: this.#limits, now: this.clock.now });
+    this.#limits = await prepareRateLimits({
+      config,
+      previous: this.#limits,
+      makeTable: () => new ArrivalTable({ now: this.clock.now }),
+    });
     return this;
   }
 
