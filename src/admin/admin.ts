@@ -26,6 +26,8 @@ export interface AdminOptions {
   readonly isLive: () => boolean;
   /** Null if `admin-console-enabled` is off. */
   readonly consoleParts: Omit<ConsoleParts, "isLive"> | null;
+  /** Returns the metrics of the service. Default: those of its own thread. */
+  readonly serviceMetrics?: (() => Promise<string>) | undefined;
   /** Returns the metrics of the process. Default: none. */
   readonly processMetrics?: () => string;
 }
@@ -39,14 +41,17 @@ export type AdminHandler = (request: Request, peer: Peer) => Promise<Response>;
  */
 export function adminHandler(
   service: AdminService,
-  { isLive, consoleParts, processMetrics = () => "" }: AdminOptions,
+  { isLive, consoleParts, processMetrics = () => "", serviceMetrics }: AdminOptions,
 ): AdminHandler {
   const innerRoutes = innerRoutesOf(service);
   const consoleRoute = consoleParts === null
     ? () => null
     : consoleRoutes(service, { ...consoleParts, isLive });
   return routedAdmin({
-    open: openRoutesOf(service, { isLive, processMetrics }),
+    open: openRoutesOf(service, {
+      isLive,
+      metrics: async () => await (serviceMetrics?.() ?? metricsText(service)) + processMetrics(),
+    }),
     inner: (path) => innerRoutes.get(path) ?? consoleRoute(path),
   }, {
     dialect: service.dialect,
@@ -101,9 +106,13 @@ export function routedAdmin(
   };
 }
 
-type AdminService =
-  & ConsoleService
-  & Pick<Service, "metricRegistry" | "metrics" | "requestMetrics">;
+/** A service with metrics. */
+export type MeasuredService = Pick<
+  Service,
+  "dialect" | "metricRegistry" | "metrics" | "requestMetrics"
+>;
+
+type AdminService = ConsoleService & MeasuredService;
 
 /** Responds to a request to one path. */
 export type Route = (request: Request) => Promise<Response>;
@@ -113,7 +122,7 @@ type Routes = ReadonlyMap<string, Route>;
 /** Returns the routes of paths that any client may request: probes and metrics. */
 function openRoutesOf(
   service: AdminService,
-  { isLive, processMetrics }: Required<Pick<AdminOptions, "isLive" | "processMetrics">>,
+  { isLive, metrics }: Pick<AdminOptions, "isLive"> & { readonly metrics: () => Promise<string> },
 ): Routes {
   const { dialect } = service;
   const serving = () => isLive() ? 200 : dialect.notServingStatus;
@@ -121,12 +130,13 @@ function openRoutesOf(
   return new Map([
     ["/live", () => Promise.resolve(empty(serving()))],
     ["/ready", async () => empty(await service.isReady() ? serving() : 503)],
-    ["/metrics", () => Promise.resolve(textResponse(metricsText(service) + processMetrics()))],
+    ["/metrics", async () => textResponse(await metrics())],
     ...(dialect.schemaCachePage === "open" ? [schemaCacheRoute(service)] : []),
   ]);
 }
 
-function metricsText(service: AdminService): string {
+/** Returns the metrics of a service without those of its process. */
+export function metricsText(service: MeasuredService): string {
   const { settingPrefix } = service.dialect;
   return prometheusText(service.metrics(), settingPrefix) +
     service.metricRegistry.text(settingPrefix) + (service.requestMetrics?.text() ?? "");

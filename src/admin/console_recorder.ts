@@ -5,6 +5,7 @@
  */
 import process from "node:process";
 import { schedule } from "../lib/timers.ts";
+import type { Metrics } from "../observe/metrics.ts";
 import type { Service } from "../service/service.ts";
 import { Recorder } from "./recorder.ts";
 
@@ -13,8 +14,13 @@ export function residentMemory(): number {
   return process.memoryUsage.rss();
 }
 
+/** A service whose requests are recorded. */
+export interface RecordedService extends Pick<Service, "snapshot"> {
+  metrics(): Pick<Metrics, "pool" | "jwtCache">;
+}
+
 /** Makes the recorder. `service` returns the service once it exists: no request comes before it. */
-export function consoleRecorder(service: () => Service | null): Recorder {
+export function consoleRecorder(service: () => RecordedService | null): Recorder {
   const noMetrics = {
     pool: { open: 0, inUse: 0, waiting: 0, timeouts: 0 },
     jwtCache: { lookups: 0, hits: 0 },

@@ -30,6 +30,15 @@ export interface SecondFigures extends Gauges {
   readonly p99: number | null;
 }
 
+/** Requests of the current second. */
+export interface CountedRequests {
+  /** Counts by the first digit of the status, from 1. */
+  readonly statuses: readonly number[];
+  /** Milliseconds of a sample. */
+  readonly durations: readonly number[];
+  readonly count: number;
+}
+
 /** Seconds that are kept. */
 const keptSeconds = 900;
 
@@ -54,6 +63,24 @@ export class LiveFigures {
     this.#count++;
   }
 
+  /** Returns the counts of the current second, and begins it anew. */
+  take(): CountedRequests {
+    const taken = {
+      statuses: this.#statuses,
+      durations: this.#durations,
+      count: this.#count,
+    };
+    this.#reset();
+    return taken;
+  }
+
+  /** Adds the counts of another thread to the current second. */
+  add({ statuses, durations, count }: CountedRequests): void {
+    this.#statuses = this.#statuses.map((sum, index) => sum + statuses[index]!);
+    this.#durations.push(...durations);
+    this.#count += count;
+  }
+
   /** Ends the current second at a time in epoch ms. */
   endSecond(now: number, gauges: Gauges): void {
     const sorted = this.#durations.sort((a, b) => a - b);
@@ -65,6 +92,10 @@ export class LiveFigures {
       p99: percentile(sorted, 0.99),
       ...gauges,
     });
+    this.#reset();
+  }
+
+  #reset(): void {
     this.#statuses = [0, 0, 0, 0, 0];
     this.#durations = [];
     this.#count = 0;

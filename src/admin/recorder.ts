@@ -6,7 +6,7 @@
 import type { Schedule } from "../lib/timers.ts";
 import type { FinishedRequest, Observation, SchemaCacheCounts } from "../observe/observation.ts";
 import { redact } from "../observe/redact.ts";
-import { type Gauges, LiveFigures } from "./live_figures.ts";
+import { type CountedRequests, type Gauges, LiveFigures } from "./live_figures.ts";
 import { Ring } from "./ring.ts";
 
 /** A recent request. */
@@ -28,6 +28,13 @@ export interface RecentRequest {
   readonly code: string | null;
   /** Statements, separated by line breaks; null unless `log-query` is set. */
   readonly sql: string | null;
+}
+
+/** Requests of one thread, for the recorder of another one. */
+export interface RecordedRequests {
+  readonly newest: readonly RecentRequest[];
+  readonly slow: readonly RecentRequest[];
+  readonly figures: CountedRequests;
 }
 
 /** The last load of the schema cache. */
@@ -70,6 +77,9 @@ export class Recorder {
   readonly #options: RecorderOptions;
   #schemaCache: SchemaCacheState | null = null;
   #sql: string | null = null;
+  /** Numbers of the last entries that {@linkcode take} has returned. */
+  #takenRequest = 0;
+  #takenSlow = 0;
   #cancel: () => void = () => {};
 
   constructor(options: RecorderOptions) {
@@ -104,6 +114,26 @@ export class Recorder {
       const { counts, ms } = event;
       this.#schemaCache = { loadedAt: this.#options.now(), ms: rounded(ms), counts };
     }
+  }
+
+  /** Returns the requests since the last call, for the recorder of another thread. */
+  take(): RecordedRequests {
+    const [newest, slow] = [
+      this.requests.after(this.#takenRequest),
+      this.slowRequests.after(this.#takenSlow),
+    ];
+    this.#takenRequest = newest.at(-1)?.id ?? this.#takenRequest;
+    this.#takenSlow = slow.at(-1)?.id ?? this.#takenSlow;
+    return { newest, slow, figures: this.figures.take() };
+  }
+
+  /** Adds the requests of other threads, in the order of their arrival. */
+  add(recorded: readonly RecordedRequests[]): void {
+    const inOrder = (lists: readonly (readonly RecentRequest[])[]) =>
+      lists.flat().toSorted((one, other) => one.time - other.time);
+    for (const request of inOrder(recorded.map(({ newest }) => newest))) this.requests.add(request);
+    for (const request of inOrder(recorded.map(({ slow }) => slow))) this.slowRequests.add(request);
+    for (const { figures } of recorded) this.figures.add(figures);
   }
 
   /** Takes a line of the diagnostic log. */

@@ -15,6 +15,8 @@ export interface Log {
   readonly observe: (event: Observation) => void;
   /** Sets the function that returns the current settings. */
   readonly setSettings: (settings: () => LogSettings) => void;
+  /** Adds lines that are formatted already: texts without a last line feed, empty for none. */
+  readonly addLines: (lines: { readonly access: string; readonly diagnostics: string }) => void;
   /** Passes each line of the diagnostic log to a function, too; null ends that. */
   readonly tapDiagnostics: (take: ((line: string) => void) | null) => void;
   /**
@@ -49,6 +51,10 @@ export function openLog(initial: LogSettings, call: CallWords): Log {
       access,
       diagnostics: { add },
     }),
+    addLines: ({ access: requests, diagnostics: others }) => {
+      if (others !== "") { for (const line of others.split("\n")) add(line); }
+      if (requests !== "") access.add(requests);
+    },
     tapDiagnostics: (take) => void (tap = take),
     setSettings: (current) => void (settings = current),
     flush: () => withTimeout(flushTimeoutMs, Promise.all([access.flush(), diagnostics.flush()])),

@@ -92,6 +92,25 @@ export function integer(
   };
 }
 
+/** Returns the codec of {@linkcode integer} with both bounds, and one word. */
+export function integerOr<const Word extends string>(
+  word: Word,
+  bounds: { readonly min: number; readonly max: number },
+): Codec<number | Word> {
+  const numbers = integer(bounds);
+  const expected = `a whole number from ${bounds.min} to ${bounds.max} or "${word}"`;
+  return {
+    type: `integer or \`${word}\``,
+    empty: "unset",
+    read(raw, context) {
+      if (raw === word) return accept(word);
+      const read = numbers.read(raw, context);
+      return read.kind === "problem" ? reject(raw, { expected }) : read;
+    },
+    print: (value) => value === word ? quote(word) : String(value),
+  };
+}
+
 const truth: ReadonlyMap<string, boolean> = new Map([["true", true], ["false", false]]);
 
 /**

@@ -112,6 +112,8 @@ const failureLevels: Readonly<Partial<Record<Diagnostic["kind"], LogLevel>>> = {
   "tenants-failed": "error",
   "version-failed": "error",
   "version-unsupported": "error",
+  "worker-failed": "error",
+  "workers-limited": "warn",
 };
 
 /** Returns the level of a line. A finding begins with its own. */

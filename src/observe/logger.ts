@@ -171,7 +171,21 @@ const texts: {
   "terminating": ({ signal }) => `Received termination unix signal ${signal}`,
   "shutdown-waiting": ({ seconds }) =>
     `Not ready any more; requests are served for ${seconds} seconds, or until the next signal`,
+  "workers-limited": ({ workers, limit }) =>
+    `server-workers is lowered to ${workers}: ${workerLimits[limit]}`,
+  "worker-failed": ({ worker, reason, seconds }) =>
+    `Worker ${worker} has failed${reason === null ? "" : `: ${redact(reason)}`}. ` +
+    `Another one starts in ${seconds} seconds...`,
 };
+
+/** Reasons for fewer workers. */
+const workerLimits = {
+  "db-pool": "each worker needs a connection of db-pool",
+  "embedded": "an embedded database belongs to one thread",
+  "runtime": "threads cannot share an address in this runtime",
+  "tenants": "the services of tenants run in one thread",
+  "unix-socket": "threads cannot share a Unix socket",
+} as const;
 
 /** Consequences of lost notifications, with advice. */
 const effects = {

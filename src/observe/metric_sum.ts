@@ -36,7 +36,7 @@ export function withoutGauges(text: string): string {
 }
 
 function isHighest(name: string, type: string): "highest" | "sum" {
-  return type === "gauge" && /_(?:info|seconds)$/.test(name) ? "highest" : "sum";
+  return type === "gauge" && /_(?:info|seconds|up)$/.test(name) ? "highest" : "sum";
 }
 
 function addSeries(

@@ -98,6 +98,9 @@ export interface AgentWrite {
 /** Why a tenant is no longer loaded. */
 export type TenantEnd = "idle" | "least recently used" | "changed" | "removed" | "failed";
 
+/** Reasons why a process has fewer threads that serve than its configuration says. */
+export type WorkerLimit = "db-pool" | "embedded" | "runtime" | "tenants" | "unix-socket";
+
 /** An event that only metrics count. */
 export type CountedEvent =
   /** A limit refused a request under overload. */
@@ -334,7 +337,18 @@ type ServiceEvent =
   | { readonly kind: "tenants-failed"; readonly reason: string }
   | { readonly kind: "terminating"; readonly signal: "SIGTERM" | "SIGINT" }
   /** The service is served on for this time; it says that it is not ready. */
-  | { readonly kind: "shutdown-waiting"; readonly seconds: number };
+  | { readonly kind: "shutdown-waiting"; readonly seconds: number }
+  /** Fewer threads serve than `server-workers` says. */
+  | { readonly kind: "workers-limited"; readonly workers: number; readonly limit: WorkerLimit }
+  /** A thread that serves has ended; another one starts after the seconds. */
+  | {
+    readonly kind: "worker-failed";
+    /** From 1. */
+    readonly worker: number;
+    /** Null if the log has it already. */
+    readonly reason: string | null;
+    readonly seconds: number;
+  };
 
 export type ObservationKind = Observation["kind"];
 
@@ -419,6 +433,8 @@ export const severities: Readonly<Record<Diagnostic["kind"], LogLevel>> = {
   "tenants-failed": "crit",
   "terminating": "crit",
   "shutdown-waiting": "crit",
+  "workers-limited": "crit",
+  "worker-failed": "crit",
 };
 
 /** Returns whether `level` logs events of `severity`. */

@@ -40,6 +40,11 @@ export function shareArrivals(): SharedArrivals {
   return { buffer: new SharedArrayBuffer(bytes), hashKey: randomHashKey() };
 }
 
+/** Returns the word of the lock of shared memory. */
+export function arrivalLock({ buffer }: SharedArrivals): Int32Array {
+  return new Int32Array(buffer, 0, 1);
+}
+
 /** Dependencies of an {@linkcode ArrivalTable}. */
 export interface ArrivalTableOptions {
   /** Milliseconds since any start; never goes back. With shared memory, all threads have one start. */
@@ -71,7 +76,7 @@ export class ArrivalTable {
       const { arrivals: { buffer }, thread } = shared;
       this.#words = new Uint32Array(buffer, headBytes);
       this.#times = new Float64Array(buffer, 8, 2);
-      this.#lock = new ThreadLock(new Int32Array(buffer, 0, 1), thread);
+      this.#lock = new ThreadLock(arrivalLock(shared.arrivals), thread);
     }
   }
 

@@ -30,12 +30,14 @@ export interface AdminServerOptions {
   readonly recorder: Recorder | null;
   readonly handleApi: HandleApi;
   readonly diagnose: () => Promise<readonly Finding[]>;
+  /** Returns the metrics of the service. Default: those of its own thread. */
+  readonly serviceMetrics?: (() => Promise<string>) | undefined;
 }
 
 /** Serves the admin server if the configuration has an address for it. */
 export async function serveAdmin(
   service: Service,
-  { config, isLive, recorder, handleApi, diagnose }: AdminServerOptions,
+  { config, isLive, recorder, handleApi, diagnose, serviceMetrics }: AdminServerOptions,
 ): Promise<Listening | null> {
   const listenAddress = adminListenAddress(config);
   if (listenAddress === null) return null;
@@ -46,6 +48,11 @@ export async function serveAdmin(
     what: "admin",
     server: `${service.dialect.productToken}/${version}`,
     observe: service.observe,
-    serve: adminHandler(service, { isLive, consoleParts, processMetrics: processMetricsText }),
+    serve: adminHandler(service, {
+      isLive,
+      consoleParts,
+      serviceMetrics,
+      processMetrics: processMetricsText,
+    }),
   });
 }

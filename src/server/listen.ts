@@ -39,10 +39,16 @@ export interface ListenOptions {
 
 /** A listening server. */
 export interface Listening {
+  /** Address and port, or the path of the Unix socket. */
+  readonly address: string;
   /** False after shutdown or a failure, or if another process removed the Unix socket's file. */
   isOpen(): boolean;
   /** Closes each connection after its next response, from now on. */
   closeConnections(): void;
+  /** Holds responses until {@linkcode shutdown}. Resolves when no more requests arrive. */
+  hold(): Promise<void>;
+  /** Holds, then closes the socket and idle connections. */
+  closeSocket(): Promise<void>;
   /** Accepts no more connections and resolves when the server has responded to all requests. */
   shutdown(): Promise<void>;
 }
@@ -67,11 +73,33 @@ export async function listen(
   return keepListening(bound, { drain, observe });
 }
 
+/** A TCP address to listen on. */
+export type TcpAddress = Extract<ListenAddress, { readonly kind: "tcp" }>;
+
+/**
+ * Returns the port of an address that can be bound, and binds it only for a moment. Rejects with an `Error`
+ * that names the address.
+ */
+export async function findPort(address: TcpAddress, what: ListenOptions["what"]): Promise<number> {
+  const respond = () => new Response(null, { status: 503 });
+  const serveOptions: ServeOptions = {
+    handler: () => Promise.resolve(respond()),
+    onError: respond,
+    limits: null,
+    observe: () => {},
+  };
+  const { port, server } = await bindTcp(address, { what, serveOptions });
+  await server.shutdown();
+  return port!;
+}
+
 type ServeOptions = Omit<HttpServerOptions, "address">;
 
 /** A server that has bound its address. */
 interface BoundServer {
   readonly address: string;
+  /** Null for a Unix socket. */
+  readonly port: number | null;
   readonly server: HttpServer;
   /** Listens on the same address again, after a failure. */
   readonly restart: () => Promise<HttpServer>;
@@ -104,15 +132,26 @@ function keepListening(
     });
   };
   watch(bound.server);
+  let held: Promise<void> | null = null;
+  const hold = () => {
+    stopping = true;
+    return held ??= drain.hold();
+  };
+  let closed: Promise<void> | undefined;
+  const closeSocket = async () => {
+    await hold();
+    closed ??= server?.shutdown();
+    // The runtime closes the socket in its next turn. Until then, clients could connect again.
+    await turn();
+  };
   return {
+    address: bound.address,
     isOpen: () => !stopping && server !== null && bound.isReachable(),
     closeConnections: () => drain.closeConnections(),
+    hold,
+    closeSocket,
     shutdown: async () => {
-      stopping = true;
-      await drain.hold();
-      const closed = server?.shutdown();
-      // The runtime closes the socket in its next turn. Until then, clients could connect again.
-      await turn();
+      await closeSocket();
       drain.release();
       await closed;
     },
@@ -192,7 +231,7 @@ const startServer: StartServer = async (options) => {
 
 /** Listens on the first address that can be bound. Fails at once if the port is in use. */
 async function bindTcp(
-  { host, port, reusePort }: Extract<ListenAddress, { kind: "tcp" }>,
+  { host, port, reusePort }: TcpAddress,
   { what, serveOptions }: Pick<ListenOptions, "what"> & { readonly serveOptions: ServeOptions },
 ): Promise<BoundServer> {
   const at = (options: { readonly hostname: string; readonly port: number }) =>
@@ -203,7 +242,13 @@ async function bindTcp(
       const server = await at({ hostname, port });
       const bound = { hostname, port: server.port ?? port };
       const restart = () => at(bound);
-      return { address: addressText(bound), server, restart, isReachable: () => true };
+      return {
+        address: addressText(bound),
+        port: bound.port,
+        server,
+        restart,
+        isReachable: () => true,
+      };
     } catch (error) {
       failure = error;
       if (errorCode(error) === "EADDRINUSE") break;
@@ -266,7 +311,13 @@ async function bindUnix(
   };
   try {
     const server = await start();
-    return { address: path, server, restart: start, isReachable: () => inodeOf(path) === own };
+    return {
+      address: path,
+      port: null,
+      server,
+      restart: start,
+      isReachable: () => inodeOf(path) === own,
+    };
   } catch (cause) {
     throw new Error(`cannot listen on ${path}: ${listenProblem(cause)}`, { cause });
   }

@@ -3,10 +3,9 @@
  *
  * @module
  */
-import type { HandleApi } from "../admin/console_api.ts";
 import { consoleRecorder } from "../admin/console_recorder.ts";
 import type { Config } from "../config/options.ts";
-import type { Database, PoolCounts } from "../database/database.ts";
+import type { Database } from "../database/database.ts";
 import { isEmbedded } from "../database/open.ts";
 import { deferred } from "../lib/deferred.ts";
 import { diagnoseRunning } from "../diagnosis/diagnose.ts";
@@ -19,23 +18,23 @@ import type { Observation } from "../observe/observation.ts";
 import { Service } from "../service/service.ts";
 import { version } from "../version.ts";
 import { hasConsole, serveAdmin } from "./admin_server.ts";
-import { connectionLimits } from "./connection_limits.ts";
-import { adminListenAddress, apiListenAddress } from "./listen_address.ts";
+import { closeInTime, serveApi, untilResponded } from "./api_server.ts";
+import { countWorkers } from "./count_workers.ts";
+import { adminListenAddress } from "./listen_address.ts";
 import {
   type ConfigReader,
   embeddedFolder,
   openConfiguredDatabase,
   shortPath,
 } from "../cli/config_files.ts";
-import { listen, type Listening } from "./listen.ts";
+import type { Listening } from "./listen.ts";
 import type { Log } from "../cli/log.ts";
 import { shellWord } from "../cli/shell_word.ts";
 import type { QuickStart } from "../cli/start.ts";
-import { untilIdle, withTimeout } from "../lib/deadline.ts";
-import { guardSite } from "./site_guard.ts";
 import { waitBeforeShutdown } from "./shutdown_wait.ts";
 import { type ReloadSignals, stopSignals } from "./signals.ts";
 import { openTracing } from "./tracing.ts";
+import type { WorkerTeam } from "./workers/worker_team.ts";
 
 /** Dependencies of {@linkcode serve}. */
 export interface ServeDependencies {
@@ -68,12 +67,17 @@ async function serveUntilStopped(
   const loaded = watchFor(log.observe, "schema-cache-loaded");
   const diagnosis = new DiagnosisLog(log.observe);
   let created: Service | null = null;
-  const recorder = hasConsole(config) ? consoleRecorder(() => created) : null;
+  const team = await makeTeam(config, log.observe);
+  const recorder = hasConsole(config)
+    ? consoleRecorder(() => created === null ? null : team?.recorded(created) ?? created)
+    : null;
   log.tapDiagnostics(recorder === null ? null : (line) => recorder.addLine(line));
-  const observe = (event: Observation) => {
+  const observe = (reported: Observation) => {
+    const event = team?.eventOf(reported, config) ?? reported;
     loaded.observe(event);
     diagnosis.take(event);
     recorder?.observe(event);
+    team?.observe(event);
   };
   if (config.mcpPath !== null) await requireMcpLibrary();
   observe({ kind: "starting", name: config.dialect.displayName, version });
@@ -86,12 +90,21 @@ async function serveUntilStopped(
     onFatal,
     database,
     quick,
+    team,
   });
   const handleApi = serviceHandler(service);
   const diagnose = () => findingsOfService(service, { quick, program: call.program });
-  let api: Listening | null = null;
+  let api: ServingApi | null = null;
   const isLive = () => api?.isOpen() ?? false;
-  const admin = await serveAdmin(service, { config, isLive, recorder, handleApi, diagnose });
+  const serviceMetrics = team === null ? undefined : () => team.metrics(service);
+  const admin = await serveAdmin(service, {
+    config,
+    isLive,
+    recorder,
+    handleApi,
+    diagnose,
+    serviceMetrics,
+  });
   recorder?.start();
   const signals = stopSignals(observe);
   reloads.connect(service);
@@ -104,7 +117,11 @@ async function serveUntilStopped(
   ]);
   if (embedded && startsApi) observe({ kind: "embedded-ready", ms: Date.now() - began });
   if (startsApi) {
-    api = await serveApi(service, { config, quick, handleApi });
+    const isQuick = quick !== null;
+    const { file } = reader;
+    api = team === null
+      ? await serveApi(service, { config, isQuick, handleApi })
+      : await team.listen(service, { config, file, call, isQuick, log, recorder, onFatal });
     diagnosis.start({ diagnose, config: () => service.snapshot.config });
   }
   const signal = await signals.first;
@@ -116,13 +133,26 @@ async function serveUntilStopped(
   reloads.close();
   diagnosis.stop();
   recorder?.stop();
-  await untilIdle(Promise.all([api?.shutdown(), admin?.shutdown()]), {
-    isBusy: () => hasWork(service.database.counts()),
-    periodMs: 1000,
-    maxIdleChecks: drainIdleSeconds,
+  await untilResponded(Promise.all([api?.shutdown(), admin?.shutdown()]), {
+    database: service.database,
+    isBusy: () => api?.isRunning ?? false,
   });
   // An embedded database must write its data to disk. A server notices the closed connections.
-  await (embedded ? service.close() : withTimeout(closeTimeoutMs, service.close()));
+  await (embedded ? service.close() : closeInTime(service));
+}
+
+/** The API, served by this thread or by others. */
+interface ServingApi extends Pick<Listening, "closeConnections" | "isOpen" | "shutdown"> {
+  /** Whether other threads have not stopped. Default: false. */
+  readonly isRunning?: boolean;
+}
+
+/** Returns the workers of a process; null if its own thread serves. */
+async function makeTeam(config: Config, observe: Log["observe"]): Promise<WorkerTeam | null> {
+  const workers = await countWorkers(config, observe);
+  if (workers === 1) return null;
+  const { WorkerTeam } = await import("./workers/worker_team.ts");
+  return new WorkerTeam(workers);
 }
 
 /** Rejects if the endpoint for agents lacks the library of its protocol. */
@@ -169,30 +199,18 @@ async function findingsOfService(
   return findings.filter(({ name }) => !quickFindings.has(name));
 }
 
-/**
- * Seconds without database work after which shutdown ignores open requests. The rest of an
- * incomplete request may never arrive.
- */
-const drainIdleSeconds = 20;
-
-function hasWork({ inUse, waiting }: PoolCounts): boolean {
-  return inUse > 0 || waiting > 0;
-}
-
-/** Timeout in ms for closing the connections, since a server may not respond. */
-const closeTimeoutMs = 500;
-
 async function startService(
   { file, config, initialSource, read }: ConfigReader,
-  { observe, setSettings, onFatal, database, quick }:
+  { observe, setSettings, onFatal, database, quick, team }:
     & Pick<Log, "observe" | "setSettings">
     & Required<Pick<ServeDependencies, "database" | "quick">>
-    & { readonly onFatal: () => void },
+    & { readonly onFatal: () => void; readonly team: WorkerTeam | null },
 ): Promise<Service> {
   const service = await Service.create({
     source: read,
     initialSource,
-    database: database ?? await openConfiguredDatabase(config, file),
+    ...team?.serviceOptions,
+    database: database ?? await openConfiguredDatabase(team?.ownerConfig(config) ?? config, file),
     now: Date.now,
     observe,
     onFatal,
@@ -204,26 +222,6 @@ async function startService(
   });
   setSettings(() => service.snapshot.config);
   return service;
-}
-
-function serveApi(
-  service: Service,
-  { config, quick, handleApi }: {
-    readonly config: Config;
-    readonly quick: QuickStart | null;
-    readonly handleApi: HandleApi;
-  },
-): Promise<Listening> {
-  const { dialect } = service;
-  return listen(apiListenAddress(config), {
-    what: "api",
-    server: `${service.dialect.productToken}/${version}`,
-    observe: service.observe,
-    limits: connectionLimits(config),
-    serve: quick === null
-      ? handleApi
-      : guardSite(handleApi, { config: () => service.snapshot.config, dialect }),
-  });
 }
 
 /** Wraps an observer; `seen` resolves with the first event of a kind. */

@@ -8,6 +8,7 @@ import type { Log } from "../cli/log.ts";
 import { untilIdle } from "../lib/deadline.ts";
 import { Tenants } from "../tenants/tenants.ts";
 import { version } from "../version.ts";
+import { countWorkers } from "./count_workers.ts";
 import { connectionLimits } from "./connection_limits.ts";
 import { listen, type Listening } from "./listen.ts";
 import { adminListenAddress, apiListenAddress } from "./listen_address.ts";
@@ -33,6 +34,7 @@ export async function serveTenants(
   const { config } = reader;
   const { observe } = log;
   observe({ kind: "starting", name: config.dialect.displayName, version });
+  await countWorkers(config, observe);
   const tracing = await openTracing();
   const tenants = await Tenants.open({
     reader,

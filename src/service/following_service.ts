@@ -13,6 +13,7 @@ import { errors } from "../errors/catalogue.ts";
 import type { ServiceError } from "../errors/service_error.ts";
 import type { SpanContext } from "../http/trace_context.ts";
 import { countedEvents } from "../observe/counted_events.ts";
+import type { Metrics } from "../observe/metrics.ts";
 import { MetricRegistry } from "../observe/metric_registry.ts";
 import type { Observation } from "../observe/observation.ts";
 import { RequestMetrics } from "../observe/request_metrics.ts";
@@ -24,6 +25,7 @@ import type { SentConfig, StateChange } from "./followed_state.ts";
 import type { RequestService } from "./request_service.ts";
 import { indexOf, type LoadedRevocations } from "./revocation_list.ts";
 import { databaseOptions } from "./database_options.ts";
+import { threadMetrics } from "./service.ts";
 import type { ServiceOptions } from "./service_options.ts";
 import { prepareAuth, prepareClientLimits, type Snapshot } from "./snapshot.ts";
 import { mayBeStale } from "./staleness.ts";
@@ -144,6 +146,20 @@ export class FollowingService implements RequestService {
   /** Aborted when the service stops: ends streams that have no end of their own. */
   get ending(): AbortSignal {
     return this.#ending.signal;
+  }
+
+  /** Resolves when all changes are applied that were received so far. */
+  get applied(): Promise<void> {
+    return this.#applied;
+  }
+
+  /** Returns the current metrics. Loads are those of the followed service. */
+  metrics(): Metrics {
+    return {
+      ...threadMetrics(this),
+      schemaCacheQuerySeconds: null,
+      schemaCacheLoads: { success: 0, fail: 0 },
+    };
   }
 
   /** Applies a change as a whole, after those before it. A request in progress keeps its snapshot. */

@@ -366,18 +366,10 @@ export class Service {
 
   /** Returns the current metrics. */
   metrics(): Metrics {
-    const { serverVersion } = this.#snapshot;
     return {
-      build: {
-        version,
-        dialect: this.dialect.name,
-        postgres: serverVersion === null ? "" : versionNumber(serverVersion) ?? "",
-      },
+      ...threadMetrics(this),
       schemaCacheQuerySeconds: this.#querySeconds,
       schemaCacheLoads: { ...this.#loadCounts },
-      pool: this.database.counts(),
-      queueSeconds: this.database.queueSeconds ?? null,
-      jwtCache: this.#snapshot.auth.cache?.counts() ?? { lookups: 0, hits: 0, evictions: 0 },
     };
   }
 
@@ -624,6 +616,25 @@ export class Service {
       onStandby: standbyReceiver(this.observe, this.#failurePolicy),
     });
   }
+}
+
+/** Returns the metrics of what each thread that serves has: a pool and a cache of tokens. */
+export function threadMetrics(
+  { snapshot: { auth, serverVersion }, database, dialect }: Pick<
+    Service,
+    "database" | "dialect" | "snapshot"
+  >,
+): Omit<Metrics, "schemaCacheLoads" | "schemaCacheQuerySeconds"> {
+  return {
+    build: {
+      version,
+      dialect: dialect.name,
+      postgres: serverVersion === null ? "" : versionNumber(serverVersion) ?? "",
+    },
+    pool: database.counts(),
+    queueSeconds: database.queueSeconds ?? null,
+    jwtCache: auth.cache?.counts() ?? { lookups: 0, hits: 0, evictions: 0 },
+  };
 }
 
 function cacheCounts(data: SchemaCacheData) {

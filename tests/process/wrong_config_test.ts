@@ -329,6 +329,7 @@ const wrong: Readonly<Record<OptionKey, readonly [value: string, problem: string
   ],
   "tenants-db-pool": whole("from 1 to 262143"),
   "tenants-max-loaded": whole("of at least 1"),
+  "server-workers": ['"many"', 'expected a whole number from 1 to 256 or "auto", got "many"'],
   "url-use-legacy-target-names": bool,
 };
 

@@ -13,7 +13,7 @@ const file = new URL("../../src/config/handler_config.ts", import.meta.url);
 
 /** Options that only a process of its own has a use for. */
 const ofProcess =
-  /^(admin-server-|log-|metrics-|tenants?(-|$)|server-(header-timeout|host|idle-timeout|max-connections|port|reuseport|unix)|db-embedded-init$)/;
+  /^(admin-server-|log-|metrics-|tenants?(-|$)|server-(header-timeout|host|idle-timeout|max-connections|port|reuseport|unix|workers)|db-embedded-init$)/;
 /** Options that `HandlerOptions` describes itself. */
 const described: ReadonlySet<string> = new Set(["db-uri", "db-schemas", "dialect", "jwt-secret"]);
 

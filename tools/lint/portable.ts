@@ -32,6 +32,7 @@ const adapters: ReadonlySet<string> = new Set([
   "src/server/signals.ts",
   "src/server/tracing.ts",
   "src/server/worker_thread.ts",
+  "src/server/workers/this_machine.ts",
 ]);
 
 /** The folder of the command line: its commands are processes. */

@@ -6,7 +6,7 @@
 import { isResponseCoding } from "../../http/accept_encoding.ts";
 import { isTrustedProxy } from "../../http/client_address.ts";
 import { checkRateLimits, isOrigin } from "../checks.ts";
-import { boolean, fileMode, list, oneOf, text } from "../codecs.ts";
+import { boolean, fileMode, integerOr, list, oneOf, text } from "../codecs.ts";
 import { size, time } from "../units.ts";
 import { ofDialect, option } from "./option.ts";
 import { headerName, host, port, socketPath } from "./shared_codecs.ts";
@@ -113,6 +113,17 @@ export const serverOptions = {
     doc: "Lets several processes share the port (`SO_REUSEPORT`).",
     example: "false",
     isUncommented: true,
+  }),
+  "server-workers": option({
+    codec: integerOr("auto", { min: 1, max: 256 }),
+    default: 1,
+    reloadable: false,
+    inDatabase: false,
+    doc:
+      "Threads that serve requests; `auto` takes one for each core, or for every second one if " +
+      "PostgreSQL runs on this machine; see [Use several cores](../how-to/use-several-cores.md).",
+    example: "4",
+    extension: true,
   }),
   "server-spool-size": option({
     codec: size(),

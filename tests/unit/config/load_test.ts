@@ -139,6 +139,7 @@ Deno.test("loadConfig takes the defaults", () => {
       serverResponseHeaders: null,
       serverRequestTimeout: 0,
       serverReuseport: false,
+      serverWorkers: 1,
       dbAnonStatementTimeout: null,
       dbMaxCost: null,
       rateLimits: null,

@@ -928,6 +928,12 @@ const cases: Readonly<Record<OptionKey, Cases>> = {
   },
   "tenants-db-pool": bounded(1, 262143),
   "tenants-max-loaded": integers(1, "a whole number of at least 1"),
+  "server-workers": {
+    accepted: [["1", 1], ["256", 256], ["auto", "auto"]],
+    rejected: ["0", "257", "1.5", '"Auto"'].map((value) =>
+      [value, `expected a whole number from 1 to 256 or "auto", got ${value}`] as const
+    ),
+  },
   "url-use-legacy-target-names": booleans,
 };
 

@@ -442,6 +442,16 @@ const events: {
     "crit",
     "Not ready any more; requests are served for 10 seconds, or until the next signal",
   ],
+  "workers-limited": [
+    { kind: "workers-limited", workers: 2, limit: "db-pool" },
+    "crit",
+    "server-workers is lowered to 2: each worker needs a connection of db-pool",
+  ],
+  "worker-failed": [
+    { kind: "worker-failed", worker: 3, reason: "a thread has ended", seconds: 0.1 },
+    "crit",
+    "Worker 3 has failed: a thread has ended. Another one starts in 0.1 seconds...",
+  ],
 };
 
 for (const [event, lowest, text] of Object.values(events)) {

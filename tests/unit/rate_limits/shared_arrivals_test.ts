@@ -31,7 +31,7 @@ onmessage = async ({ data: { arrivals, thread, requests } }) => {
 };`;
 
 function admittedBy(thread: number, arrivals: ReturnType<typeof shareArrivals>): Promise<number> {
-  const url = `data:application/typescript,${encodeURIComponent(program)}`;
+  const url = `data:text/javascript,${encodeURIComponent(program)}`;
   const worker = new Worker(url, { type: "module" });
   return new Promise((resolve) => {
     worker.onmessage = ({ data }) => {

@@ -1,0 +1,76 @@
+/**
+ * Serves the API.
+ *
+ * @module
+ */
+import type { HandleApi } from "../admin/console_api.ts";
+import type { Config } from "../config/options.ts";
+import { untilIdle, withTimeout } from "../lib/deadline.ts";
+import type { RequestService } from "../service/request_service.ts";
+import { version } from "../version.ts";
+import { connectionLimits } from "./connection_limits.ts";
+import { listen, type Listening, type ListenOptions } from "./listen.ts";
+import { apiListenAddress } from "./listen_address.ts";
+import { guardSite } from "./site_guard.ts";
+
+/** Options of {@linkcode serveApi}. */
+export interface ApiServerOptions {
+  /** The configuration at the start, which has the address and the limits of connections. */
+  readonly config: Config;
+  /** Refuses requests that pages of other sites make. */
+  readonly isQuick: boolean;
+  readonly handleApi: HandleApi;
+  /** Default: that of the service. */
+  readonly observe?: ListenOptions["observe"];
+}
+
+/** Listens on the address of the API. Rejects with an `Error` that names it if it cannot be bound. */
+export function serveApi(
+  service: Pick<RequestService, "dialect" | "observe" | "snapshot">,
+  { config, isQuick, handleApi, observe = service.observe }: ApiServerOptions,
+): Promise<Listening> {
+  const { dialect } = service;
+  return listen(apiListenAddress(config), {
+    what: "api",
+    server: `${dialect.productToken}/${version}`,
+    observe,
+    limits: connectionLimits(config),
+    serve: isQuick
+      ? guardSite(handleApi, { config: () => service.snapshot.config, dialect })
+      : handleApi,
+  });
+}
+
+/**
+ * Seconds without database work after which shutdown ignores open requests. The rest of an
+ * incomplete request may never arrive.
+ */
+const drainIdleSeconds = 20;
+
+/** Timeout in ms for closing the connections, since a server may not respond. */
+const closeTimeoutMs = 500;
+
+/** Resolves when servers have responded to all requests, or when those that are open do no work. */
+export async function untilResponded(
+  servers: Promise<unknown>,
+  { database, isBusy = () => false }: {
+    readonly database: RequestService["database"];
+    /** Whether other threads work. */
+    readonly isBusy?: () => boolean;
+  },
+): Promise<void> {
+  const hasWork = () => {
+    const { inUse, waiting } = database.counts();
+    return inUse > 0 || waiting > 0;
+  };
+  await untilIdle(servers, {
+    isBusy: () => hasWork() || isBusy(),
+    periodMs: 1000,
+    maxIdleChecks: drainIdleSeconds,
+  });
+}
+
+/** Closes a service whose database may not respond. */
+export async function closeInTime(service: { close(): Promise<void> }): Promise<void> {
+  await withTimeout(closeTimeoutMs, service.close());
+}

@@ -1,0 +1,105 @@
+/**
+ * Makes what a worker serves with: connections, caches, logs and a socket of its own.
+ *
+ * @module
+ */
+import { consoleRecorder } from "../../admin/console_recorder.ts";
+import type { Recorder } from "../../admin/recorder.ts";
+import { openConfiguredDatabase } from "../../cli/config_files.ts";
+import type { Config } from "../../config/options.ts";
+import { dialects } from "../../dialect.ts";
+import { serviceHandler } from "../../handler/handler.ts";
+import { schedule } from "../../lib/timers.ts";
+import type { Observation } from "../../observe/observation.ts";
+import { ArrivalTable } from "../../rate_limits/arrival_table.ts";
+import { type FollowedService, FollowingService } from "../../service/following_service.ts";
+import { hasConsole } from "../admin_server.ts";
+import { serveApi } from "../api_server.ts";
+import type { Listening } from "../listen.ts";
+import { adminListenAddress } from "../listen_address.ts";
+import { openTracing } from "../tracing.ts";
+import type { LogLines, WorkerTask } from "./messages.ts";
+import { sharedConfig } from "./shares.ts";
+import { WorkerLog } from "./worker_log.ts";
+
+/** The owner, as the parts of a worker reach it. */
+export interface Owner extends FollowedService {
+  readonly postLines: (lines: LogLines) => void;
+  /** Ends the process. */
+  readonly onFatal: () => void;
+}
+
+/** The parts of a worker that does not listen yet. */
+export interface WorkerParts {
+  readonly service: FollowingService;
+  readonly log: WorkerLog;
+  readonly observe: (event: Observation) => void;
+  /** Null without a console. */
+  readonly recorder: Recorder | null;
+  readonly listen: () => Promise<Listening>;
+}
+
+/** Makes the parts of a worker. Opens no connection. */
+export async function makeParts(task: WorkerTask, owner: Owner): Promise<WorkerParts> {
+  const { part, file, call } = task;
+  const sent = { ...task.state.config!, dialect: dialects.get(task.dialect)! };
+  const config = sharedConfig(sent, part);
+  let service: FollowingService | null = null;
+  const log = new WorkerLog({
+    post: owner.postLines,
+    settings: () => service?.snapshot.config ?? config,
+    call,
+    now: Date.now,
+    schedule,
+  });
+  const recorder = hasConsole(config) ? consoleRecorder(() => service) : null;
+  const observe = (event: Observation) => {
+    log.observe(event);
+    recorder?.observe(event);
+  };
+  service = await FollowingService.create({
+    database: await openConfiguredDatabase(config, file),
+    dialect: task.dialect,
+    followed: owner,
+    shareOf: (whole) => sharedConfig(whole, part),
+    now: Date.now,
+    observe,
+    onFatal: owner.onFatal,
+    ...(await openTracing()),
+    isCounted: adminListenAddress(config) !== null,
+    isTimed: hasConsole(config),
+    makeArrivalTable: () => arrivalTable(task),
+  }, task.state);
+  const made = service;
+  const listen = () => listenBy(made, { config, task });
+  return { service, log, observe, recorder, listen };
+}
+
+/** The clocks of threads begin at different times. */
+function arrivalTable({ arrivals, ownerTime, part: { number } }: WorkerTask): ArrivalTable {
+  const ahead = ownerTime - performance.now();
+  return new ArrivalTable({
+    now: () => performance.now() + ahead,
+    shared: { arrivals, thread: number + 1 },
+  });
+}
+
+function listenBy(
+  service: FollowingService,
+  { config, task: { port, isQuick, part: { number } } }: {
+    readonly config: Config;
+    readonly task: WorkerTask;
+  },
+): Promise<Listening> {
+  return serveApi(service, {
+    config: { ...config, serverPort: port, serverReuseport: true },
+    isQuick,
+    handleApi: serviceHandler(service),
+    observe: (event) => {
+      // The owner reports when all workers listen, and one of them reports for all.
+      const isOfAll = event.kind === "listening" ||
+        (event.kind === "limits-unavailable" && number !== 1);
+      if (!isOfAll) service.observe(event);
+    },
+  });
+}
