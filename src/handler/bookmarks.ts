@@ -3,7 +3,6 @@
  *
  * @module
  */
-import type { Config } from "../config/options.ts";
 import type { Batch, BatchResult } from "../database/database.ts";
 import type { HeaderList } from "../lib/header_list.ts";
 import type { RawRequest } from "../request/raw_request.ts";
@@ -11,11 +10,9 @@ import type { Reply } from "../response/reply.ts";
 import type { DataPlan } from "../transaction/data_plan.ts";
 import type { ApiRequest } from "../request/api_request.ts";
 import type { TransactionOwner } from "../transaction/preamble.ts";
+import type { Snapshot } from "../service/snapshot.ts";
 import { mayUseStandby, replicatedBatch } from "../transaction/standby_use.ts";
 import type { PipelineContext } from "./pipeline.ts";
-
-/** The cookie that holds the bookmark of a browser, with `db-bookmark-cookie`. */
-const bookmarkCookie = "svc-bookmark";
 
 /** Longest text that may be a bookmark; those of the service have at most 25 characters. */
 const maxBookmarkLength = 64;
@@ -44,9 +41,9 @@ export function withReplicas(
   batch: Batch,
   owned: OwnedPlan | null = null,
 ): Batch {
-  const { bookmarkHeader, snapshot: { config, cache, cacheLoadedAt } } = context;
+  const { bookmarkHeader, snapshot, snapshot: { config, cache, cacheLoadedAt } } = context;
   if (bookmarkHeader === null) return batch;
-  const bookmark = readBookmark(pieces, bookmarkHeader, config);
+  const bookmark = readBookmark(pieces, bookmarkHeader, snapshot);
   const isForStandby = owned !== null && cache !== null &&
     mayUseStandby({ ...owned, defaults: owned.owner.defaults, config, cache });
   const schemaAgeMs = context.now() - cacheLoadedAt;
@@ -61,14 +58,22 @@ export function withReplicas(
 function readBookmark(
   { headers, cookies }: ReplicatedExchange["pieces"],
   bookmarkHeader: string,
-  { dbBookmarkCookie }: Pick<Config, "dbBookmarkCookie">,
+  snapshot: Snapshot,
 ): string | null {
-  const ofCookie = dbBookmarkCookie ? cookies[bookmarkCookie] : undefined;
+  const ofCookie = snapshot.config.dbBookmarkCookie ? cookies[cookieName(snapshot)] : undefined;
   const text = headers[bookmarkHeader.toLowerCase()] || ofCookie;
   if (!text) return null;
   const bookmarks = text.split(",", maxBookmarks + 1).map((each) => each.trim());
   const isList = bookmarks.length <= maxBookmarks && bookmarks.every(mayBeBookmark);
   return isList ? bookmarks.join() : "";
+}
+
+/**
+ * Returns the name of the cookie that holds the bookmark of a browser, with `db-bookmark-cookie`. Tenants may
+ * have the same host, and their bookmarks are of different servers.
+ */
+function cookieName({ auth: { tenant } }: Pick<Snapshot, "auth">): string {
+  return tenant === null ? "svc-bookmark" : `svc-bookmark-${tenant.name}`;
 }
 
 function mayBeBookmark(text: string): boolean {
@@ -84,13 +89,13 @@ export function withBookmark(reply: Reply, { bookmark }: Pick<BatchResult, "book
 export function withBookmarkHeaders(
   headers: HeaderList,
   { bookmark }: Pick<Reply, "bookmark">,
-  { bookmarkHeader, snapshot: { config } }: Pick<PipelineContext, "bookmarkHeader" | "snapshot">,
+  { bookmarkHeader, snapshot }: Pick<PipelineContext, "bookmarkHeader" | "snapshot">,
 ): HeaderList {
   if (bookmark === undefined || bookmarkHeader === null) return headers;
-  const cookie = `${bookmarkCookie}=${bookmark}; Max-Age=60; HttpOnly; SameSite=Lax; Path=/`;
+  const cookie = `${cookieName(snapshot)}=${bookmark}; Max-Age=60; HttpOnly; SameSite=Lax; Path=/`;
   return [
     ...headers,
     [bookmarkHeader, bookmark],
-    ...config.dbBookmarkCookie ? [["Set-Cookie", cookie] as const] : [],
+    ...snapshot.config.dbBookmarkCookie ? [["Set-Cookie", cookie] as const] : [],
   ];
 }

@@ -103,6 +103,7 @@ const failureLevels: Readonly<Partial<Record<Diagnostic["kind"], LogLevel>>> = {
   "pooler-found": "error",
   "recovery-disabled": "error",
   "restart-needed": "warn",
+  "standbys-unused": "warn",
   "retrying": "warn",
   "schema-cache-failed": "error",
   "statement-refused": "error",

@@ -122,6 +122,7 @@ const texts: {
   "config-reload-failed": ({ message }) =>
     `Failed reloading config: Error in config ${redact(message)}`,
   "declared-key-ignored": ({ problem }) => `Declared key ignored: ${redact(problem)}`,
+  "standbys-unused": ({ reason }) => `The primary executes all reads: ${reason}`,
   "restart-needed": ({ key }) => `${key} has changed: takes effect after a restart`,
   "limits-unavailable": ({ keys }) =>
     `WARNING: ${keys.join(", ")} ${keys.length === 1 ? "has" : "have"} no effect: the server of ` +

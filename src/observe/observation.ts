@@ -176,6 +176,8 @@ type ServiceEvent =
   | { readonly kind: "standby-excluded"; readonly place: string; readonly reason: string }
   /** A server of `db-replica-uri` belongs to another database cluster than the primary. */
   | { readonly kind: "standby-foreign"; readonly place: string }
+  /** No read can go to a standby. */
+  | { readonly kind: "standbys-unused"; readonly reason: string }
   /** The server has accepted LISTEN, but notifications do not arrive. */
   | {
     readonly kind: "notifications-lost";
@@ -382,6 +384,7 @@ export const severities: Readonly<Record<Diagnostic["kind"], LogLevel>> = {
   "standby-included": "crit",
   "standby-excluded": "crit",
   "standby-foreign": "crit",
+  "standbys-unused": "crit",
   "notifications-lost": "crit",
   "notifications-unsupported": "crit",
   "schema-changed": "crit",

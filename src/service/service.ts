@@ -31,7 +31,8 @@ import { RequestMetrics } from "../observe/request_metrics.ts";
 import { registerReplicaMetrics, standbyReceiver } from "./standby_reports.ts";
 import type { TraceStage } from "../observe/stopwatch.ts";
 import { indexSchemaCache } from "../schema_cache/lookups.ts";
-import type { SchemaCacheData } from "../schema_cache/schema_cache.ts";
+import type { SchemaCache, SchemaCacheData } from "../schema_cache/schema_cache.ts";
+import { unusedStandbysReason } from "../transaction/standby_use.ts";
 import {
   type LoadedConfig,
   prepareAuthOf,
@@ -418,6 +419,7 @@ export class Service {
       for (const problem of data.declarationProblems ?? []) {
         this.observe({ kind: "declared-key-ignored", problem });
       }
+      this.#reportUnusedStandbys(cache);
       if (!first || this.dialect.poolFlush === "every load") this.database.flush();
       this.#attempts = 0;
       this.#loadCounts.success++;
@@ -597,6 +599,12 @@ export class Service {
       now: () => performance.now(),
       schedule,
     });
+  }
+
+  #reportUnusedStandbys(cache: SchemaCache): void {
+    if (this.database.hasStandbys !== true) return;
+    const reason = unusedStandbysReason(this.#snapshot.config, cache);
+    if (reason !== null) this.#observeFinding({ kind: "standbys-unused", reason });
   }
 
   /** Reports a finding if the log level includes the dialect's severity of findings. */

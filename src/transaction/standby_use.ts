@@ -35,6 +35,17 @@ export function mayUseStandby(
     isStablePreRequest(config, cache) && isStandbyRead(plan, cache);
 }
 
+/** Returns why no read can use a standby; null if some can. */
+export function unusedStandbysReason(
+  config: Pick<Config, "dbPreRequest">,
+  cache: SchemaCache,
+): string | null {
+  if (cache.data.volatileFunctions === null) {
+    return "an operator, a cast or a type runs a volatile function";
+  }
+  return isStablePreRequest(config, cache) ? null : "db-pre-request may run a volatile function";
+}
+
 /**
  * Returns true unless a function before each request may run a volatile function. A function without a schema
  * counts as volatile: the search path of the request decides which one it is.

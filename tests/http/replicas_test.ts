@@ -268,6 +268,11 @@ for (const [preRequest, on] of preRequests) {
     await using api = await openReplicated({ engine: "pg", fixture, config });
     api.wait(5000);
     await checkRow(api, ["GET /items", {}, { on }], "Svc-Bookmark");
+    const reason = "db-pre-request may run a volatile function";
+    deepStrictEqual(
+      api.events.filter(({ kind }) => kind === "standbys-unused"),
+      on === "standby" ? [] : [{ kind: "standbys-unused", reason }],
+    );
   });
 }
 
@@ -366,6 +371,19 @@ Deno.test("replicas: the cookie has the bookmark of writes, and of reads that ca
   strictEqual(await cookieOf("GET /items", { headers: { Cookie: "svc-bookmark=x" } }), set);
   strictEqual(await cookieOf("GET /items", marked(sent)), set);
   strictEqual(await cookieOf("GET /items", {}), null);
+});
+
+Deno.test("replicas: the cookie of a tenant has its name", async () => {
+  const config = `${base}db-bookmark-cookie = true\n`;
+  await using api = await openReplicated({ engine: "pg", fixture, config, tenant: "acme" });
+  const { headers } = await api.send("POST /parts", { body: {} });
+  match(headers.get("Set-Cookie")!, new RegExp(`^svc-bookmark-acme=${newBookmark};`));
+  api.take();
+  for (const [cookie, bookmark] of [["svc-bookmark-acme=x", "x"], ["svc-bookmark=x", null]]) {
+    await api.send("GET /items", { headers: { Cookie: cookie! } });
+    const [use] = api.take();
+    strictEqual((use!.standby as { readonly bookmark: string | null }).bookmark, bookmark);
+  }
 });
 
 Deno.test("replicas: a repeated Idempotency-Key gets a bookmark of its own", async () => {

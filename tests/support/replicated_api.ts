@@ -8,6 +8,7 @@ import { noValues } from "../../src/config/load.ts";
 import type { Batch, BatchResult, Caller, Database } from "../../src/database/database.ts";
 import { openDatabase } from "../../src/database/open.ts";
 import { serviceHandler } from "../../src/handler/handler.ts";
+import type { Observation } from "../../src/observe/observation.ts";
 import { Service } from "../../src/service/service.ts";
 import { type Engine, engines } from "./engines.ts";
 import type { Fixture } from "./fixture.ts";
@@ -29,6 +30,8 @@ export interface ReplicatedApi extends AsyncDisposable {
   /** Batches of the requests since the last call, without those of the service itself. */
   readonly take: () => readonly ReplicaUse[];
   readonly service: Service;
+  /** Events of the service, in order. */
+  readonly events: readonly Observation[];
   /** Moves the clock of the service, in milliseconds. */
   readonly wait: (milliseconds: number) => void;
 }
@@ -41,11 +44,13 @@ export interface ReplicatedParts {
   readonly config: string;
   /** Default: true. */
   readonly hasStandbys?: boolean;
+  /** Name of the tenant that it serves. Default: none. */
+  readonly tenant?: string;
 }
 
 /** Opens a handler over a new database. */
 export async function openReplicated(
-  { engine, fixture, config, hasStandbys = true }: ReplicatedParts,
+  { engine, fixture, config, hasStandbys = true, tenant }: ReplicatedParts,
 ): Promise<ReplicatedApi> {
   await using parts = new AsyncDisposableStack();
   const made = await engines[engine](fixture);
@@ -63,12 +68,14 @@ export async function openReplicated(
     applicationName: "test",
   });
   const uses: ReplicaUse[] = [];
+  const events: Observation[] = [];
   let now = Date.now();
   const service = await Service.create({
     source: () => source,
     database: hasStandbys ? recordingDatabase(opened, uses) : opened,
     now: () => now,
-    observe: () => {},
+    observe: (event) => void events.push(event),
+    ...(tenant === undefined ? {} : { tenant: { name: tenant, claimOf: null } }),
   });
   parts.defer(() => service.close());
   await service.reloadSchema();
@@ -81,6 +88,7 @@ export async function openReplicated(
     handler,
     send,
     service,
+    events,
     take: () => uses.splice(0),
     wait: (milliseconds) => void (now += milliseconds),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),

@@ -317,6 +317,11 @@ const events: {
     "info",
     "Agent as agent: delete_rows DELETE /todos?id=eq.5 200 1 rows",
   ],
+  "standbys-unused": [
+    { kind: "standbys-unused", reason: "db-pre-request may run a volatile function" },
+    "crit",
+    "The primary executes all reads: db-pre-request may run a volatile function",
+  ],
   "restart-needed": [
     { kind: "restart-needed", key: "server-port" },
     "crit",
