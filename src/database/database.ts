@@ -442,6 +442,8 @@ export interface ReplicaSettings {
   readonly waitMs: number;
   /** Result of a read for which no standby is fit: that of the primary, or an error. */
   readonly fallback: "primary" | "error";
+  /** Whether bookmarks are positions in the write-ahead log, where servers can tell these. Default: true. */
+  readonly comparesPositions?: boolean;
 }
 
 /** Live counts of a standby, for metrics. */

@@ -29,7 +29,10 @@ export function databaseOptions(config: DatabaseOptionsConfig): DatabaseOptions 
     prepare: setsIsolation && config.dbPreparedStatements,
     queueTargetMs: config.dbPoolQueueTarget * 1000,
     setsIsolation,
-    replicas: replicaSettings(config),
+    replicas: {
+      ...replicaSettings(config),
+      comparesPositions: !lacks(config.dbCapabilities, "lsn"),
+    },
     sendsCancels: !lacks(config.dbCapabilities, "cancel"),
   };
 }

@@ -15,30 +15,6 @@ export type Bookmark =
   | { readonly kind: "position"; readonly timeline: number; readonly lsn: bigint }
   | { readonly kind: "time"; readonly epochMs: number };
 
-/**
- * Returns the latest of the bookmarks in a text, which commas separate. Returns null for another text, and for
- * bookmarks that cannot be compared: those of two timelines, or positions beside times.
- */
-export function latestBookmark(text: string | null): Bookmark | null {
-  let latest: Bookmark | null = null;
-  for (const each of text?.split(",") ?? []) {
-    const bookmark = parseBookmark(each);
-    if (bookmark === null) return null;
-    if (latest !== null && !isComparable(latest, bookmark)) return null;
-    if (latest === null || placeOf(latest) < placeOf(bookmark)) latest = bookmark;
-  }
-  return latest;
-}
-
-function isComparable(one: Bookmark, other: Bookmark): boolean {
-  if (one.kind === "time" || other.kind === "time") return one.kind === other.kind;
-  return one.timeline === other.timeline;
-}
-
-function placeOf(bookmark: Bookmark): bigint | number {
-  return bookmark.kind === "time" ? bookmark.epochMs : bookmark.lsn;
-}
-
 /** Returns the bookmark in a text; null for another text. */
 export function parseBookmark(text: string): Bookmark | null {
   const [, timeline, lsn, epochMs] =
@@ -48,11 +24,46 @@ export function parseBookmark(text: string): Bookmark | null {
   return { kind: "position", timeline: parseInt(timeline, 16), lsn: BigInt(`0x${lsn}`) };
 }
 
+/** All that the bookmarks of a client stand for. */
+export interface ClientState {
+  /** The highest position; null for none. */
+  readonly position: { readonly timeline: number; readonly lsn: bigint } | null;
+  /** The latest time; null for none. */
+  readonly epochMs: number | null;
+}
+
+/** State of a client without bookmarks. */
+export const unknownState: ClientState = { position: null, epochMs: null };
+
+/**
+ * Returns the state that bookmarks stand for, which commas separate. Returns null if one is malformed, or if
+ * they have several timelines.
+ */
+export function readBookmarks(text: string): ClientState | null {
+  let { position, epochMs } = unknownState;
+  for (const item of text.split(",")) {
+    const bookmark = parseBookmark(item);
+    if (bookmark === null) return null;
+    if (bookmark.kind === "time") {
+      epochMs = Math.max(epochMs ?? 0, bookmark.epochMs);
+      continue;
+    }
+    if (position !== null && position.timeline !== bookmark.timeline) return null;
+    if (position === null || position.lsn < bookmark.lsn) position = bookmark;
+  }
+  return { position, epochMs };
+}
+
 /** Returns the text of a bookmark. */
 export function bookmarkText(bookmark: Bookmark): string {
   if (bookmark.kind === "time") return `t-${bookmark.epochMs}`;
   const { timeline, lsn } = bookmark;
   return `${hex(timeline)}-${hex(lsn).padStart(16, "0")}`;
+}
+
+/** Returns the bookmark of a time; null without one. */
+export function timeText(epochMs: number | null): string | null {
+  return epochMs === null ? null : bookmarkText({ kind: "time", epochMs });
 }
 
 function hex(number: number | bigint): string {

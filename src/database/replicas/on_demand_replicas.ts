@@ -14,10 +14,15 @@ import {
   type DatabaseWatcher,
   type PoolCounts,
   type ReplicaSettings,
-  type StandbyUse,
 } from "../database.ts";
 import { lsnText, readPosition } from "../wal_position.ts";
-import { type Bookmark, bookmarkText, latestBookmark } from "./bookmark.ts";
+import {
+  bookmarkText,
+  type ClientState,
+  readBookmarks,
+  timeText,
+  unknownState,
+} from "./bookmark.ts";
 import { refusalOf } from "./refusal.ts";
 import {
   isSerializable,
@@ -56,10 +61,11 @@ class OnDemandReplicas implements Database {
 
   async transaction(batch: Batch, caller?: Caller): Promise<BatchResult> {
     if (!isStandbyRead(batch) || isSerializable(batch)) return await this.#onPrimary(batch, caller);
-    const bookmark = latestBookmark(batch.standby.bookmark);
-    if (!this.#mayUseStandby(batch.standby, bookmark)) return await this.#onPrimary(batch, caller);
+    const { bookmark } = batch.standby;
+    const state = bookmark === null ? unknownState : readBookmarks(bookmark);
+    if (state === null || !this.#mayUseStandby(state)) return await this.#onPrimary(batch, caller);
     for (const standby of this.#shuffled()) {
-      const result = await this.#tryOn(standby, { batch, caller, bookmark });
+      const result = await this.#tryOn(standby, { batch, caller, state });
       if (result !== null) return result;
     }
     if (this.#settings.fallback === "error") throw errors.noStandby();
@@ -95,11 +101,11 @@ class OnDemandReplicas implements Database {
     return [this.#options.primary, ...this.#options.standbys];
   }
 
-  /** Whether a bookmark permits a standby at all. The check before the read compares the timeline. */
-  #mayUseStandby({ bookmark: text }: StandbyUse, bookmark: Bookmark | null): boolean {
-    if (text === null || bookmark === null) return text === null;
-    if (bookmark.kind === "position") return true;
-    return bookmark.epochMs + this.#settings.maxLagMs < this.#options.now();
+  /** Whether the state of a client permits a standby at all. The check compares the timeline. */
+  #mayUseStandby({ position, epochMs }: ClientState): boolean {
+    const { comparesPositions = true, maxLagMs } = this.#settings;
+    if (epochMs !== null && epochMs + maxLagMs >= this.#options.now()) return false;
+    return position === null || comparesPositions;
   }
 
   /** Returns the standbys in random order, all orders equally likely. */
@@ -112,11 +118,12 @@ class OnDemandReplicas implements Database {
   /** Executes a read on a standby. Resolves with null if the next server may execute it. */
   async #tryOn(
     standby: Database,
-    { batch, caller, bookmark }: TriedRead,
+    { batch, caller, state: { position, epochMs } }: TriedRead,
   ): Promise<BatchResult | null> {
-    const position = bookmark?.kind === "position" ? bookmark : null;
     const condition = position && { min: lsnText(position.lsn), timeline: position.timeline };
-    const isReturned = batch.wantsBookmark ?? false;
+    const { comparesPositions = true } = this.#settings;
+    const wantsBookmark = batch.wantsBookmark ?? false;
+    const isReturned = wantsBookmark && comparesPositions;
     try {
       const result = await standby.transaction(
         condition === null && !isReturned
@@ -124,12 +131,16 @@ class OnDemandReplicas implements Database {
           : { ...batch, walPosition: { condition, isReturned } },
         caller,
       );
-      if (!isReturned) return result;
+      if (!wantsBookmark) return result;
+      if (!isReturned) return { ...result, bookmark: timeText(epochMs) };
       const { lsn = null } = readPosition(result.walPosition ?? []) ?? {};
       // A stream begins before its position is known.
       if (lsn === null || position === null) return this.#withTime(result);
       const seen = lsn > position.lsn ? lsn : position.lsn;
-      return { ...result, bookmark: bookmarkText({ ...position, lsn: seen }) };
+      return {
+        ...result,
+        bookmark: bookmarkText({ kind: "position", timeline: position.timeline, lsn: seen }),
+      };
     } catch (error) {
       const refusal = refusalOf(error);
       if (refusal === null || !mayRepeat(batch, refusal)) throw error;
@@ -140,7 +151,9 @@ class OnDemandReplicas implements Database {
   async #onPrimary(batch: Batch, caller: Caller | undefined): Promise<BatchResult> {
     const { primary } = this.#options;
     if (!batch.wantsBookmark) return await primary.transaction(batch, caller);
-    const result = await primary.transaction(withPosition(batch), caller);
+    const { comparesPositions = true } = this.#settings;
+    const placed = comparesPositions ? withPosition(batch) : batch;
+    const result = await primary.transaction(placed, caller);
     if (result.end === "rollback" && batch.access === "read write") return result;
     const { lsn, timeline = null } = readPosition(result.walPosition ?? []) ?? {};
     if (lsn === undefined || timeline === null) return this.#withTime(result);
@@ -149,7 +162,7 @@ class OnDemandReplicas implements Database {
 
   /** The present covers all that was seen. */
   #withTime(result: BatchResult): BatchResult {
-    return { ...result, bookmark: bookmarkText({ kind: "time", epochMs: this.#options.now() }) };
+    return { ...result, bookmark: timeText(this.#options.now()) };
   }
 }
 
@@ -157,5 +170,5 @@ class OnDemandReplicas implements Database {
 interface TriedRead {
   readonly batch: StandbyRead;
   readonly caller: Caller | undefined;
-  readonly bookmark: Bookmark | null;
+  readonly state: ClientState;
 }

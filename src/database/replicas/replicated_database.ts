@@ -19,11 +19,17 @@ import {
   type Notify,
   type PoolCounts,
   type ReplicaCounts,
-  type StandbyUse,
   type Subscribe,
 } from "../database.ts";
 import { lsnText, positionStatement, readPosition, type WalPosition } from "../wal_position.ts";
-import { type Bookmark, bookmarkText, latestBookmark } from "./bookmark.ts";
+import {
+  type Bookmark,
+  bookmarkText,
+  type ClientState,
+  readBookmarks,
+  timeText,
+  unknownState,
+} from "./bookmark.ts";
 import { FallbackSlots } from "./fallback_slots.ts";
 import { refusalOf, type RefusalReason } from "./refusal.ts";
 import type { Standby, StandbyNeeds } from "./standby.ts";
@@ -140,12 +146,13 @@ class ReplicatedDatabase implements Database {
   }
 
   async #read(batch: StandbyRead, caller: Caller | undefined): Promise<BatchResult> {
-    const bookmark = latestBookmark(batch.standby.bookmark);
     if (isSerializable(batch)) return await this.#bookmarked(batch, caller);
-    if (!this.#mayUseStandby(batch.standby, bookmark)) {
+    const { bookmark, schemaAgeMs = Infinity } = batch.standby;
+    const state = bookmark === null ? unknownState : readBookmarks(bookmark);
+    if (state === null || !this.#mayUseStandby(state)) {
       return await this.#fallBack(batch, caller, "bookmark");
     }
-    const needs = this.#needsOf(batch.standby, bookmark);
+    const needs = { ...state, maxLagMs: this.#set.settings.maxLagMs, schemaAgeMs };
     const chosen = this.#set.choose(needs);
     const isWaiting = chosen === null && this.#set.mayWaitFor(needs);
     const standby = isWaiting ? await this.#set.waitFor(needs) : chosen;
@@ -154,19 +161,11 @@ class ReplicatedDatabase implements Database {
     return await this.#fallBack(batch, caller, isWaiting ? "wait" : "no standby");
   }
 
-  /** Whether a bookmark permits a standby at all. */
-  #mayUseStandby({ bookmark: text }: StandbyUse, bookmark: Bookmark | null): boolean {
-    if (text === null) return true;
-    if (bookmark === null) return false;
-    const { primary, settings } = this.#set;
-    return bookmark.kind === "time"
-      ? bookmark.epochMs + settings.maxLagMs < this.#now()
-      : bookmark.timeline === primary.timeline;
-  }
-
-  #needsOf({ schemaAgeMs = Infinity }: StandbyUse, bookmark: Bookmark | null): StandbyNeeds {
-    const position = bookmark?.kind === "position" ? bookmark : null;
-    return { position, maxLagMs: this.#set.settings.maxLagMs, schemaAgeMs };
+  /** Whether the state of a client permits a standby at all. */
+  #mayUseStandby({ position, epochMs }: ClientState): boolean {
+    const { primary, settings, comparesPositions } = this.#set;
+    if (epochMs !== null && epochMs + settings.maxLagMs >= this.#now()) return false;
+    return position === null || (comparesPositions && position.timeline === primary.timeline);
   }
 
   async #readOn(standby: Standby, read: PlacedRead): Promise<BatchResult> {
@@ -190,8 +189,9 @@ class ReplicatedDatabase implements Database {
     load.begin();
     try {
       const condition = needs.position === null ? null : { min: lsnText(needs.position.lsn) };
-      const isReturned = batch.wantsBookmark ?? false;
-      const placed = condition === null && (!isReturned || !standby.hasPositions)
+      const wantsBookmark = batch.wantsBookmark ?? false;
+      const isReturned = wantsBookmark && standby.hasPositions && this.#set.comparesPositions;
+      const placed = condition === null && !isReturned
         ? batch
         : { ...batch, walPosition: { condition, isReturned } };
       const result = await standby.run(
@@ -201,9 +201,9 @@ class ReplicatedDatabase implements Database {
       const ended = this.#clock.now();
       load.record(ended - began, ended);
       standby.reads++;
-      if (!isReturned) return result;
-      // The time of an older bookmark still holds.
-      if (!standby.hasPositions) return { ...result, bookmark: sameBookmark(batch.standby) };
+      if (!wantsBookmark) return result;
+      // The client's time still holds.
+      if (!isReturned) return { ...result, bookmark: timeText(needs.epochMs) };
       return await this.#withBookmark(result, () => this.#seenOn(standby, result, needs));
     } finally {
       load.end();
@@ -253,7 +253,7 @@ class ReplicatedDatabase implements Database {
   /** Executes a batch on the primary, with a bookmark if it wants one. */
   async #bookmarked(batch: Batch, caller: Caller | undefined): Promise<BatchResult> {
     if (!batch.wantsBookmark) return await this.#primary.transaction(batch, caller);
-    const hasPosition = this.#set.primary.hasPositions;
+    const hasPosition = this.#set.comparesPositions;
     const result = await this.#primary.transaction(
       hasPosition ? withPosition(batch) : batch,
       caller,
@@ -279,22 +279,15 @@ class ReplicatedDatabase implements Database {
     find: () => Promise<Bookmark | null>,
   ): Promise<BatchResult> {
     const found = await find().catch(() => null);
-    const bookmark = found ?? { kind: "time", epochMs: this.#now() } as const;
-    return { ...result, bookmark: bookmarkText(bookmark) };
+    return { ...result, bookmark: found === null ? timeText(this.#now()) : bookmarkText(found) };
   }
-}
-
-/** Returns the latest bookmark of a read as a text of its own. */
-function sameBookmark({ bookmark }: StandbyUse): string | null {
-  const latest = latestBookmark(bookmark);
-  return latest === null ? null : bookmarkText(latest);
 }
 
 /** A read with the conditions for the standby that executes it. */
 interface PlacedRead {
   readonly batch: StandbyRead;
   readonly caller: Caller | undefined;
-  readonly needs: StandbyNeeds;
+  readonly needs: StandbyNeeds & ClientState;
   /** Standbys that have refused it. */
   readonly refusing?: readonly Standby[];
 }

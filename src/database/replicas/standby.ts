@@ -97,7 +97,7 @@ export class Standby {
         probe.reset();
         this.#failed({ kind: "timed out" });
       },
-      period: () => this.#isHealthy && options.isAwaited() ? waitPeriodMs : healthPeriodMs,
+      period: () => this.isHealthy && options.isAwaited() ? waitPeriodMs : healthPeriodMs,
     }, options.clock);
   }
 
@@ -107,7 +107,7 @@ export class Standby {
 
   /** Asks at once what the standby has replayed. */
   hurry(): void {
-    if (this.#isHealthy) this.#monitor.hurry();
+    if (this.isHealthy) this.#monitor.hurry();
   }
 
   async close(): Promise<void> {
@@ -118,7 +118,7 @@ export class Standby {
 
   /** Milliseconds that the standby lagged at its last answer; null if that is unknown. */
   get lagMs(): number | null {
-    const isKnown = this.#isHealthy && Number.isFinite(this.#freshAt);
+    const isKnown = this.isHealthy && Number.isFinite(this.#freshAt);
     return isKnown ? this.#observedAt - this.#freshAt : null;
   }
 
@@ -137,7 +137,7 @@ export class Standby {
 
   /** Whether it may execute a read when it has replayed more. */
   mayBecomeFitFor({ position, maxLagMs }: StandbyNeeds): boolean {
-    if (!this.#isHealthy || !this.#isWithin(maxLagMs)) return false;
+    if (!this.isHealthy || !this.#isWithin(maxLagMs)) return false;
     return position === null || (this.#replayed !== null && this.timeline === position.timeline);
   }
 
@@ -194,7 +194,8 @@ export class Standby {
     });
   }
 
-  get #isHealthy(): boolean {
+  /** Whether it answers as a standby. */
+  get isHealthy(): boolean {
     return this.#health.isHealthy;
   }
 
@@ -252,7 +253,7 @@ export class Standby {
 
   #report(report: HealthReport): void {
     this.#health.record(report);
-    if (!this.#isHealthy && report.kind !== "in recovery") this.#abandonReads();
+    if (!this.isHealthy && report.kind !== "in recovery") this.#abandonReads();
     this.#reportServing();
     this.#options.events.observed();
   }
@@ -260,11 +261,11 @@ export class Standby {
   #reportServing(): void {
     if (!this.#health.isKnown) return;
     const isWithin = this.#isWithin(this.#options.maxLagMs());
-    const isServing = this.#isHealthy && isWithin;
+    const isServing = this.isHealthy && isWithin;
     // The lag is unknown until the first samples of the primary.
-    if (isServing === this.#isServing || (this.#isHealthy && this.#isLagUnknown)) return;
+    if (isServing === this.#isServing || (this.isHealthy && this.#isLagUnknown)) return;
     this.#isServing = isServing;
-    const reason = this.#isHealthy ? "it lags behind by more than db-replica-max-lag" : null;
+    const reason = this.isHealthy ? "it lags behind by more than db-replica-max-lag" : null;
     this.#options.events.changed(this, isServing ? null : reason ?? this.#health.reason);
   }
 

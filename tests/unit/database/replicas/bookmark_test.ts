@@ -2,8 +2,9 @@ import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import {
   type Bookmark,
   bookmarkText,
-  latestBookmark,
+  type ClientState,
   parseBookmark,
+  readBookmarks,
 } from "../../../../src/database/replicas/bookmark.ts";
 
 const bookmarks: readonly (readonly [text: string, bookmark: Bookmark])[] = [
@@ -54,23 +55,17 @@ for (const text of malformed) {
   });
 }
 
-/** Bookmarks, and the latest of them; null if they cannot be compared. */
-const lists: readonly (readonly [text: string, latest: string | null])[] = [
-  ["1-0000000004987158", "1-0000000004987158"],
-  ["1-0000000000000001,1-00000000000000FF,1-000000000000000A", "1-00000000000000FF"],
-  ["1-0000000000000001,1-0000000000000001", "1-0000000000000001"],
-  ["t-20,t-100,t-3", "t-100"],
-  ["1-0000000000000001,2-0000000000000001", null],
-  ["1-0000000000000001,t-100", null],
-  ["t-100,1-0000000000000001", null],
-  ["1-0000000000000001,", null],
-  ["1-0000000000000001, 1-0000000000000002", null],
-  ["nonsense,1-0000000000000001", null],
+const position = (lsn: bigint, timeline = 1) => ({ kind: "position", timeline, lsn }) as const;
+const lists: readonly (readonly [text: string, state: ClientState | null])[] = [
+  ["1-0000000000000010", { position: position(16n), epochMs: null }],
+  ["1-0000000000000010,1-0000000000000020", { position: position(32n), epochMs: null }],
+  ["1-0000000000000020,t-5,1-0000000000000010,t-4", { position: position(32n), epochMs: 5 }],
+  ["1-0000000000000010,2-0000000000000020", null],
+  ["1-0000000000000010,", null],
   ["", null],
 ];
-for (const [text, latest] of lists) {
-  Deno.test(`latestBookmark() returns ${latest} for ${JSON.stringify(text)}`, () => {
-    const found = latestBookmark(text);
-    strictEqual(found === null ? null : bookmarkText(found), latest);
+for (const [text, state] of lists) {
+  Deno.test(`readBookmarks() reads all of ${JSON.stringify(text)}`, () => {
+    deepStrictEqual(readBookmarks(text), state);
   });
 }

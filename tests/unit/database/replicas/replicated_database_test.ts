@@ -113,6 +113,19 @@ const rows: readonly Row[] = [
     fallback: "bookmark",
   },
   {
+    name: "a read with several bookmarks, on the standby that has the highest",
+    prepare: ({ standbys }) => standbys[1]!.lsn = "0/200",
+    before: 1000,
+    batch: standbyRead(`${bookmark("1")},${bookmark("200")},${bookmark("2")}`),
+    by: "standby1",
+  },
+  {
+    name: "a read with bookmarks of several timelines",
+    batch: standbyRead(`${bookmark("1")},${bookmark("1", 2)}`),
+    by: "primary",
+    fallback: "bookmark",
+  },
+  {
     name: "a read with a young time",
     batch: standbyRead(`t-${fakeEpochMs}`),
     by: "primary",
@@ -412,6 +425,31 @@ Deno.test("ReplicatedDatabase uses times where servers have no positions", async
   deepStrictEqual(read.columns, ["standby0"]);
   strictEqual(read.bookmark, text);
 });
+
+const withoutPositions: readonly (readonly [
+  name: string,
+  prepare: (replicas: FakeReplicas) => void,
+])[] = [
+  ["the standbys have none", ({ standbys }) => standbys.forEach((server) => server.lsn = null)],
+  ["db-capabilities excludes them", ({ database }) =>
+    database.configure({
+      prepare: true,
+      queueTargetMs: 0,
+      replicas: { maxLagMs: 10_000, waitMs: 100, fallback: "primary", comparesPositions: false },
+    })],
+];
+for (const [name, prepare] of withoutPositions) {
+  Deno.test(`ReplicatedDatabase uses times although the primary has positions: ${name}`, async () => {
+    const replicas = fakeReplicas();
+    prepare(replicas);
+    replicas.database.observeServers!();
+    await replicas.clock.pass(10);
+    const { bookmark: text } = await replicas.database.transaction(bookmarkedWrite);
+    strictEqual(text, `t-${fakeEpochMs + 10}`);
+    strictEqual(await outcome(replicas, standbyRead(bookmark("1"))), "primary");
+    strictEqual(await outcome(replicas, standbyRead()), "standby0");
+  });
+}
 
 Deno.test("ReplicatedDatabase reports a server of another cluster once", async () => {
   const replicas = fakeReplicas();
