@@ -44,6 +44,17 @@ interface Entry {
 
 /** Measures the cases of a group in turn, and returns a table of their ratios to the first one. */
 export async function measureGroup(group: ConfigGroup, bench: Bench): Promise<string> {
+  return caseTable(group, await measureEach(group, bench));
+}
+
+/** A case with its runs. */
+export type MeasuredCase = Pick<Entry, "bytes" | "each" | "runs">;
+
+/** Measures the cases of a group in turn. */
+export async function measureEach(
+  group: ConfigGroup,
+  bench: Bench,
+): Promise<readonly MeasuredCase[]> {
   await using servers = new AsyncDisposableStack();
   const entries: Entry[] = [];
   for (const each of group.cases) {
@@ -77,11 +88,14 @@ export async function measureGroup(group: ConfigGroup, bench: Bench): Promise<st
       progress(`${group.name}, ${each.name}: ${Math.round(run.perSecond)} requests/s`);
     }
   }
-  return tableOf(group, entries);
+  return entries;
 }
 
 /** Returns the table. Its ratios are medians of those of each round, whose runs follow each other. */
-function tableOf({ name }: ConfigGroup, entries: readonly Entry[]): string {
+export function caseTable(
+  { name }: ConfigGroup,
+  entries: readonly MeasuredCase[],
+): string {
   const [first] = entries;
   const rows = entries.map(({ each, bytes, runs }) => {
     const ratioOf = (field: "perSecond" | "cpu") =>

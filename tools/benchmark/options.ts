@@ -26,6 +26,8 @@ export interface BenchOptions {
   readonly batches: boolean;
   /** Measures answers under more load than can be served, in place of the cases. */
   readonly overload: boolean;
+  /** Numbers of threads to measure, in place of the cases; null for the cases. */
+  readonly workers: readonly number[] | null;
   /** Seconds of each measured run. */
   readonly seconds: number;
   /** Measured runs of each case and server; 3 beside a peer, else 1. */
@@ -60,6 +62,7 @@ export const usage = `Usage: deno task bench [options]
                     --case answers, readers or inserts measures one of these
   --batches         10 inserts in a batch, in 10 requests and in one, over one connection
   --overload        answers when more requests come than can be served, with and without shedding
+  --workers N,N,…   the service with these numbers of threads, and a fit of how it scales
   --json            results as JSON
   --help            this text
 
@@ -76,6 +79,7 @@ export function parseOptions(args: readonly string[]): BenchOptions {
       bodies: { type: "boolean", default: false },
       batches: { type: "boolean", default: false },
       overload: { type: "boolean", default: false },
+      workers: { type: "string" },
       seconds: { type: "string", default: "5" },
       rounds: { type: "string" },
       connections: { type: "string", default: "20" },
@@ -94,6 +98,7 @@ export function parseOptions(args: readonly string[]): BenchOptions {
     bodies: values.bodies,
     batches: values.batches,
     overload: values.overload,
+    workers: values.workers?.split(",").map((each) => count("workers", each)) ?? null,
     seconds: count("seconds", values.seconds),
     rounds: count("rounds", values.rounds ?? (peer === null ? "1" : "3")),
     connections: count("connections", values.connections),

@@ -20,6 +20,7 @@ import { measureOverload } from "./overload.ts";
 import { isFlawless, resultJson, resultTables } from "./report.ts";
 import { rlsFixture } from "./rls_fixture.ts";
 import { measureSlowReaders } from "./slow_readers.ts";
+import { measureWorkers } from "./workers.ts";
 import { needWrk } from "./wrk.ts";
 import { measureWrites } from "./writes.ts";
 
@@ -64,6 +65,12 @@ async function main(args: readonly string[]): Promise<number> {
   if (options.overload) {
     await runSql(bench, `${roles}${schema}`);
     console.log(await measureOverload(bench));
+    return 0;
+  }
+  if (options.workers !== null) {
+    await runSql(bench, `${roles}${schema}${items}`);
+    await runSql(bench, "vacuum analyze");
+    console.log(await measureWorkers(options.workers, bench));
     return 0;
   }
   return options.growth ? await measureGrowth(bench) : await measureCases(bench);

@@ -12,6 +12,7 @@ const usual: BenchOptions = {
   bodies: false,
   batches: false,
   overload: false,
+  workers: null,
   seconds: 5,
   rounds: 1,
   connections: 20,
@@ -37,6 +38,7 @@ const read: readonly (readonly [args: readonly string[], differing: Partial<Benc
   [["--growth"], { growth: true }],
   [["--bodies"], { bodies: true }],
   [["--overload"], { overload: true }],
+  [["--workers", "1,2,4"], { workers: [1, 2, 4] }],
   [["--help"], { help: true }],
 ];
 
@@ -50,6 +52,7 @@ const refused: readonly (readonly [args: readonly string[], message: RegExp])[] 
   [["--seconds", "0"], /^Error: --seconds takes a number from 1 on$/],
   [["--connections", "2x"], /^Error: --connections takes a number from 1 on$/],
   [["--rounds", "-1"], /rounds/],
+  [["--workers", "1,,2"], /^Error: --workers takes a number from 1 on$/],
   [["--peer", "postgrest"], /^Error: --peer needs \{conf\} in it$/],
   [["--case"], /case/],
   [["--set", "slow"], /^Error: --set takes one of plain, token, rls, large, guards, writes, all$/],
