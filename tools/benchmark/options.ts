@@ -7,13 +7,18 @@ import { parseArgs } from "node:util";
 import { type LoadSet, loadSets } from "./cases.ts";
 
 /**
- * A set of cases: under load, of one large request at a time, of configurations that are compared, or of
- * ways of writing. The last two are measured only if they are named.
+ * A set of cases: under load, of one large request at a time, of configurations that are compared, of ways
+ * of writing, or of bookmarks. The last three are measured only if they are named.
  */
-export type CaseSet = LoadSet | "large" | "guards" | "writes";
+export type CaseSet = LoadSet | "large" | NamedSet;
+
+/** A set that is measured only if it is named. */
+type NamedSet = typeof namedSets[number];
+
+const namedSets = ["guards", "writes", "replicas"] as const;
 
 /** The sets of cases, in the order of their measurement. */
-export const caseSets: readonly CaseSet[] = [...loadSets, "large", "guards", "writes"];
+export const caseSets: readonly CaseSet[] = [...loadSets, "large", ...namedSets];
 
 /** What is to be measured, and how. */
 export interface BenchOptions {
@@ -51,7 +56,8 @@ export const usage = `Usage: deno task bench [options]
   --connections N   connections of the load (default 20)
   --set NAME        only cases of a set: plain, token, rls, large (default all), or guards:
                     limits, logs and compression beside the service without them; or
-                    writes: one request beside several that write the same
+                    writes: one request beside several that write the same; or
+                    replicas: inserts and reads with bookmarks beside those without
   --case NAME       only cases whose name contains NAME; may be repeated
   --rounds N        runs of each case (default 1; 3 with --peer); medians are shown
   --peer COMMAND    another server of the same interface to run in turn with this one;
@@ -130,5 +136,5 @@ export function isWanted({ cases }: Pick<BenchOptions, "cases">, name: string): 
 
 /** Whether a set of cases is among those asked for. */
 export function isInSet({ set }: Pick<BenchOptions, "set">, name: CaseSet): boolean {
-  return set === name || (set === null && name !== "guards" && name !== "writes");
+  return set === name || (set === null && !namedSets.some((each) => each === name));
 }

@@ -17,6 +17,7 @@ import { contestLarge } from "./large_contest.ts";
 import { contestLoads } from "./load_contest.ts";
 import { type BenchOptions, isInSet, isWanted, parseOptions, usage } from "./options.ts";
 import { measureOverload } from "./overload.ts";
+import { measureReplicas } from "./replicas.ts";
 import { isFlawless, resultJson, resultTables } from "./report.ts";
 import { rlsFixture } from "./rls_fixture.ts";
 import { measureSlowReaders } from "./slow_readers.ts";
@@ -46,6 +47,12 @@ async function main(args: readonly string[]): Promise<number> {
   if (options.set === "writes") {
     await runSql(bench, `${roles}${schema}${items}`);
     console.log(await measureWrites(bench));
+    return 0;
+  }
+  if (options.set === "replicas") {
+    await runSql(bench, `${roles}${schema}${plainFixture}`);
+    await runSql(bench, "vacuum analyze");
+    console.log(await measureReplicas(bench));
     return 0;
   }
   if (options.bodies) {

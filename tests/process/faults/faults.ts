@@ -11,6 +11,7 @@ import { idleConnections } from "./idle_connections.ts";
 import { manyClients } from "./many_clients.ts";
 import { promoteStandby } from "./promotion.ts";
 import { reloadUnderLoad } from "./reloads.ts";
+import { disturbStandbys } from "./replicas.ts";
 import type { Fault } from "./report.ts";
 import { restartUnderLoad } from "./restart.ts";
 import { upgradeRolling } from "./rolling.ts";
@@ -24,6 +25,7 @@ export const faults: Readonly<Record<string, Fault>> = {
   "terminated connections": terminateConnections,
   "batches": disturbBatches,
   "promoted standby": promoteStandby,
+  "replicas": disturbStandbys,
   "full disk": fullDisk,
   "connection shortage": connectionShortage,
   "slow readers": slowReaders,

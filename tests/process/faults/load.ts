@@ -185,7 +185,7 @@ async function runClient(
 }
 
 /** `SVC001` alone leaves open what became of a write. */
-function verdictOf(answer: Answer | null): Verdict {
+export function verdictOf(answer: Answer | null): Verdict {
   if (answer === null || errorCode(answer) === "SVC001") return "uncertain";
   return answer.status < 300 ? "acknowledged" : "refused";
 }

@@ -1,0 +1,147 @@
+/**
+ * Reads with bookmarks while standbys lag.
+ *
+ * @module
+ */
+import { deepStrictEqual, match, ok, strictEqual } from "node:assert/strict";
+import {
+  bookmarkOf,
+  place,
+  portOf,
+  type ReplicaApi,
+  type ReplicaStage,
+} from "../../support/replica_stage.ts";
+import { hastyWait, nextId, noteLine, readOwn, type Step, writeNote } from "./step.ts";
+
+export const bookmarks: readonly Step[] = [
+  [
+    "a read with a bookmark uses the primary when replay is paused",
+    ({ stage, hasty }) =>
+      stage.whilePaused(async () => {
+        const note = await writeNote(hasty);
+        match(note.bookmark, /^[0-9A-F]{1,8}-[0-9A-F]{16}$/);
+        strictEqual(await readOwn(hasty, note), stage.cluster.primary.port);
+        const stale = await hasty(noteLine(note.id));
+        deepStrictEqual(await stale.json(), []);
+      }),
+  ],
+  [
+    "a read with a bookmark waits for a standby whose replay resumes",
+    async ({ stage, patient }) => {
+      let reading: Promise<number> | undefined;
+      await stage.whilePaused(async () => {
+        const note = await writeNote(patient);
+        reading = readOwn(patient, note);
+        // Another request passes the service while that one waits.
+        await patient(place);
+      });
+      ok(stage.isStandby(await reading!));
+    },
+  ],
+  ["a read with a bookmark uses the standby that is not behind", async ({ stage, patient }) => {
+    const [first, second] = stage.cluster.standbys;
+    await stage.whilePaused(async () => {
+      const note = await writeNote(patient);
+      await stage.cluster.replayed([second!]);
+      const ports = await Promise.all(Array.from({ length: 8 }, () => readOwn(patient, note)));
+      deepStrictEqual(new Set(ports), new Set([second!.port]));
+    }, [first!]);
+  }],
+  ...[
+    ["malformed", "nonsense"],
+    ["too long", "0".repeat(5000)],
+    ["in an attack", "1-0000000000000000'; drop table api.notes; --"],
+    ["of the future", "1-00000FFF00000000"],
+    ["of another timeline", "7F-0000000000000000"],
+  ].map(([title, bookmark]): Step => [
+    `a bookmark that is ${title} leads to the primary`,
+    async ({ stage, hasty }) => {
+      const response = await hasty(place, { bookmark: bookmark! });
+      strictEqual(await portOf(response), stage.cluster.primary.port);
+      match(bookmarkOf(response), /^1-[0-9A-F]{16}$/);
+    },
+  ]),
+  [
+    "the header of the other dialect is not read",
+    ({ stage, hasty }) =>
+      stage.whilePaused(async () => {
+        const { id, bookmark } = await writeNote(hasty);
+        const response = await hasty(noteLine(id), { headers: { "Pgrst-Bookmark": bookmark } });
+        deepStrictEqual(await response.json(), []);
+        strictEqual(response.headers.has("Pgrst-Bookmark"), false);
+      }),
+  ],
+  ["a bookmark behind the header of a page is reached on an idle standby", async (fixture) => {
+    const { stage, patient } = fixture;
+    await stage.cluster.execute(stage.cluster.primary, "select pg_switch_wal()");
+    const { port } = stage.cluster.primary;
+    const headers = { Prefer: "read=primary" };
+    const switched = await patient(place, { headers, bookmark: "nonsense" });
+    strictEqual(await portOf(switched), port);
+    const response = await patient(place, { bookmark: bookmarkOf(switched) });
+    ok(stage.isStandby(await portOf(response)));
+  }],
+  [
+    "synchronous_commit = off makes no read stale",
+    ({ patient }) => readOwnRows(patient, "hurried"),
+  ],
+  [
+    "REPEATABLE READ makes no read stale",
+    ({ stage, hasty }) => whileDelayed(stage, () => readOwnRows(hasty, "repeater")),
+  ],
+  ["reads with bookmarks never go back in time", async ({ stage, patient }) => {
+    const { standbys } = stage.cluster;
+    const ports = new Set<number>();
+    let [newest, bookmark] = [0, (await writeNote(patient)).bookmark];
+    const readNewest = async () => {
+      const response = await patient("GET /newest", { bookmark });
+      const [row] = await response.json();
+      ok(row.id >= newest, `${row.id} of ${row.port} after ${newest}`);
+      [newest, bookmark] = [row.id, bookmarkOf(response)];
+      ports.add(row.port);
+    };
+    for (const behind of standbys) {
+      await stage.whilePaused(async () => {
+        for (let round = 0; round < 10; round++) {
+          const written = await writeNote(patient);
+          await readNewest();
+          bookmark = written.bookmark;
+          await readNewest();
+        }
+      }, [behind]);
+      await readNewest();
+    }
+    deepStrictEqual(ports, new Set(standbys.map(({ port }) => port)));
+  }],
+  ["the cookie replaces the header", async ({ stage }) => {
+    const api = await stage.open({ dbBookmarkCookie: true, dbReplicaWait: hastyWait });
+    await stage.whilePaused(async () => {
+      const id = nextId();
+      const written = await api("POST /notes", { body: { id } });
+      const bookmark = bookmarkOf(written);
+      const cookie = `svc-bookmark=${bookmark}`;
+      strictEqual(
+        written.headers.get("Set-Cookie"),
+        `${cookie}; Max-Age=60; HttpOnly; SameSite=Lax; Path=/`,
+      );
+      const response = await api(noteLine(id), { headers: { Cookie: `a=b; ${cookie}` } });
+      const { port } = stage.cluster.primary;
+      deepStrictEqual(await response.json(), [{ id, port }]);
+    });
+  }],
+];
+
+/** Writes and reads the own row, again and again. */
+async function readOwnRows(api: ReplicaApi, as: string): Promise<void> {
+  for (let pair = 0; pair < 20; pair++) await readOwn(api, await writeNote(api, as), as);
+}
+
+/** Runs `work` while the standbys lag, each by another time. */
+async function whileDelayed({ cluster }: ReplicaStage, work: () => Promise<void>): Promise<void> {
+  const [first, second] = cluster.standbys;
+  await cluster.delayReplay(first!, 5);
+  await cluster.delayReplay(second!, 30);
+  await work();
+  for (const standby of cluster.standbys) await cluster.delayReplay(standby, 0);
+  await cluster.replayed();
+}

@@ -1,0 +1,59 @@
+/**
+ * Writes and reads notes through handlers with standbys.
+ *
+ * @module
+ */
+import { deepStrictEqual, strictEqual } from "node:assert/strict";
+import { bookmarkOf, type ReplicaApi, type ReplicaStage } from "../../support/replica_stage.ts";
+
+/** The servers, and handlers that several rows use. */
+export interface Fixture {
+  readonly stage: ReplicaStage;
+  /** Waits for a standby for as good as no time. */
+  readonly hasty: ReplicaApi;
+  /** Waits for a standby until there is one. */
+  readonly patient: ReplicaApi;
+}
+
+/** A row of the table. */
+export type Step = readonly [name: string, run: (fixture: Fixture) => Promise<void>];
+
+/** Seconds after which a read with a bookmark uses the primary. */
+export const hastyWait = 0.02;
+export const patientWait = 10;
+
+let lastId = 1;
+
+/** Returns the number of a note that does not exist. */
+export function nextId(): number {
+  return ++lastId;
+}
+
+/** Writes a note; returns its number and the bookmark of the answer. */
+export async function writeNote(
+  api: ReplicaApi,
+  as?: string,
+): Promise<{ readonly id: number; readonly bookmark: string }> {
+  const id = nextId();
+  const response = await api("POST /notes", { body: { id }, ...(as === undefined ? {} : { as }) });
+  strictEqual(response.status, 201);
+  return { id, bookmark: bookmarkOf(response) };
+}
+
+/** Reads a note with the port of the server. */
+export function noteLine(id: number): string {
+  return `GET /notes?id=eq.${id}&select=id,port`;
+}
+
+/** Asserts that a read with a bookmark shows the note, and returns the port of the server. */
+export async function readOwn(
+  api: ReplicaApi,
+  { id, bookmark }: { readonly id: number; readonly bookmark: string },
+  as?: string,
+): Promise<number> {
+  const response = await api(noteLine(id), { bookmark, ...(as === undefined ? {} : { as }) });
+  const [row] = JSON.parse(await response.text());
+  deepStrictEqual([response.status, row?.id], [200, id]);
+  bookmarkOf(response);
+  return row.port;
+}

@@ -1,0 +1,20 @@
+/**
+ * Reads on real standbys, which lag, stop and are promoted. The last row ends the primary.
+ */
+import { ReplicaStage } from "../support/replica_stage.ts";
+import { isChosen } from "../support/row_filter.ts";
+import { bookmarks } from "./standbys/bookmarks.ts";
+import { damages } from "./standbys/damages.ts";
+import { routing } from "./standbys/routing.ts";
+import { hastyWait, patientWait } from "./standbys/step.ts";
+
+Deno.test("[pg] standbys", async (context) => {
+  await using stage = await ReplicaStage.start();
+  const hasty = await stage.open({ dbReplicaWait: hastyWait });
+  const patient = await stage.open({ dbReplicaWait: patientWait });
+  for (const [name, run] of [...routing, ...bookmarks, ...damages]) {
+    if (!isChosen(name)) continue;
+    const fn = () => run({ stage, hasty, patient });
+    await context.step({ name, fn, sanitizeOps: false, sanitizeResources: false });
+  }
+});
