@@ -51,6 +51,9 @@ export class FakeServer {
     this.isInRecovery = isInRecovery;
   }
 
+  /** Numbers of the running transactions. */
+  running = "";
+
   get position(): ResultColumns {
     const file = this.isInRecovery ? null : `0000000${this.timeline}0000000000000001`;
     return [this.lsn, file, "8192", "16MB"];
@@ -67,6 +70,7 @@ export class FakeServer {
     const recovery = this.isInRecovery ? "t" : "f";
     if (text.includes("control_system")) return Promise.resolve([this.identifier]);
     if (text === "select pg_catalog.pg_is_in_recovery()") return Promise.resolve([recovery]);
+    if (text.includes("pg_snapshot_xip")) return Promise.resolve([this.running]);
     if (text.includes("pg_stat_wal_receiver")) {
       return this.timeline === null
         ? Promise.reject(databaseError("42501"))

@@ -5,6 +5,7 @@
  */
 import type { Clock } from "../../lib/clock.ts";
 import { positionStatement, readPosition, type WalPosition } from "../wal_position.ts";
+import { CommitBarrier } from "./commit_barrier.ts";
 import { LagRing } from "./lag_ring.ts";
 import { Monitor } from "./monitor.ts";
 import type { ServerProbe } from "./probe_connection.ts";
@@ -29,6 +30,7 @@ interface PrimaryAnswer {
 /** Samples the position of the primary. */
 export class PrimaryMonitor {
   readonly samples: LagRing;
+  readonly #barrier: CommitBarrier;
   readonly #probe: ServerProbe;
   readonly #clock: Clock;
   readonly #events: PrimaryEvents;
@@ -48,6 +50,7 @@ export class PrimaryMonitor {
     },
   ) {
     this.samples = new LagRing(maxLagMs);
+    this.#barrier = new CommitBarrier(probe, clock);
     this.#probe = probe;
     this.#clock = clock;
     this.#events = events;
@@ -85,12 +88,21 @@ export class PrimaryMonitor {
 
   stop(): void {
     this.#monitor.stop();
+    this.#barrier.stop();
     this.#probe.reset();
   }
 
   /** Returns the current position; null if the server cannot tell. Rejects if it cannot be reached. */
   async position(): Promise<WalPosition | null> {
     return readPosition(await this.#probe.ask(positionStatement));
+  }
+
+  /**
+   * Resolves when the primary shows the commits that standbys may show already; at once if it does not
+   * answer.
+   */
+  async showsCommits(): Promise<void> {
+    if (this.#hasPositions) await this.#barrier.pass().catch(() => {});
   }
 
   /** Records the timeline of a position that a transaction has read on the primary. */

@@ -253,6 +253,8 @@ class ReplicatedDatabase implements Database {
   /** Executes a batch on the primary, with a bookmark if it wants one. */
   async #bookmarked(batch: Batch, caller: Caller | undefined): Promise<BatchResult> {
     if (!batch.wantsBookmark) return await this.#primary.transaction(batch, caller);
+    // The client may have seen on a standby what the primary does not show yet.
+    if (batch.access === "read only") await this.#set.primary.showsCommits();
     const hasPosition = this.#set.comparesPositions;
     const result = await this.#primary.transaction(
       hasPosition ? withPosition(batch) : batch,

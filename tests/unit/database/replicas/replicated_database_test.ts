@@ -502,6 +502,18 @@ Deno.test("ReplicatedDatabase.configure() applies another lag", async () => {
   strictEqual(await outcome(replicas, standbyRead()), "primary");
 });
 
+Deno.test("ReplicatedDatabase.transaction() waits on the primary for a commit that a standby may show", async () => {
+  const { database, primary, clock } = await observed();
+  primary.running = "7";
+  let isRead = false;
+  const reading = database.transaction(standbyRead("malformed")).then(() => isRead = true);
+  await clock.pass(10);
+  strictEqual(isRead, false);
+  primary.running = "";
+  await clock.pass(2);
+  await reading;
+});
+
 Deno.test("ReplicatedDatabase.close() closes all servers", async () => {
   const { database, primary, standbys, clock } = await observed();
   const waiting = database.transaction(standbyRead(bookmark("200")));
