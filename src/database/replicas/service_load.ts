@@ -20,9 +20,12 @@ export class ServiceLoad {
     return this.#inFlight;
   }
 
-  /** Expected time until the server is done with one more batch, in milliseconds without a scale. */
-  get cost(): number {
-    return this.#averageMs * (this.#inFlight + 1);
+  /**
+   * Returns the expected time until the server is done with one more batch, in milliseconds without a scale.
+   * It decays without batches, so that a server which was slow once is tried again.
+   */
+  cost(now: number): number {
+    return this.#averageMs * this.#weight(now) * (this.#inFlight + 1);
   }
 
   begin(): void {
@@ -35,23 +38,28 @@ export class ServiceLoad {
 
   /** Records a service time. A longer one than the average replaces it at once. */
   record(serviceMs: number, now: number): void {
-    const weight = Math.exp(-(now - this.#recordedAt) / decayMs);
+    const weight = this.#weight(now);
     this.#recordedAt = now;
     this.#averageMs = serviceMs > this.#averageMs
       ? serviceMs
       : this.#averageMs * weight + serviceMs * (1 - weight);
+  }
+
+  /** Returns the share of the average that is left now. */
+  #weight(now: number): number {
+    return Math.exp(-(now - this.#recordedAt) / decayMs);
   }
 }
 
 /** Returns the server with the lower cost of two at random; null without servers. */
 export function chooseOfTwo<Server extends { readonly load: ServiceLoad }>(
   servers: readonly Server[],
-  random: () => number,
+  { random, now }: { readonly random: () => number; readonly now: number },
 ): Server | null {
   if (servers.length < 2) return servers[0] ?? null;
   const first = Math.floor(random() * servers.length);
   const other = Math.floor(random() * (servers.length - 1));
   const second = other < first ? other : other + 1;
   const [one, two] = [servers[first]!, servers[second]!];
-  return two.load.cost < one.load.cost ? two : one;
+  return two.load.cost(now) < one.load.cost(now) ? two : one;
 }

@@ -120,7 +120,7 @@ export class StandbySet {
     const fit = this.#standbys.filter((standby) =>
       standby.isFitFor(needs) && !refusing.includes(standby)
     );
-    return chooseOfTwo(fit, this.#random);
+    return chooseOfTwo(fit, { random: this.#random, now: this.#clock.now() });
   }
 
   /** Whether a standby may execute a read as soon as it has replayed more. */
