@@ -55,7 +55,10 @@ const refused: readonly (readonly [args: readonly string[], message: RegExp])[] 
   [["--workers", "1,,2"], /^Error: --workers takes a number from 1 on$/],
   [["--peer", "postgrest"], /^Error: --peer needs \{conf\} in it$/],
   [["--case"], /case/],
-  [["--set", "slow"], /^Error: --set takes one of plain, token, rls, large, guards, writes, all$/],
+  [
+    ["--set", "slow"],
+    /^Error: --set takes one of plain, token, rls, large, guards, writes, replicas, all$/,
+  ],
   [["--speed"], /speed/],
   [["case"], /case/],
 ];
