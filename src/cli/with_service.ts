@@ -7,20 +7,23 @@
 import { Service } from "../service/service.ts";
 import type { ConfigArguments } from "./command.ts";
 import { openConfiguredDatabase } from "./config_files.ts";
+import type { Config } from "../config/options.ts";
 import { openLog } from "./log.ts";
 import { callWords } from "./program_call.ts";
 import { openStart, type QuickStart } from "./start.ts";
 
 /**
- * Runs a task with a service of the configuration. Rejects if the configuration is invalid, or if the
- * task does.
+ * Runs a task with a service of the configuration; `withTenants` replaces it if that has tenants. Rejects if
+ * the configuration is invalid, or if the task does.
  */
 export async function withService<Result>(
   args: ConfigArguments,
   run: (service: Service, quick: QuickStart | null) => Promise<Result>,
+  withTenants: (config: Config) => Result = refuseTenants,
 ): Promise<Result> {
   const { reader, database: opened, quick } = await openStart(args, { ports: "serves nothing" });
   const { config, file, initialSource } = reader;
+  if (config.tenants !== null) return withTenants(config);
   const log = openLog(config, callWords(args));
   try {
     const database = opened ?? await openConfiguredDatabase(config, file);
@@ -36,4 +39,8 @@ export async function withService<Result>(
   } finally {
     await log.flush();
   }
+}
+
+function refuseTenants(): never {
+  throw new Error("tenants: this command reads one database: give a configuration without tenants");
 }

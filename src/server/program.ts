@@ -80,6 +80,7 @@ async function runMode(
       return await withService(
         config,
         async (service) => print(dumpConfig(await service.readConfig())),
+        (ofProcess) => print(dumpConfig(ofProcess)),
       );
     case "dump-schema":
       return await withService(config, dumpSchema);

@@ -18,19 +18,22 @@ const fixture: Fixture = { name: "tenants", roles: ["anon", "writer"] };
 /** Databases that several tests use, by the names of their tenants. */
 export interface TenantDatabases extends AsyncDisposable {
   readonly uris: ReadonlyMap<string, string>;
+  readonly superuserUris: ReadonlyMap<string, string>;
 }
 
 /** Makes a database for each name. */
 export async function tenantDatabases(names: readonly string[]): Promise<TenantDatabases> {
   await using resources = new AsyncDisposableStack();
   const uris = new Map<string, string>();
+  const superuserUris = new Map<string, string>();
   for (const name of names) {
     const database = await engines.pg(fixture);
     resources.defer(() => database.remove());
     uris.set(name, database.uri);
+    superuserUris.set(name, database.superuserUri ?? "");
   }
   const made = resources.move();
-  return { uris, [Symbol.asyncDispose]: () => made.disposeAsync() };
+  return { uris, superuserUris, [Symbol.asyncDispose]: () => made.disposeAsync() };
 }
 
 /** Tenants of a folder that a test can change. */

@@ -53,7 +53,7 @@ export class ConnectionBudget {
     if (this.#waiters.length === 0 && this.#open < this.#max) return void this.#open++;
     const room = deferred<void>();
     this.#waiters = [...this.#waiters, { share, room }];
-    this.#closeIdle();
+    this.#closeIdle(share);
     await room.promise;
   }
 
@@ -66,22 +66,25 @@ export class ConnectionBudget {
     next.room.resolve();
   }
 
-  /** Closes the connection that has been idle for longest, of all pools but those that wait themselves. */
-  #closeIdle(): void {
+  /** Closes the connection that has been idle for longest, of all pools but that of the share. */
+  #closeIdle(share: ConnectionShare): void {
     let longest: BudgetedPool | null = null;
     let since = Infinity;
     for (const { pool } of this.#shares) {
-      const idleSince = pool?.idleSince() ?? Infinity;
+      const idleSince = pool === share.pool ? Infinity : pool?.idleSince() ?? Infinity;
       if (idleSince < since) [longest, since] = [pool, idleSince];
     }
     longest?.closeIdle();
   }
 
-  /** Whether a pool must close a connection: another one waits, and has fewer or the pool needs none. */
+  /**
+   * Whether a pool must close a connection: another one waits, and has fewer or the pool needs none. So no
+   * connection is idle while another pool waits.
+   */
   #isClaimed(share: ConnectionShare, need: "needed" | "spare"): boolean {
-    const [first] = this.#waiters;
-    if (first === undefined || first.share === share) return false;
-    return need === "spare" || first.share.open < share.open;
+    const other = this.#waiters.find((waiter) => waiter.share !== share);
+    if (other === undefined) return false;
+    return need === "spare" || other.share.open < share.open;
   }
 
   #close(share: ConnectionShare): void {

@@ -404,8 +404,9 @@ class Pool implements ConfiguredPool {
     const now = this.#clock.now();
     pooled.idleSince = now;
     const isFlushed = pooled.generation !== this.#generation || this.#closed !== null;
-    const isClaimed = this.#options.share?.isClaimed(this.#queue.size > 0 ? "needed" : "spare");
-    if (isFlushed || isCancelled || isClaimed) return close(pooled, "release");
+    if (isFlushed || isCancelled || this.#options.share?.isClaimed("needed")) {
+      return close(pooled, "release");
+    }
     if (now - pooled.openedAt > this.#options.maxLifetimeMs) return close(pooled, "max lifetime");
     this.#offer(pooled);
   }
@@ -468,6 +469,7 @@ class Pool implements ConfiguredPool {
     if (this.#closed !== null) return close(pooled, "release");
     this.#idle.push(pooled);
     this.#serve();
+    if (pooled.work === null && this.#options.share?.isClaimed("spare")) close(pooled, "release");
     if (this.#idle.length > 0) this.#startAging();
   }
 
