@@ -148,6 +148,11 @@ export interface HandlerOptions extends HandlerConfig {
  * ```
  */
 export function createHandler(options: HandlerOptions): Handler {
+  return makeHandler(options, null);
+}
+
+/** Creates the handler of a tenant; null for none. */
+function makeHandler(options: HandlerOptions, tenant: string | null): Handler {
   const {
     embeddedInit,
     embeddedExtensions,
@@ -182,6 +187,7 @@ export function createHandler(options: HandlerOptions): Handler {
     fetch: fetchKeys ?? usualFetch,
     keyStore: keyStore ?? null,
     loadMcp: () => mcp.load(),
+    tenant: tenant === null ? null : { name: tenant, claimOf: null },
   });
   return Object.assign(handler, { [mcpExtension]: mcp.extend });
 }
@@ -210,7 +216,7 @@ export interface TenantHandlerOptions {
  * ```
  */
 export function createTenantHandler({ resolve, max = 100 }: TenantHandlerOptions): TenantHandler {
-  return tenantHandler({ resolve, max, create: createHandler });
+  return tenantHandler({ resolve, max, create: makeHandler });
 }
 
 /** Called without a receiver, which some runtimes demand. */

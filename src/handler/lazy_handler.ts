@@ -5,6 +5,7 @@
  */
 import type { KeyStore } from "../auth/document_cache.ts";
 import type { Fetch } from "../auth/fetch_document.ts";
+import type { TenantRule } from "../auth/tenant_rule.ts";
 import { limitKeys } from "../config/connection_limits.ts";
 import { noValues } from "../config/load.ts";
 import type { ConfigSource } from "../config/source.ts";
@@ -63,6 +64,8 @@ export interface HandlerDependencies {
   readonly fetch: Fetch;
   readonly keyStore: KeyStore | null;
   readonly loadMcp: LoadMcp;
+  /** The tenant that the handler serves. Default: null, for none. */
+  readonly tenant?: TenantRule | null;
 }
 
 interface StartedService {

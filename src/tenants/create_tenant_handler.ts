@@ -39,7 +39,7 @@ export interface TenantHandlerParts<Options> {
   ) => ResolvedTenant<Options> | null | Promise<ResolvedTenant<Options> | null>;
   /** Tenants that are open at a time. */
   readonly max: number;
-  readonly create: (options: Options) => Handler;
+  readonly create: (options: Options, tenant: string) => Handler;
 }
 
 /** A tenant's handler, and its requests in progress. */
@@ -69,7 +69,7 @@ export function tenantHandler<Options>(
   const use = ({ name, options }: ResolvedTenant<Options>): OpenHandler => {
     const found = tenants.get(name);
     tenants.delete(name);
-    const opening = () => Promise.resolve().then(options).then(create);
+    const opening = () => Promise.resolve().then(options).then((each) => create(each, name));
     const tenant = found ?? { opening: opening(), requests: 0, close: null };
     tenants.set(name, tenant);
     const [oldest] = tenants.keys();

@@ -12,6 +12,7 @@ Deno.test("createTenantHandler() keeps the handlers of the tenants that were use
   await using resources = new AsyncDisposableStack();
   const databases = resources.use(await tenantDatabases(["a", "b", "c"]));
   const opened: string[] = [];
+  const observed = new Set<string>();
   const api = createTenantHandler({
     resolve: (request) => {
       const [name, path] = split(request);
@@ -19,7 +20,15 @@ Deno.test("createTenantHandler() keeps the handlers of the tenants that were use
       if (dbUri === undefined) return null;
       const options = (): HandlerOptions => {
         opened.push(name);
-        return { dbUri, dbSchemas: ["api"], dbAnonRole: "anon", dbChannelEnabled: false };
+        return {
+          dbUri,
+          dbSchemas: ["api"],
+          dbAnonRole: "anon",
+          dbChannelEnabled: false,
+          observe: (event) => {
+            if (event.kind === "request-finished") observed.add(`${name}: ${event.tenant}`);
+          },
+        };
       };
       return { name, path, options };
     },
@@ -33,6 +42,7 @@ Deno.test("createTenantHandler() keeps the handlers of the tenants that were use
   };
   for (const name of ["a", "b", "a", "c", "b"]) strictEqual(await tenantOf(name), true);
   deepStrictEqual(opened, ["a", "b", "c", "b"]);
+  deepStrictEqual([...observed], ["a: a", "b: b", "c: c"]);
   await api.forget("b");
   deepStrictEqual(await Promise.all([tenantOf("b"), tenantOf("b")]), [true, true]);
   deepStrictEqual(opened, ["a", "b", "c", "b", "b"]);
