@@ -40,6 +40,8 @@ export interface RunningPairs {
   isPrimaryAway: boolean;
   /** Resolves after so many further pairs. Rejects if a client fails. */
   progress(pairs: number): Promise<void>;
+  /** Resolves when each service has acknowledged so many further writes. */
+  writes(each: number): Promise<void>;
   /** Resolves after so many further writes that failed. */
   failures(writes: number): Promise<void>;
   /** Ends the clients; resolves when the requests under way are answered. */
@@ -64,7 +66,7 @@ const pauseAfterError = 10;
 
 /** Starts the clients. */
 export function startPairs({ ports, clients }: PairsOptions): RunningPairs {
-  const crowd = new Crowd();
+  const crowd = new Crowd(ports);
   const numbers = Array.from({ length: clients }, (_, number) => number);
   const ended = Promise.all(numbers.map((number) => new Client(crowd, ports, number).run()));
   // The error reaches the caller of `progress` or `stop`.
@@ -72,6 +74,10 @@ export function startPairs({ ports, clients }: PairsOptions): RunningPairs {
   const withinLife = async (event: Promise<void>) => void await Promise.race([event, ended]);
   return Object.assign(crowd, {
     progress: (pairs: number) => withinLife(crowd.paired.more(pairs)),
+    writes: (each: number) =>
+      withinLife(
+        Promise.all([...crowd.written.values()].map((one) => one.more(each))).then(() => {}),
+      ),
     failures: (writes: number) => withinLife(crowd.failed.more(writes)),
     stop: async () => {
       crowd.isStopping = true;
@@ -90,6 +96,8 @@ class Crowd {
   );
   readonly ledger = new Ledger();
   readonly paired = new Milestones();
+  /** Acknowledged writes by the port of the service. */
+  readonly written: ReadonlyMap<number, Milestones>;
   readonly failed = new Milestones();
   readonly counts: PairCounts = {
     pairs: 0,
@@ -100,6 +108,10 @@ class Crowd {
     onStandby: 0,
     onPrimary: 0,
   };
+
+  constructor(ports: readonly number[]) {
+    this.written = new Map(ports.map((port) => [port, new Milestones()]));
+  }
 }
 
 class Client {
@@ -142,12 +154,14 @@ class Client {
 
   /** Returns the number of the row; null if no answer says that it is written. */
   async #write(): Promise<number | null> {
-    const { ledger, tally, failed } = this.#crowd;
+    const { ledger, tally, failed, written } = this.#crowd;
     const mark = ledger.next();
+    const port = this.#nextPort;
     const answer = await this.#exchange("POST", requestBytes("POST /marks", { body: { mark } }));
     ledger.note(mark, verdictOf(answer));
     if (answer?.status === 201) {
       if (!answer.headers.has("svc-bookmark")) tally.problem("write without a bookmark");
+      written.get(port)!.add();
       return mark;
     }
     failed.add();
@@ -176,8 +190,13 @@ class Client {
     return answer;
   }
 
+  get #nextPort(): number {
+    return this.#ports[this.#turn % this.#ports.length]!;
+  }
+
   async #nextConnection(): Promise<HttpConnection> {
-    const port = this.#ports[this.#turn++ % this.#ports.length]!;
+    const port = this.#nextPort;
+    this.#turn++;
     const kept = this.#connections.get(port);
     if (kept?.open) return kept;
     const connection = await HttpConnection.connect(port);

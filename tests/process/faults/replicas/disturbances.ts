@@ -23,6 +23,9 @@ type Disturbance = (disturbed: DisturbedCluster) => Promise<void>;
 /** Longest delay of replay, in milliseconds. */
 const maxDelayMs = 500;
 
+/** Writes of each service until it has no connection left to a server that is gone. */
+const writesAfterReturn = 10;
+
 const delayOne: Disturbance = async ({ cluster, random }) => {
   await cluster.delayReplay(random.pick(cluster.standbys), random.below(maxDelayMs + 1));
 };
@@ -78,14 +81,14 @@ const promoteOne: Disturbance = (disturbed) =>
     await cluster.synchronize();
   });
 
-/** 503 is allowed until each service has had the time to find the primary again. */
+/** 503 is allowed until each service has found the primary again. */
 async function withoutPrimary(
-  { cluster, running, pairs }: DisturbedCluster,
+  { cluster, running }: DisturbedCluster,
   disturb: (cluster: PostgresCluster) => Promise<void>,
 ): Promise<void> {
   running.isPrimaryAway = true;
   await disturb(cluster);
-  await running.progress(pairs);
+  await running.writes(writesAfterReturn);
   running.isPrimaryAway = false;
 }
 

@@ -12,7 +12,7 @@ export async function replicaMetrics(
   const sums = new Map<string, number>();
   for (const service of services) {
     const text = await (await service.fetchAdmin("GET /metrics")).text();
-    for (const [, name, value] of text.matchAll(/^(svc_replica\w*_total\S*) (\S+)$/gm)) {
+    for (const [, name, value] of text.matchAll(/^(svc_replica\w*_total(?:\{[^}]*\})?) (\S+)$/gm)) {
       const key = name!.replace(/host="[^"]*",?/, "").replace("{}", "");
       sums.set(key, (sums.get(key) ?? 0) + Number(value));
     }
