@@ -183,7 +183,7 @@ const texts: {
 const workerLimits = {
   "db-pool": "each worker needs a connection of db-pool",
   "embedded": "an embedded database belongs to one thread",
-  "runtime": "threads cannot share an address in this runtime",
+  "system": "threads cannot share an address on this system",
   "tenants": "the services of tenants run in one thread",
   "unix-socket": "threads cannot share a Unix socket",
 } as const;

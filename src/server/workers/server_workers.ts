@@ -73,6 +73,7 @@ export class ServerWorkers implements Pick<Listening, "closeConnections" | "isOp
   /** The last known gauges of the workers. */
   #recorded: readonly RecordedSecond[] = [];
   #isPublishing = false;
+  #isStopping = false;
   #cancelRecording = () => {};
 
   constructor(options: ServerWorkersOptions) {
@@ -124,6 +125,7 @@ export class ServerWorkers implements Pick<Listening, "closeConnections" | "isOp
    * client that has its response can connect to a worker that is about to close.
    */
   async shutdown(): Promise<void> {
+    this.#isStopping = true;
     this.#cancelRecording();
     await this.#queryAll("hold");
     await this.#queryAll("closeSocket");
@@ -155,10 +157,8 @@ export class ServerWorkers implements Pick<Listening, "closeConnections" | "isOp
       recorder.add(this.#recorded.map(({ requests }) => requests));
     };
     const schedule = () => {
-      this.#cancelRecording = this.#options.schedule(() => {
-        void tick();
-        schedule();
-      }, 1000);
+      if (this.#isStopping) return;
+      this.#cancelRecording = this.#options.schedule(() => void tick().then(schedule), 1000);
     };
     schedule();
   }

@@ -83,7 +83,7 @@ function singleThreadLimit(
   { dbUri, serverUnixSocket, tenants }: CountedConfig,
   { sharesAddress }: Machine,
 ): WorkerLimit | null {
-  if (!sharesAddress) return "runtime";
+  if (!sharesAddress) return "system";
   if (tenants !== null) return "tenants";
   if (isEmbedded(dbUri)) return "embedded";
   return serverUnixSocket === null ? null : "unix-socket";

@@ -12,7 +12,7 @@ export function thisMachine(): Machine {
   return {
     cores: availableParallelism(),
     environment: process.env,
-    // In Node, one thread cannot listen on the address of another.
-    sharesAddress: "Deno" in globalThis,
+    // Node has no such option for threads. Other systems than Linux do not divide connections.
+    sharesAddress: "Deno" in globalThis && process.platform === "linux",
   };
 }

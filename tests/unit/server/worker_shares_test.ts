@@ -64,7 +64,7 @@ for (const [label, change, workers, limit] of rows) {
 
 Deno.test("workerCount() is 1 where threads cannot share an address, or on one core", () => {
   const elsewhere = { ...machine, sharesAddress: false };
-  deepStrictEqual(workerCount(config, elsewhere), { workers: 1, limit: "runtime" });
+  deepStrictEqual(workerCount(config, elsewhere), { workers: 1, limit: "system" });
   const small = { ...config, serverWorkers: "auto", dbUri: "postgres:///shop" } as const;
   strictEqual(workerCount(small, { ...machine, cores: 1 }).workers, 1);
 });

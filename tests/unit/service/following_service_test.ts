@@ -3,6 +3,7 @@ import { indexRevocations } from "../../../src/auth/revocations.ts";
 import { loadConfig } from "../../../src/config/load.ts";
 import { noRoleSettings } from "../../../src/config/in_database.ts";
 import type { Config } from "../../../src/config/options.ts";
+import { exampleFile } from "../../../src/config/print.ts";
 import type { Database } from "../../../src/database/database.ts";
 import { errors } from "../../../src/errors/catalogue.ts";
 import { ServiceError } from "../../../src/errors/service_error.ts";
@@ -158,4 +159,14 @@ Deno.test("FollowingService waits for the first list of revocations, then follow
   await publish();
   ok(!(service.revocations.current() instanceof Promise));
   deepStrictEqual(await claims(), ["sub"]);
+});
+
+Deno.test("StatePublisher can send the example of each option", () => {
+  const text = exampleFile().replace(/^# (?=[a-z-]+ = )/gm, "");
+  const { dialect: _, ...config } = loadConfig({
+    file: { path: "svc.conf", text },
+    environment: {},
+    readFile: () => new TextEncoder().encode("x".repeat(32)),
+  });
+  deepStrictEqual(structuredClone(config), config);
 });
