@@ -186,6 +186,7 @@ const workerLimits = {
   "system": "threads cannot share an address on this system",
   "tenants": "the services of tenants run in one thread",
   "unix-socket": "threads cannot share a Unix socket",
+  "unstable-net": "Deno needs --unstable-net to let threads share an address",
 } as const;
 
 /** Consequences of lost notifications, with advice. */

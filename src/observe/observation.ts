@@ -99,7 +99,13 @@ export interface AgentWrite {
 export type TenantEnd = "idle" | "least recently used" | "changed" | "removed" | "failed";
 
 /** Reasons why a process has fewer threads that serve than its configuration says. */
-export type WorkerLimit = "db-pool" | "embedded" | "system" | "tenants" | "unix-socket";
+export type WorkerLimit =
+  | "db-pool"
+  | "embedded"
+  | "system"
+  | "tenants"
+  | "unix-socket"
+  | "unstable-net";
 
 /** An event that only metrics count. */
 export type CountedEvent =

@@ -11,16 +11,19 @@ async function compileArguments(): Promise<readonly string[]> {
   return JSON.parse(text).tasks.compile.command.split(" ");
 }
 
-Deno.test("the executable has what no import names: the worker's modules, the console", async () => {
+Deno.test("the executable has what no import names: the modules of threads, the console", async () => {
   const compiled = await compileArguments();
   const included = compiled.filter((_, index) => compiled[index - 1] === "--include");
   const worker = ["src/server/worker_thread.ts", "src/server/program.ts"];
   const mcp = "src/mcp/endpoint.ts";
-  deepStrictEqual(included, [...worker, mcp, "dist/console"]);
+  const entry = "src/server/workers/worker_entry.ts";
+  deepStrictEqual(included, [...worker, entry, mcp, "dist/console"]);
   const main = await Deno.readTextFile(new URL("../../main.ts", import.meta.url));
   const mainThread = new URL("../../src/server/main_thread.ts", import.meta.url);
   ok(main.includes(`runInWorker(new URL("./src/server/program.ts"`));
   ok((await Deno.readTextFile(mainThread)).includes(`new Worker(new URL("./worker_thread.ts"`));
+  const team = new URL("../../src/server/workers/worker_team.ts", import.meta.url);
+  ok((await Deno.readTextFile(team)).includes(`new Worker(new URL("./worker_entry.ts"`));
 });
 
 Deno.test("the executable's permissions suffice to serve, reload and end", async () => {

@@ -24,6 +24,7 @@ const bundles: ReadonlyMap<string, string> = new Map([
   ["src/server/program.ts", "program.js"],
   ["src/server/main_thread.ts", "main_thread.js"],
   ["src/server/worker_thread.ts", "worker_thread.js"],
+  ["src/server/workers/worker_entry.ts", "worker_entry.js"],
 ]);
 
 /** Modules whose types the package exports. */
@@ -79,7 +80,8 @@ export async function buildNpmPackage(folder: string): Promise<void> {
   await Deno.remove(folder, { recursive: true }).catch(() => {});
   await Deno.mkdir(join(folder, "bin"), { recursive: true });
   for (const [entry, name] of bundles) await bundle(entry, join(folder, "dist", name));
-  await nameBundledWorker(join(folder, "dist", "main_thread.js"));
+  await nameBundledWorker(join(folder, "dist", "main_thread.js"), "worker_thread");
+  await nameBundledWorker(join(folder, "dist", "program.js"), "worker_entry");
   for (const [from, to] of copies) await Deno.copyFile(from, join(folder, to));
   await writeConsole(join(folder, "dist", "console"));
   await writeDeclarations(typedModules, { root, folder: join(folder, "dist", "types") });
@@ -92,10 +94,10 @@ export async function buildNpmPackage(folder: string): Promise<void> {
   await Deno.chmod(join(folder, "bin", "svc.mjs"), 0o755);
 }
 
-/** The bundler leaves the path of the worker as it is in the source. */
-async function nameBundledWorker(file: string): Promise<void> {
+/** The bundler leaves the path of a worker as it is in the source. */
+async function nameBundledWorker(file: string, name: string): Promise<void> {
   const text = await Deno.readTextFile(file);
-  const [source, bundled] = ["./worker_thread.ts", "./worker_thread.js"];
+  const [source, bundled] = [`./${name}.ts`, `./${name}.js`];
   if (text.split(source).length !== 2) throw new Error(`${file}: names ${source} not once`);
   await Deno.writeTextFile(file, text.replace(source, bundled));
 }

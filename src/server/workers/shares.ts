@@ -55,8 +55,8 @@ export interface Machine {
   readonly cores: number;
   /** The environment, which may name the database's host. */
   readonly environment: ConnectionEnvironment;
-  /** Whether several threads can listen on one address. */
-  readonly sharesAddress: boolean;
+  /** Why several threads cannot listen on one address; null if they can. */
+  readonly addressLimit: "system" | "unstable-net" | null;
 }
 
 type CountedConfig = Pick<
@@ -81,9 +81,9 @@ export function workerCount(config: CountedConfig, machine: Machine): WorkerCoun
 
 function singleThreadLimit(
   { dbUri, serverUnixSocket, tenants }: CountedConfig,
-  { sharesAddress }: Machine,
+  { addressLimit }: Machine,
 ): WorkerLimit | null {
-  if (!sharesAddress) return "system";
+  if (addressLimit !== null) return addressLimit;
   if (tenants !== null) return "tenants";
   if (isEmbedded(dbUri)) return "embedded";
   return serverUnixSocket === null ? null : "unix-socket";

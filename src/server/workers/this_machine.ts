@@ -12,7 +12,13 @@ export function thisMachine(): Machine {
   return {
     cores: availableParallelism(),
     environment: process.env,
-    // Node has no such option for threads. Other systems than Linux do not divide connections.
-    sharesAddress: "Deno" in globalThis && process.platform === "linux",
+    addressLimit: addressLimit(),
   };
+}
+
+/** Node has no such option for threads. Other systems than Linux do not divide connections. */
+function addressLimit(): Machine["addressLimit"] {
+  if (!("Deno" in globalThis) || process.platform !== "linux") return "system";
+  // The flag that permits to share an address also defines this function.
+  return "listenDatagram" in Deno ? null : "unstable-net";
 }

@@ -17,7 +17,7 @@ for (
   });
 }
 
-const machine = { cores: 8, environment: {}, sharesAddress: true };
+const machine = { cores: 8, environment: {}, addressLimit: null };
 const config = {
   dbPool: 10,
   dbUri: "postgres://db.example.com/shop",
@@ -63,7 +63,7 @@ for (const [label, change, workers, limit] of rows) {
 }
 
 Deno.test("workerCount() is 1 where threads cannot share an address, or on one core", () => {
-  const elsewhere = { ...machine, sharesAddress: false };
+  const elsewhere = { ...machine, addressLimit: "system" } as const;
   deepStrictEqual(workerCount(config, elsewhere), { workers: 1, limit: "system" });
   const small = { ...config, serverWorkers: "auto", dbUri: "postgres:///shop" } as const;
   strictEqual(workerCount(small, { ...machine, cores: 1 }).workers, 1);
