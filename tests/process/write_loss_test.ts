@@ -99,12 +99,15 @@ function lostLengths(): number[] {
   return [...Array(12).keys()].map((at) => at + 1).concat([20, 40, 80, 160, 400, 900, 1e6]);
 }
 
+/** Cuts in the part of an answer where nothing is decided. */
+const spreadCuts = 15;
+
 /**
  * Lengths of what is left of an answer, every one of them about its end: several cuts are between
  * ReadyForQuery, its last six bytes, and the answer to COMMIT.
  */
 function passedLengths(whole: number): number[] {
-  const spread = [...Array(40).keys()].map((at) => Math.floor(at * whole / 40));
+  const spread = [...Array(spreadCuts).keys()].map((at) => Math.floor(at * whole / spreadCuts));
   return spread.concat(
     [...Array(8).keys()].map((at) => whole - 50 + at * 5),
     lastLengths(whole),
