@@ -16,7 +16,7 @@ const schema = `
 
 let server: PostgresServer;
 Deno.test.beforeAll(async () => {
-  server = await startPostgres();
+  server = await startPostgres({ cluster: "copied" });
   await withClient(server.uri(), async (client) => {
     await client.query(schema);
     await client.query("create database shop");

@@ -39,7 +39,7 @@ Deno.test("a database that is not there is waited for", async () => {
 });
 
 Deno.test("a server that restarts is found again", async (t) => {
-  await using server = await startPostgres();
+  await using server = await startPostgres({ cluster: "copied" });
   await withClient(server.uri(), (client) => client.query(schema));
   await using service = await startService({
     "db-uri": server.uri({ user: "authenticator", password: "p" }),

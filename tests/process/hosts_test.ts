@@ -22,7 +22,7 @@ let primary: PostgresServer;
 let standby: PostgresServer;
 
 Deno.test.beforeAll(async () => {
-  primary = await startPostgres();
+  primary = await startPostgres({ cluster: "copied" });
   await withClient(primary.uri(), (client) => client.query(schema));
   standby = await startPostgres({ standbyOf: primary });
   await eventually(

@@ -501,7 +501,7 @@ Deno.test("svc init names a database that cannot be reached beside other problem
 });
 
 Deno.test("svc init gives a second database of a server a login role of its own", async () => {
-  await using server = await startPostgres();
+  await using server = await startPostgres({ cluster: "copied" });
   await using first = await makeShop({ server: server.uri() });
   await using second = await makeShop({ server: server.uri() });
   const uriOf = async (folder: ProgramFolder) =>
@@ -561,7 +561,7 @@ Deno.test("svc init --apply works where transactions are read-only by default", 
 });
 
 Deno.test("svc init --apply on a standby says PostgreSQL's text", async () => {
-  await using primary = await startPostgres();
+  await using primary = await startPostgres({ cluster: "copied" });
   await using shop = await makeShop({ server: primary.uri() });
   await using standby = await startPostgres({ standbyOf: primary });
   await using folder = await programFolder();

@@ -40,7 +40,7 @@ function listening(client: PostgresClient, ...statements: readonly string[]): Pr
 }
 
 Deno.test("notifications ask for reloads", async (t) => {
-  await using server = await startPostgres();
+  await using server = await startPostgres({ cluster: "copied" });
   await withClient(server.uri(), async (client) => {
     await client.query(schema);
     await using service = await startService({

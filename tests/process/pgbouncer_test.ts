@@ -33,7 +33,7 @@ const ignore = program === null;
 let server: PostgresServer;
 Deno.test.beforeAll(async () => {
   if (ignore) return;
-  server = await startPostgres();
+  server = await startPostgres({ cluster: "copied" });
   await withClient(server.uri(), (client) => client.query(schema));
 });
 Deno.test.afterAll(() => server?.stop());

@@ -15,7 +15,7 @@ const schema = `
   grant select on api.items to anon;
 `;
 
-const server = await startPostgres();
+const server = await startPostgres({ cluster: "copied" });
 Deno.test.afterAll(() => server.stop());
 await withClient(server.uri(), (client) => client.query(schema));
 

@@ -59,7 +59,7 @@ Deno.test("a successor takes the port over without a failed request", async (t) 
 });
 
 Deno.test("with server-reuseport the port is opened after a load that went well", async () => {
-  await using server = await startPostgres();
+  await using server = await startPostgres({ cluster: "copied" });
   const port = freePort();
   await using service = await startService({
     "db-uri": server.uri(),

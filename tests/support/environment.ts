@@ -7,6 +7,9 @@
 /** Connection URI of a superuser of the PostgreSQL server that tests may fill. */
 export const serverVariable = "SVC_TEST_URI";
 
+/** Folder with a cluster that no server runs on, to be copied, and the password of its superuser. */
+export const clusterVariable = "SVC_TEST_POSTGRES_CLUSTER";
+
 /** Data folder of a PGlite with nothing in it yet, to be copied. */
 export const pgliteVariable = "SVC_TEST_PGLITE";
 

@@ -79,7 +79,7 @@ export class PostgresCluster implements AsyncDisposable {
     const folder = resources.use(await serverFolder());
     const programs = await postgresBinaries(folder.path);
     const settings = { ...clusterSettings, ...options.settings };
-    const primary = await startPostgres({ settings, programs });
+    const primary = await startPostgres({ cluster: "copied", settings, programs });
     const cluster = new PostgresCluster(primary, { settings, programs, folder });
     resources.move();
     try {

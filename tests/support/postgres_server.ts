@@ -5,6 +5,7 @@
  * @module
  */
 import { join } from "node:path";
+import { clusterVariable } from "./environment.ts";
 import { freePort } from "./free_port.ts";
 import { type GuardedFolder, guardedFolder } from "./guarded_folder.ts";
 import { killFamily } from "./kill_family.ts";
@@ -51,6 +52,11 @@ export interface PostgresOptions {
   readonly settings?: Readonly<Record<string, string>>;
   /** Folder with the programs of PostgreSQL. Default: the server has its own copy. */
   readonly programs?: string;
+  /**
+   * `copied`: a copy of the cluster that the run of the tests has made, which has the same system
+   * identifier and is there sooner. Default: `own`, by `initdb`.
+   */
+  readonly cluster?: "own" | "copied";
   /** TCP port. Default: a free one. */
   readonly port?: number;
   /** Makes the server a standby of this one, which it follows from then on. */
@@ -97,13 +103,13 @@ export async function serverFolder(): Promise<GuardedFolder> {
 async function bootServer(
   { path: folder, remove: stop }: GuardedFolder,
   run: Run,
-  { settings, standbyOf, copyOf = standbyOf, port = freePort() }: PostgresOptions,
+  { settings, cluster, standbyOf, copyOf = standbyOf, port = freePort() }: PostgresOptions,
 ): Promise<PostgresServer> {
+  const prepared = cluster === "copied" ? Deno.env.get(clusterVariable) : undefined;
   const superuserPassword = standbyOf === undefined
-    ? crypto.randomUUID()
+    ? await (prepared ? copyPrepared(prepared, folder) : initCluster(folder, run))
     : new URL(standbyOf.uri()).password;
-  if (standbyOf === undefined) await initCluster(folder, run, superuserPassword);
-  else await copyCluster(copyOf!, folder);
+  if (standbyOf !== undefined) await copyCluster(copyOf!, folder);
   const follows: Readonly<Record<string, string>> = standbyOf === undefined
     ? {}
     : { primary_conninfo: standbyOf.uri() };
@@ -138,23 +144,40 @@ async function bootServer(
   };
 }
 
-async function initCluster(folder: string, run: Run, password: string): Promise<void> {
+/** Makes a cluster for {@linkcode PostgresOptions.cluster} in a folder. */
+export async function prepareCluster(folder: string, programs: string): Promise<void> {
+  await initCluster(folder, runIn(folder, programs, Deno.uid() === 0 ? nobody : {}));
+}
+
+/** Makes a cluster and returns the superuser's password, which is also in a file. */
+async function initCluster(folder: string, run: Run): Promise<string> {
+  const password = crypto.randomUUID();
   const passwordFile = join(folder, "password");
   await Deno.writeTextFile(passwordFile, password);
   const locale = ["--encoding=UTF8", "--locale=C", "--lc-ctype=C.UTF-8"];
   const login = ["--username=postgres", "--auth=scram-sha-256", `--pwfile=${passwordFile}`];
   await run("initdb", ["-D", join(folder, "data"), "--no-sync", ...locale, ...login]);
+  return password;
+}
+
+/** Copies a cluster that no server runs on, and returns the superuser's password. */
+async function copyPrepared(from: string, folder: string): Promise<string> {
+  await copyData(from, folder);
+  return await Deno.readTextFile(join(from, "password"));
 }
 
 /** Copies the data of a server, with owners and modes, as the data of a standby. */
 async function copyCluster(original: PostgresServer, folder: string): Promise<void> {
-  const data = join(folder, "data");
   await original.halt("fast");
-  const copy = new Deno.Command("cp", { args: ["-a", join(original.folder, "data"), data] });
+  await copyData(original.folder, folder);
+  await Deno.writeTextFile(join(folder, "data", "standby.signal"), "");
+  await original.resume();
+}
+
+async function copyData(from: string, to: string): Promise<void> {
+  const copy = new Deno.Command("cp", { args: ["-a", join(from, "data"), join(to, "data")] });
   const { success, stderr } = await copy.output();
   if (!success) throw new Error(`no copy of the server: ${new TextDecoder().decode(stderr)}`);
-  await Deno.writeTextFile(join(data, "standby.signal"), "");
-  await original.resume();
 }
 
 /**

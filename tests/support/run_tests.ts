@@ -13,10 +13,10 @@
  */
 import { join } from "node:path";
 import { startEngine } from "../../src/database/adapters/start_engine.ts";
-import { pgliteVariable, serverVariable } from "./environment.ts";
+import { clusterVariable, pgliteVariable, serverVariable } from "./environment.ts";
 import { guardedFolder } from "./guarded_folder.ts";
 import { binFolderVariable, postgresBinaries } from "./postgres_binaries.ts";
-import { serverFolder, startPostgres } from "./postgres_server.ts";
+import { prepareCluster, serverFolder, startPostgres } from "./postgres_server.ts";
 import { hasStep, readTestArguments, rowVariable } from "./row_filter.ts";
 import { countTests, describeCounts } from "./test_counts.ts";
 
@@ -31,8 +31,8 @@ async function runTests(args: readonly string[]): Promise<number> {
   const { row, others } = readTestArguments(args);
   await using folder = await guardedFolder("svc_tests_");
   await using cleanup = new AsyncDisposableStack();
-  const [server, pglite] = await Promise.all([
-    runningServer() ?? startServer(cleanup),
+  const [uri, pglite] = await Promise.all([
+    Deno.env.get(serverVariable) || startServer(cleanup),
     makePglite(join(folder.path, "pglite")),
   ]);
   const report = join(folder.path, "report.xml");
@@ -41,7 +41,7 @@ async function runTests(args: readonly string[]): Promise<number> {
     env: {
       DENO_JOBS: jobs,
       ...Deno.env.toObject(),
-      ...server,
+      [serverVariable]: uri,
       [pgliteVariable]: pglite,
       [rowVariable]: row ?? "",
     },
@@ -59,24 +59,21 @@ async function runTests(args: readonly string[]): Promise<number> {
   return code;
 }
 
-/** Variables by which tests find their server. */
-type ServerEnvironment = Readonly<Record<string, string>>;
-
-/** Returns the server that the environment names; null without one. */
-function runningServer(): ServerEnvironment | null {
-  const uri = Deno.env.get(serverVariable);
-  return uri ? { [serverVariable]: uri } : null;
-}
-
-/** Starts a server. Those that tests start share its programs, since a copy takes 60 MB. */
-async function startServer(cleanup: AsyncDisposableStack): Promise<ServerEnvironment> {
+/**
+ * Starts a server. Those that tests start share its programs, since a copy takes 60 MB, and may copy its
+ * cluster: variables of this process name both.
+ */
+async function startServer(cleanup: AsyncDisposableStack): Promise<string> {
   console.error("Starting PostgreSQL...");
   const start = performance.now();
-  const folder = cleanup.use(await serverFolder());
-  const programs = await postgresBinaries(folder.path);
-  const server = cleanup.use(await startPostgres({ programs }));
+  const { path } = cleanup.use(await serverFolder());
+  const programs = await postgresBinaries(path);
+  await prepareCluster(path, programs);
+  Deno.env.set(binFolderVariable, programs);
+  Deno.env.set(clusterVariable, path);
+  const server = cleanup.use(await startPostgres({ cluster: "copied" }));
   console.error(`PostgreSQL ${server.version} runs on port ${server.port}${since(start)}`);
-  return { [serverVariable]: server.uri(), [binFolderVariable]: programs };
+  return server.uri();
 }
 
 async function makePglite(path: string): Promise<string> {

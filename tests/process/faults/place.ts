@@ -51,7 +51,9 @@ export const schema = `
 /** Starts a server with {@linkcode schema} and a service on it, and waits until it listens. */
 export async function openPlace(options: PlaceOptions = {}): Promise<Place> {
   await using resources = new AsyncDisposableStack();
-  const server = resources.use(await startPostgres({ settings: options.settings }));
+  const server = resources.use(
+    await startPostgres({ cluster: "copied", settings: options.settings }),
+  );
   const asOwner: Place["asOwner"] = (use) => withClient(server.uri(), use);
   await asOwner((client) => client.query(schema + (options.sql ?? "")));
   const uri = server.uri({ user: "authenticator", password });

@@ -22,7 +22,7 @@ const sizes = {
 /** Runs the fault. */
 export async function promoteStandby(scale: Scale): Promise<FaultReport> {
   const { clients, answers } = sizes[scale];
-  await using primary = await startPostgres();
+  await using primary = await startPostgres({ cluster: "copied" });
   await withClient(primary.uri(), (client) => client.query(schema));
   await using standby = await startPostgres({ standbyOf: primary });
   await withClient(primary.uri(), waitForStandby);

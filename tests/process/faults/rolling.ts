@@ -36,7 +36,7 @@ export async function upgradeRolling(scale: Scale): Promise<FaultReport> {
   if (program === null) throw new Error("HAProxy is not installed");
   const { rolls, clients, answersBetween, interval, wait } = sizes[scale];
   await using resources = new AsyncDisposableStack();
-  const server = resources.use(await startPostgres());
+  const server = resources.use(await startPostgres({ cluster: "copied" }));
   await withClient(server.uri(), (client) => client.query(schema));
   const start = (ports: ServerPorts) =>
     startOn(server.uri({ user: "authenticator", password }), {
