@@ -22,7 +22,7 @@ Deno.test("parseTenants() writes configurations that the parser of files reads b
   });
 });
 
-Deno.test("parseTenants() reads a configuration that is no object as empty", () => {
+Deno.test("parseTenants() reads a configuration of another type as empty", () => {
   const rows = JSON.stringify([["a", null], ["b", [1]], [null, {}], ["c", "db-uri = 'x'"]]);
   deepStrictEqual(parseTenants(rows).map(({ name, text }) => [name, text]), [
     ["a", ""],

@@ -58,7 +58,7 @@ Deno.test("ConnectionBudget counts a connection until it ends, once", async () =
   strictEqual(budget.open, 0);
 });
 
-Deno.test("ConnectionBudget takes back the room of a connection that fails", async () => {
+Deno.test("ConnectionBudget frees the room of a connection that fails", async () => {
   const budget = new ConnectionBudget(1);
   const share = budget.share();
   await rejects(share.connect(() => Promise.reject(new Error("refused"))), { message: "refused" });
