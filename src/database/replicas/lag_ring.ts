@@ -15,7 +15,7 @@ interface PositionSample {
 /** Most samples; they are further apart if the span is long. */
 const maxSamples = 1000;
 /** A sample of this age still is the primary's position: it is as old as an answer may be. */
-const maxAnswerMs = 1000;
+export const maxAnswerMs = 1000;
 
 /** Samples of the last milliseconds, the oldest first. */
 export class LagRing {
@@ -54,10 +54,25 @@ export class LagRing {
    * the difference is the standby's lag. Returns -Infinity if it is before all samples.
    */
   freshAt(lsn: bigint, now: number): number {
+    const newest = this.#newest;
+    const isNewest = newest !== null && lsn >= newest.lsn && now - newest.time <= maxAnswerMs;
+    return isNewest ? now : this.#sampledAt(lsn);
+  }
+
+  /** Whether a standby that has replayed up to a position has all that the primary had at a time. */
+  covers(lsn: bigint, time: number): boolean {
+    return this.#sampledAt(lsn) >= time;
+  }
+
+  /** Whether a sample is at least as late as a time. */
+  hasSampleSince(time: number): boolean {
+    return this.#newest !== null && this.#newest.time >= time;
+  }
+
+  /** Returns the time of the latest sample that is not behind a position; -Infinity without one. */
+  #sampledAt(lsn: bigint): number {
     if (this.#newest === null) return -Infinity;
-    if (lsn < this.#newest.lsn) {
-      return this.#samples.findLast((sample) => sample.lsn <= lsn)?.time ?? -Infinity;
-    }
-    return now - this.#newest.time <= maxAnswerMs ? now : this.#newest.time;
+    if (lsn >= this.#newest.lsn) return this.#newest.time;
+    return this.#samples.findLast((sample) => sample.lsn <= lsn)?.time ?? -Infinity;
   }
 }

@@ -86,6 +86,11 @@ export class PrimaryMonitor {
     this.#monitor.start();
   }
 
+  /** Samples the position at once. */
+  hurry(): void {
+    this.#monitor.hurry();
+  }
+
   stop(): void {
     this.#monitor.stop();
     this.#barrier.stop();

@@ -152,7 +152,11 @@ class ReplicatedDatabase implements Database {
     if (state === null || !this.#mayUseStandby(state)) {
       return await this.#fallBack(batch, caller, "bookmark");
     }
-    const needs = { ...state, maxLagMs: this.#set.settings.maxLagMs, schemaAgeMs };
+    const needs = {
+      ...state,
+      maxLagMs: this.#set.settings.maxLagMs,
+      schemaLoadedAt: this.#clock.now() - schemaAgeMs,
+    };
     const chosen = this.#set.choose(needs);
     const isWaiting = chosen === null && this.#set.mayWaitFor(needs);
     const standby = isWaiting ? await this.#set.waitFor(needs) : chosen;

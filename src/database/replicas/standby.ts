@@ -7,6 +7,7 @@ import { errors } from "../../errors/catalogue.ts";
 import { ServiceError } from "../../errors/service_error.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Database } from "../database.ts";
+import { maxAnswerMs } from "./lag_ring.ts";
 import { Monitor } from "./monitor.ts";
 import type { PrimaryMonitor } from "./primary_monitor.ts";
 import type { ServerProbe } from "./probe_connection.ts";
@@ -33,8 +34,8 @@ export interface StandbyNeeds {
   readonly position: { readonly timeline: number; readonly lsn: bigint } | null;
   /** Milliseconds that the standby may lag behind now. */
   readonly maxLagMs: number;
-  /** Milliseconds since the schema cache was loaded. */
-  readonly schemaAgeMs: number;
+  /** When the schema cache was loaded, by the monitors' clock. */
+  readonly schemaLoadedAt: number;
 }
 
 /** Events of a {@linkcode Standby}. */
@@ -130,15 +131,25 @@ export class Standby {
   /** Whether it may execute a read now. */
   isFitFor(needs: StandbyNeeds): boolean {
     if (!this.mayBecomeFitFor(needs)) return false;
-    if (this.#replayed === null) return needs.schemaAgeMs > needs.maxLagMs;
+    if (this.#replayed === null) return true;
     if (needs.position !== null && this.#replayed < needs.position.lsn) return false;
-    return this.#options.clock.now() - this.#freshAt <= needs.schemaAgeMs;
+    return this.#hasStateOf(needs.schemaLoadedAt);
   }
 
   /** Whether it may execute a read when it has replayed more. */
-  mayBecomeFitFor({ position, maxLagMs }: StandbyNeeds): boolean {
+  mayBecomeFitFor({ position, maxLagMs, schemaLoadedAt }: StandbyNeeds): boolean {
     if (!this.isHealthy || !this.#isWithin(maxLagMs)) return false;
-    return position === null || (this.#replayed !== null && this.timeline === position.timeline);
+    if (this.#replayed === null) {
+      return position === null && this.#options.clock.now() - schemaLoadedAt > maxLagMs;
+    }
+    return position === null || this.timeline === position.timeline;
+  }
+
+  /** Whether it has all that the primary had at a time. */
+  #hasStateOf(time: number): boolean {
+    // A search of the samples is necessary only in the seconds behind the time.
+    return this.#freshAt - maxAnswerMs >= time ||
+      this.#options.primary.samples.covers(this.#replayed!, time);
   }
 
   /**

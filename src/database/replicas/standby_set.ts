@@ -125,8 +125,7 @@ export class StandbySet {
 
   /** Whether a standby may execute a read as soon as it has replayed more. */
   mayWaitFor(needs: StandbyNeeds): boolean {
-    return needs.position !== null &&
-      this.#standbys.some((standby) => standby.mayBecomeFitFor(needs));
+    return this.#standbys.some((standby) => standby.mayBecomeFitFor(needs));
   }
 
   /** Resolves with a standby as soon as one may execute the read; with null if none may in time. */
@@ -142,6 +141,7 @@ export class StandbySet {
       };
       const cancelTimer = this.#clock.scheduleAwaited(() => read.end(null), this.settings.waitMs);
       this.#waiting.add(read);
+      if (!this.primary.samples.hasSampleSince(needs.schemaLoadedAt)) this.primary.hurry();
       for (const standby of this.#standbys) standby.hurry();
     });
   }

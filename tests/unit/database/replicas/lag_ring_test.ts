@@ -50,6 +50,29 @@ Deno.test("LagRing forgets samples before its span, and those of another timelin
   strictEqual(ring.freshAt(1_000_000n, 10_000), -Infinity);
 });
 
+/** Position of the standby, time, and whether it has the state of the primary at the time. */
+const covered: readonly (readonly [lsn: bigint, time: number, covers: boolean])[] = [
+  [1_000_000n, 10_000, true],
+  [1_000_000n, 10_001, false],
+  [1_000_100n, 9000, true],
+  [999_999n, 9750, true],
+  [999_999n, 9751, false],
+  [900_000n, 9000, true],
+];
+for (const [lsn, time, covers] of covered) {
+  Deno.test(`LagRing.covers() is ${covers} for the position ${lsn} at ${time} ms`, () => {
+    strictEqual(busy().covers(lsn, time), covers);
+  });
+}
+
+Deno.test("LagRing.covers() and hasSampleSince() are false without samples", () => {
+  const ring = new LagRing(10_000);
+  strictEqual(ring.covers(1n, 0), false);
+  strictEqual(ring.hasSampleSince(0), false);
+  strictEqual(busy().hasSampleSince(10_000), true);
+  strictEqual(busy().hasSampleSince(10_001), false);
+});
+
 Deno.test("LagRing.add() ignores a position before the newest one", () => {
   const ring = busy();
   ring.add({ time: 10_010, lsn: 5n });
