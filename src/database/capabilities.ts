@@ -5,7 +5,7 @@
  * @module
  */
 import { DatabaseError } from "../errors/service_error.ts";
-import { type Batch, type BatchResult, metadataBatch, type Statement } from "./database.ts";
+import type { Batch, BatchResult, Statement } from "./database.ts";
 
 /** A part of PostgreSQL that the service uses. */
 export type Capability = keyof typeof capabilityFacts;
@@ -32,6 +32,10 @@ export const capabilityFacts = {
     meaning: "the role of a transaction, by set_config('role', …, true)",
     effect: "requests would have the privileges of the login role",
     isRequired: true,
+  }),
+  "implicit-transactions": facts({
+    meaning: "one transaction for all statements up to a Sync message",
+    effect: "all transactions have BEGIN and COMMIT, and are not pipelined",
   }),
   "isolation": facts({
     meaning: "BEGIN ISOLATION LEVEL READ COMMITTED",
@@ -94,7 +98,7 @@ interface Probe {
 const query = (text: string): Statement => ({ text, params: [], use: "rows" });
 const command = (text: string): Statement => ({ text, params: [], use: "none" });
 
-/** In the order in which one batch can hold all of them: the last one ends its transaction. */
+/** In the order in which one batch can hold all of them: the last but one ends its transaction. */
 const probes: readonly Probe[] = [
   {
     capability: "isolation",
@@ -140,10 +144,18 @@ const probes: readonly Probe[] = [
       query("select pg_catalog.set_config('svc.probe', 'x', true)"),
       query("select pg_catalog.current_setting('svc.probe', true)"),
       command("commit"),
-      command("begin"),
       query("select pg_catalog.current_setting('svc.probe', true)"),
     ],
-    isShown: ([, inside, , , after]) => inside?.[0]?.[0] === "x" && !after?.[0]?.[0],
+    isShown: ([, inside, , after]) => inside?.[0]?.[0] === "x" && !after?.[0]?.[0],
+  },
+  {
+    // Some poolers add Sync messages: later statements would have the privileges of the login role.
+    capability: "implicit-transactions",
+    statements: [
+      query("select pg_catalog.set_config('svc.probe', 'y', true)"),
+      query("select pg_catalog.current_setting('svc.probe', true)"),
+    ],
+    isShown: ([, inside]) => inside?.[0]?.[0] === "y",
   },
 ];
 
@@ -172,35 +184,54 @@ export interface ProbeContext {
  */
 export async function probeCapabilities(context: ProbeContext): Promise<CapabilityReport> {
   const tried = probes.filter(({ capability }) => !context.excluded.has(capability));
+  const begin = beginStatement({ setsIsolation: !context.excluded.has("isolation") });
   const rows = await rowsOf(context, [
+    begin,
     maxConnectionsQuery,
     ...tried.flatMap(({ statements }) => statements),
   ]);
-  if (!(rows instanceof DatabaseError) && areAllShown(tried, rows.slice(1))) {
-    return { missing: new Map(), maxConnections: numberOf(rows[0]?.[0]?.[0]) };
+  if (!(rows instanceof DatabaseError) && areAllShown(tried, rows.slice(2))) {
+    return { missing: new Map(), maxConnections: numberOf(rows[1]?.[0]?.[0]) };
   }
   const missing = new Map<Capability, string>();
-  if (rows instanceof DatabaseError && rows.statement === beginPosition) {
+  if (rows instanceof DatabaseError && rows.statement <= beginPosition) {
     missing.set("isolation", rows.message);
     context.onIsolationRefused();
   }
   for (const probe of tried) {
     if (missing.has(probe.capability)) continue;
-    const reason = await reasonOf(context, probe);
+    const isBlock = probe.capability !== "implicit-transactions";
+    const setsIsolation = begin.text !== anyLevel && !missing.has("isolation");
+    const before = isBlock ? [beginStatement({ setsIsolation })] : [];
+    const reason = await reasonOf(context, probe, before);
     if (reason !== null) missing.set(probe.capability, reason);
   }
   return { missing, maxConnections: null };
 }
 
-/** `DatabaseError.statement` of a BEGIN. */
-const beginPosition = -1;
+/** `DatabaseError.statement` of the BEGIN; it is less where the connection adds one. */
+const beginPosition = 0;
+
+const anyLevel = "begin read only";
+
+function beginStatement({ setsIsolation }: { readonly setsIsolation: boolean }): Statement {
+  return command(setsIsolation ? "begin isolation level read committed read only" : anyLevel);
+}
 
 /** Tries one capability. Resolves with the reason why it is missing; null if it is not. */
-async function reasonOf(context: ProbeContext, probe: Probe): Promise<string | null> {
-  const rows = await rowsOf(context, probe.statements);
+async function reasonOf(
+  context: ProbeContext,
+  { statements, isShown }: Probe,
+  before: readonly Statement[],
+): Promise<string | null> {
+  const endsBlock = statements.some(({ text }) => text === end.text);
+  const after = before.length === 0 || endsBlock ? [] : [end];
+  const rows = await rowsOf(context, [...before, ...statements, ...after]);
   if (rows instanceof DatabaseError) return rows.message;
-  return probe.isShown(rows) ? null : "the answer is not that of PostgreSQL";
+  return isShown(rows.slice(before.length)) ? null : "the answer is not that of PostgreSQL";
 }
+
+const end = command("commit");
 
 function areAllShown(tried: readonly Probe[], rows: StatementRows): boolean {
   let position = 0;
@@ -211,14 +242,22 @@ function areAllShown(tried: readonly Probe[], rows: StatementRows): boolean {
   });
 }
 
-/** Runs statements; resolves with their rows, or with the error by which the engine refuses one. */
+/** Runs statements without a BEGIN of their own; resolves with their rows, or with the error by which the engine refuses one. */
 async function rowsOf(
   { run }: ProbeContext,
   statements: readonly Statement[],
 ): Promise<StatementRows | DatabaseError> {
   try {
-    const { rows } = await run(metadataBatch(statements, "rollback"));
-    return rows.slice(-statements.length);
+    const { rows } = await run({
+      access: "read only",
+      transaction: { form: "implicit" },
+      statements,
+      body: "hold",
+      retry: "safe",
+      planContext: null,
+      kind: null,
+    });
+    return rows;
   } catch (error) {
     if (error instanceof DatabaseError && !isPassing(error)) return error;
     throw error;

@@ -424,6 +424,8 @@ export interface InitScript {
 export interface DatabaseOptions {
   /** Whether statements are prepared; see `db-prepared-statements`. */
   readonly prepare: boolean | "auto";
+  /** Whether all transactions are blocks. Default: false. */
+  readonly usesBlocks?: boolean;
   /** Whether BEGIN sets the isolation level, which some engines refuse. Default: true. */
   readonly setsIsolation?: boolean;
   /** Whether statements whose clients have left are canceled. Default: true. */

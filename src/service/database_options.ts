@@ -28,6 +28,7 @@ export function databaseOptions(config: DatabaseOptionsConfig): DatabaseOptions 
   return {
     prepare: setsIsolation && config.dbPreparedStatements,
     queueTargetMs: config.dbPoolQueueTarget * 1000,
+    usesBlocks: lacks(config.dbCapabilities, "implicit-transactions"),
     setsIsolation,
     replicas: {
       ...replicaSettings(config),

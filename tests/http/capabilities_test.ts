@@ -105,6 +105,11 @@ const rows: readonly Row[] = [
     events: [],
   },
   {
+    name: "a pooler that ends implicit transactions early",
+    rewrite: (sql) => sql.replace("'svc.probe', 'y', true", "'svc.probe', 'z', true"),
+    events: ["capability-missing implicit-transactions"],
+  },
+  {
     name: "a server whose settings outlast the transaction",
     rewrite: leaking,
     events: ["capability-required local-settings"],

@@ -63,8 +63,8 @@ const wrong: Readonly<Record<OptionKey, readonly [value: string, problem: string
   "db-anon-role": name("a role's name"),
   "db-capabilities": [
     '"-nothing"',
-    "expected + or - and one of local-settings, roles, isolation, notify, lateral, json, " +
-    'explain-json, lsn, catalogue, cancel, got "-nothing"',
+    "expected + or - and one of local-settings, roles, implicit-transactions, isolation, notify, " +
+    'lateral, json, explain-json, lsn, catalogue, cancel, got "-nothing"',
   ],
   "db-channel": name("a channel's name"),
   "db-bookmark-cookie": bool,

@@ -206,8 +206,8 @@ class Pool implements ConfiguredPool {
 
   configure({ queueTargetMs, ...changed }: PoolConfiguration): void {
     this.#overload.configure(queueTargetMs);
-    const { prepare, sharesSession = !prepare, setsIsolation = true, sendsCancels = true } =
-      changed;
+    const { prepare, usesBlocks = false, setsIsolation = true, sendsCancels = true } = changed;
+    const sharesSession = usesBlocks || (changed.sharesSession ?? !prepare);
     const session = { prepare, sharesSession, setsIsolation, sendsCancels };
     if (isSameSession(session, this.#session)) return;
     this.#session = session;

@@ -16,8 +16,9 @@ interface Cases {
   readonly rejected: readonly Rejected[];
 }
 
-const capabilities = "+ or - and one of local-settings, roles, isolation, notify, lateral, json, " +
-  "explain-json, lsn, catalogue, cancel";
+const capabilities =
+  "+ or - and one of local-settings, roles, implicit-transactions, isolation, notify, " +
+  "lateral, json, explain-json, lsn, catalogue, cancel";
 
 const booleans: Cases = {
   accepted: [
