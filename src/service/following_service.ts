@@ -18,7 +18,9 @@ import { MetricRegistry } from "../observe/metric_registry.ts";
 import type { Observation } from "../observe/observation.ts";
 import { RequestMetrics } from "../observe/request_metrics.ts";
 import type { TraceStage } from "../observe/stopwatch.ts";
+import { turn } from "../lib/timers.ts";
 import { indexSchemaCache } from "../schema_cache/lookups.ts";
+import { readPieces } from "../schema_cache/pieces.ts";
 import type { SchemaCache } from "../schema_cache/schema_cache.ts";
 import { FailurePolicy } from "./failure_policy.ts";
 import type { SentConfig, StateChange } from "./followed_state.ts";
@@ -264,7 +266,7 @@ async function nextSnapshot(
     serverVersion: change.serverVersion === undefined
       ? previous!.serverVersion
       : change.serverVersion,
-    cache: change.schema === undefined ? previous!.cache : cacheOf(change.schema),
+    cache: change.schema === undefined ? previous!.cache : await cacheOf(change.schema),
     cacheLoadedAt: change.schema === undefined ? previous!.cacheLoadedAt : options.now(),
     // A process shows clients no reason.
     cacheError: null,
@@ -280,6 +282,7 @@ function configOf(
   return shareOf({ ...sent, dialect });
 }
 
-function cacheOf(schema: string | null): SchemaCache | null {
-  return schema === null ? null : indexSchemaCache(JSON.parse(schema));
+/** Lets requests pass between the pieces. */
+async function cacheOf(pieces: readonly string[] | null): Promise<SchemaCache | null> {
+  return pieces === null ? null : indexSchemaCache(await readPieces(pieces, turn));
 }

@@ -7,6 +7,7 @@ import { exampleFile } from "../../../src/config/print.ts";
 import type { Database } from "../../../src/database/database.ts";
 import { errors } from "../../../src/errors/catalogue.ts";
 import { ServiceError } from "../../../src/errors/service_error.ts";
+import { schemaPieces } from "../../../src/schema_cache/pieces.ts";
 import type { SchemaCacheData } from "../../../src/schema_cache/schema_cache.ts";
 import { type FollowedParts, StatePublisher } from "../../../src/service/followed_state.ts";
 import { FollowingService } from "../../../src/service/following_service.ts";
@@ -93,7 +94,7 @@ Deno.test("StatePublisher sends only parts that were replaced, with the next gen
   parts.roles = { ...noRoleSettings };
   deepStrictEqual(await publish(), { roles: noRoleSettings, generation: 1 });
   parts.schema = { ...noSchema };
-  deepStrictEqual(await publish(), { schema: JSON.stringify(noSchema), generation: 2 });
+  deepStrictEqual(await publish(), { schema: schemaPieces(noSchema), generation: 2 });
   const document = { url: "https://id.test", text: "", etag: null, fetchedAt: 0, maxAgeMs: 1 };
   parts.keys = new Map();
   strictEqual(await publish(), null);
