@@ -9,7 +9,7 @@ import type { BodySpool } from "../lib/body_spool.ts";
 import type { Deadline } from "../lib/request_deadline.ts";
 import type { Histogram } from "../observe/histogram.ts";
 import type { ParamValue } from "../sql/fragment.ts";
-import type { PositionCondition } from "./wal_position.ts";
+import type { PositionCondition, ReturnedPosition, WalPosition } from "./wal_position.ts";
 
 /** How a statement's rows are used. */
 export type ResultUse =
@@ -156,8 +156,8 @@ export interface WalPositionUse {
    * none.
    */
   readonly condition: PositionCondition | null;
-  /** Whether the result has the server's position behind the transaction. */
-  readonly isReturned: boolean;
+  /** The server's position behind the transaction that the result has; null for none. */
+  readonly returned: ReturnedPosition | null;
 }
 
 /** How a read may use a standby. */
@@ -325,8 +325,8 @@ export interface BatchResult {
    * or null without one: the batch wants none, rolled back, or the position is unknown.
    */
   readonly bookmark?: string | null;
-  /** Row of the statement that reads the position behind the transaction; absent if none was read. */
-  readonly walPosition?: ResultColumns | null;
+  /** The server's position behind the transaction; absent if none was read. */
+  readonly walPosition?: WalPosition;
 }
 
 /** Live counts of a pool, for metrics. */

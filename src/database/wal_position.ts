@@ -31,10 +31,28 @@ export const positionStatement: Statement = {
   isShared: true,
 };
 
+/** Reads the position of replay alone, for less time; NULL on a primary. */
+const replayStatement: Statement = {
+  text: "select case when pg_catalog.pg_is_in_recovery() " +
+    "then pg_catalog.pg_last_wal_replay_lsn() end",
+  params: [],
+  use: "rows",
+  isShared: true,
+};
+
+/** Positions that results have: of any server, or of standbys only. */
+export type ReturnedPosition = "any" | "replayed";
+
+/** Statements by the position that they read. */
+export const positionStatements: Readonly<Record<ReturnedPosition, Statement>> = {
+  any: positionStatement,
+  replayed: replayStatement,
+};
+
 /** Condition for the server that executes a batch. */
 export interface PositionCondition {
-  /** Position (`pg_lsn`) that a standby must have replayed. */
-  readonly min: string;
+  /** Position that a standby must have replayed. */
+  readonly min: bigint;
   /** Timeline that a standby must follow, which excludes other servers. Default: any server. */
   readonly timeline?: number;
 }
@@ -45,8 +63,13 @@ export interface PositionCondition {
  */
 export function positionCheck({ min, timeline }: PositionCondition): Statement {
   return timeline === undefined
-    ? { text: checkText, params: [min], use: "none", isShared: true }
-    : { text: timelineCheckText, params: [min, String(timeline)], use: "none", isShared: true };
+    ? { text: checkText, params: [lsnText(min)], use: "none", isShared: true }
+    : {
+      text: timelineCheckText,
+      params: [lsnText(min), String(timeline)],
+      use: "none",
+      isShared: true,
+    };
 }
 
 const checkText = "select 1 / (case when pg_catalog.pg_is_in_recovery() " +
@@ -65,13 +88,15 @@ const timelineCheckText = "select 1 / (case when pg_catalog.pg_is_in_recovery() 
   "then coalesce(pg_catalog.pg_last_wal_replay_lsn() >= $1::pg_catalog.pg_lsn " +
   `and ${controlTimeline} = $2::pg_catalog.int4, false) else false end)::pg_catalog.int4`;
 
-/** Returns the position in a row of {@linkcode positionStatement}; null if the server has none. */
+/** Returns the position in a row of a {@linkcode positionStatements}; null if the server has none. */
 export function readPosition(row: ResultColumns): WalPosition | null {
   const [lsnText = null, file = null, blockSize = null, segmentSize = null] = row;
   const lsn = lsnText === null ? null : parseLsn(lsnText);
   if (lsn === null) return null;
+  // Replay ends with a record.
+  if (file === null) return { lsn, timeline: null };
   const sizes = { block: sizeOf(blockSize), segment: sizeOf(segmentSize) };
-  return { lsn: recordEnd(lsn, sizes), timeline: file === null ? null : timelineOf(file) };
+  return { lsn: recordEnd(lsn, sizes), timeline: timelineOf(file) };
 }
 
 /** `0/47BFAF8`: two numbers of 32 bits. Returns null for another text. */

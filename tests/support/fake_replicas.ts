@@ -17,6 +17,11 @@ import type {
 import type { ServerProbe } from "../../src/database/replicas/probe_connection.ts";
 import { createReplicated } from "../../src/database/replicas/replicated_database.ts";
 import { DatabaseError } from "../../src/errors/service_error.ts";
+import {
+  readPosition,
+  type ReturnedPosition,
+  type WalPosition,
+} from "../../src/database/wal_position.ts";
 import { type FakeClock, fakeClock } from "./fake_clock.ts";
 
 /** Returns PostgreSQL's error of a statement; by default of the read itself. */
@@ -98,7 +103,9 @@ export class FakeServer {
     this.batches.push(batch);
     if (!this.answers) return new Promise(() => {});
     if (this.error !== null) return Promise.reject(this.error);
-    const isPositioned = batch.walPosition?.isReturned && !this.streams;
+    const walPosition = batch.walPosition?.returned && !this.streams
+      ? this.#returned(batch.walPosition.returned)
+      : null;
     return Promise.resolve({
       end: batch.transaction.form === "block" && batch.transaction.end === "rollback"
         ? "rollback"
@@ -106,8 +113,12 @@ export class FakeServer {
       columns: [this.name],
       body: { length: 0, content: new Uint8Array() },
       rows: [],
-      ...(isPositioned ? { walPosition: this.position } : {}),
+      ...(walPosition === null ? {} : { walPosition }),
     });
+  }
+
+  #returned(kind: ReturnedPosition): WalPosition | null {
+    return kind === "replayed" && !this.isInRecovery ? null : readPosition(this.position);
   }
 }
 

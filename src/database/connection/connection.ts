@@ -9,6 +9,7 @@ import type { DatabaseFailure } from "../../errors/service_error.ts";
 import type { ColumnBounds, Statement, TransactionForm } from "../database.ts";
 import type { BodySpool } from "../../lib/body_spool.ts";
 import type { Transport } from "../transport.ts";
+import type { WalPosition } from "../wal_position.ts";
 import { FrameDecoder, type FrameSink } from "../protocol/decoder.ts";
 import { backend } from "../protocol/messages.ts";
 import {
@@ -81,6 +82,8 @@ export class Connection {
   #feed: ParamFeed | null = null;
   /** SQL that the next write begins with; null once it was sent. */
   #setup: string | null;
+  /** Position that the server has replayed, as reads have found; null before the first. */
+  #replayed: bigint | null = null;
   /** Whether the reply to the setup is still to come. */
   #isSettingUp = false;
 
@@ -188,7 +191,8 @@ export class Connection {
     const form: TransactionForm = this.#sharesSession ? "block" : batch.transaction.form;
     const { setsIsolation = true } = this.#options;
     const body = this.#bodyOptions(pending);
-    return new BatchExecution(pending, { form, body, isRetry, setsIsolation });
+    const replayed = this.#replayed;
+    return new BatchExecution(pending, { form, body, isRetry, setsIsolation, replayed });
   }
 
   #bodyOptions({ batch }: PendingBatch): BodyReceiverOptions {
@@ -380,7 +384,8 @@ export class Connection {
   }
 
   /** The server continues with the next execution, or is idle. */
-  #finished({ pending, failure, body }: BatchExecution): void {
+  #finished({ pending, failure, body, walPosition }: BatchExecution): void {
+    if (walPosition !== null) this.#recordPosition(walPosition);
     this.#feed = null;
     this.#events.finished(pending, failure === null ? "success" : "failure", body.length);
     this.#inFlight.shift();
@@ -392,6 +397,12 @@ export class Connection {
     if (next !== undefined) return this.#retry(next);
     this.#state = "idle";
     this.#events.idle();
+  }
+
+  /** Behind a pooler, the next transaction may run on a server that has replayed less. */
+  #recordPosition({ lsn, timeline }: WalPosition): void {
+    if (timeline !== null || this.#sharesSession) return;
+    if (this.#replayed === null || lsn > this.#replayed) this.#replayed = lsn;
   }
 
   /** Writes an execution once more; the one before it may have changed the defaults again. */

@@ -26,7 +26,13 @@ import { statementNamePrefix } from "../failure.ts";
 import type { RowRun } from "../protocol/decoder.ts";
 import { joinText, readFields } from "../protocol/messages.ts";
 import { BodyReceiver, type BodyReceiverOptions } from "./body_receiver.ts";
-import { positionCheck, positionStatement } from "../wal_position.ts";
+import {
+  positionCheck,
+  type PositionCondition,
+  positionStatements,
+  readPosition,
+  type WalPosition,
+} from "../wal_position.ts";
 import { HeldResults } from "./held_results.ts";
 
 /** A batch with the functions that settle its result. */
@@ -92,13 +98,14 @@ export class BatchExecution {
   /** Whether the server ended the connection while it was at this batch, and came no further. */
   wasTerminated = false;
   readonly #setsIsolation: boolean;
+  readonly #replayed: bigint | null;
   #settlement: Settlement = "pending";
   #statements: readonly StatementInFlight[] = [];
   /** Number of statements that the connection put before those of the batch: BEGIN, a check of the position. */
   #preambleLength = 0;
   /** Place of the statement that reads the position behind the transaction; null without one. */
   #positionReading: number | null = null;
-  #walPosition: ResultColumns | null = null;
+  #walPosition: WalPosition | null = null;
   /** Whether the statements behind those of a stream, or behind a check of the cost, were not sent yet. */
   #isRestUnsent: boolean;
   /** Number of cost limits whose EXPLAIN has been checked. */
@@ -125,18 +132,21 @@ export class BatchExecution {
 
   constructor(
     pending: PendingBatch,
-    { form, body, isRetry = false, setsIsolation = true }: {
+    { form, body, isRetry = false, setsIsolation = true, replayed = null }: {
       readonly form: TransactionForm;
       readonly body: BodyReceiverOptions;
       readonly isRetry?: boolean;
       /** Whether BEGIN sets the isolation level. */
       readonly setsIsolation?: boolean;
+      /** Position that the server of the connection has replayed. Default: null, for unknown. */
+      readonly replayed?: bigint | null;
     },
   ) {
     this.pending = pending;
     this.form = form;
     this.isRetry = isRetry;
     this.#setsIsolation = setsIsolation;
+    this.#replayed = replayed;
     this.body = new BodyReceiver(body);
     this.#held = new HeldResults(body, pending.batch.maxHeldBytes);
     this.#isRestUnsent = this.#dividingStatement !== null;
@@ -222,20 +232,35 @@ export class BatchExecution {
   #preamble(): readonly Statement[] {
     const { transaction, access, walPosition } = this.batch;
     const condition = walPosition?.condition ?? null;
-    const checks = condition === null ? [] : [positionCheck(condition)];
+    const isMet = condition === null || this.#isReplayed(condition);
+    const checks = isMet ? [] : [positionCheck(condition)];
     if (this.form === "implicit") return checks;
     const isolation = transaction.form === "block" ? transaction.isolation : "read committed";
     const begin = beginStatements[access][this.#setsIsolation ? isolation : "default"];
-    if (condition === null || isolation === "read committed") return [begin, ...checks];
+    if (isMet || isolation === "read committed") return [begin, ...checks];
     // The snapshot of the whole transaction would be older than the position that the check sees.
     return [beginStatements[access]["read committed"], ...checks, endStatements.commit, begin];
   }
 
+  /**
+   * Whether a read on the same connection has found the position replayed. A condition of the timeline is
+   * checked each time.
+   */
+  #isReplayed({ min, timeline }: PositionCondition): boolean {
+    return timeline === undefined && this.#replayed !== null && this.#replayed >= min;
+  }
+
+  /** The position that the batch has found behind its transaction; null without one. */
+  get walPosition(): WalPosition | null {
+    return this.#walPosition;
+  }
+
   /** Adds the statement that reads the position, if the batch wants it and its transaction does not roll back. */
   #withPosition(statements: readonly Statement[]): readonly Statement[] {
-    if (!this.batch.walPosition?.isReturned || this.#end === "rollback") return statements;
+    const { returned = null } = this.batch.walPosition ?? {};
+    if (returned === null || this.#end === "rollback") return statements;
     this.#positionReading = statements.length;
-    return [...statements, positionStatement];
+    return [...statements, positionStatements[returned]];
   }
 
   /** Returns the statement of the stream with one of its values. */
@@ -462,7 +487,7 @@ export class BatchExecution {
       return;
     }
     this.#row.push(this.#lastColumn === null ? null : joinText(this.#lastColumn));
-    if (this.#position === this.#positionReading) this.#walPosition = this.#row;
+    if (this.#position === this.#positionReading) this.#walPosition = readPosition(this.#row);
     const position = this.#batchPosition;
     if (this.#rows[position] === noRows) this.#rows[position] = [];
     this.#rows[position]?.push(this.#row);

@@ -15,7 +15,6 @@ import {
   type PoolCounts,
   type ReplicaSettings,
 } from "../database.ts";
-import { lsnText, readPosition } from "../wal_position.ts";
 import {
   bookmarkText,
   type ClientState,
@@ -120,7 +119,7 @@ class OnDemandReplicas implements Database {
     standby: Database,
     { batch, caller, state: { position, epochMs } }: TriedRead,
   ): Promise<BatchResult | null> {
-    const condition = position && { min: lsnText(position.lsn), timeline: position.timeline };
+    const condition = position && { min: position.lsn, timeline: position.timeline };
     const { comparesPositions = true } = this.#settings;
     const wantsBookmark = batch.wantsBookmark ?? false;
     const isReturned = wantsBookmark && comparesPositions;
@@ -128,12 +127,12 @@ class OnDemandReplicas implements Database {
       const result = await standby.transaction(
         condition === null && !isReturned
           ? batch
-          : { ...batch, walPosition: { condition, isReturned } },
+          : { ...batch, walPosition: { condition, returned: isReturned ? "replayed" : null } },
         caller,
       );
       if (!wantsBookmark) return result;
       if (!isReturned) return { ...result, bookmark: timeText(epochMs) };
-      const { lsn = null } = readPosition(result.walPosition ?? []) ?? {};
+      const { lsn = null } = result.walPosition ?? {};
       // A stream begins before its position is known.
       if (lsn === null || position === null) return this.#withTime(result);
       const seen = lsn > position.lsn ? lsn : position.lsn;
@@ -155,7 +154,7 @@ class OnDemandReplicas implements Database {
     const placed = comparesPositions ? withPosition(batch) : batch;
     const result = await primary.transaction(placed, caller);
     if (result.end === "rollback" && batch.access === "read write") return result;
-    const { lsn, timeline = null } = readPosition(result.walPosition ?? []) ?? {};
+    const { lsn, timeline = null } = result.walPosition ?? {};
     if (lsn === undefined || timeline === null) return this.#withTime(result);
     return { ...result, bookmark: bookmarkText({ kind: "position", timeline, lsn }) };
   }

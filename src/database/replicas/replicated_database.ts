@@ -21,7 +21,7 @@ import {
   type ReplicaCounts,
   type Subscribe,
 } from "../database.ts";
-import { lsnText, positionStatement, readPosition, type WalPosition } from "../wal_position.ts";
+import { positionStatement, readPosition, type WalPosition } from "../wal_position.ts";
 import {
   type Bookmark,
   bookmarkText,
@@ -192,12 +192,13 @@ class ReplicatedDatabase implements Database {
     const began = this.#clock.now();
     load.begin();
     try {
-      const condition = needs.position === null ? null : { min: lsnText(needs.position.lsn) };
+      const condition = needs.position === null ? null : { min: needs.position.lsn };
       const wantsBookmark = batch.wantsBookmark ?? false;
       const isReturned = wantsBookmark && standby.hasPositions && this.#set.comparesPositions;
+      const returned = isReturned ? "replayed" : null;
       const placed = condition === null && !isReturned
         ? batch
-        : { ...batch, walPosition: { condition, isReturned } };
+        : { ...batch, walPosition: { condition, returned } as const };
       const result = await standby.run(
         standby.database.transaction(placed, caller),
         ({ body }) => discardBody(body),
@@ -220,9 +221,7 @@ class ReplicatedDatabase implements Database {
     { walPosition }: BatchResult,
     { position: needed }: StandbyNeeds,
   ): Promise<Bookmark | null> {
-    const position = walPosition ? readPosition(walPosition) : readPosition(
-      await standby.probe.ask(positionStatement),
-    );
+    const position = walPosition ?? readPosition(await standby.probe.ask(positionStatement));
     if (position === null) return null;
     if (position.timeline !== null) {
       standby.recordPromotion();
@@ -268,7 +267,7 @@ class ReplicatedDatabase implements Database {
     return await this.#withBookmark(result, async () => {
       if (!hasPosition) return null;
       return this.#bookmarkOf(
-        result.walPosition ? readPosition(result.walPosition) : await this.#set.primary.position(),
+        result.walPosition ?? await this.#set.primary.position(),
       );
     });
   }

@@ -32,7 +32,7 @@ export function mayRepeat(
  * no statement can follow in the same transaction's write, so it becomes a block.
  */
 export function withPosition(batch: Batch): Batch {
-  const positioned = { ...batch, walPosition: { condition: null, isReturned: true } };
+  const positioned = { ...batch, walPosition: { condition: null, returned: "any" } } as const;
   if (batch.access === "read only" || batch.transaction.form === "block") return positioned;
   return {
     ...positioned,

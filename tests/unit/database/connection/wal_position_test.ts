@@ -1,7 +1,7 @@
 /** Positions in the write-ahead log: their check before a transaction, and their reading behind it. */
 import { deepStrictEqual, rejects, strictEqual } from "node:assert/strict";
 import type { Batch } from "../../../../src/database/database.ts";
-import { positionCheck, positionStatement } from "../../../../src/database/wal_position.ts";
+import { positionCheck, positionStatements } from "../../../../src/database/wal_position.ts";
 import { DatabaseError } from "../../../../src/errors/service_error.ts";
 import {
   failure,
@@ -19,8 +19,9 @@ import {
 } from "../../../support/fake_connection.ts";
 
 const position = ["0/4988A10", "000000010000000000000004", "8192", "16MB"] as const;
-const check = positionCheck({ min: "0/1" }).text;
-const reading = positionStatement.text;
+const check = positionCheck({ min: 1n }).text;
+const reading = positionStatements.any.text;
+const replayed = positionStatements.replayed.text;
 
 function open(options: FakeServerOptions = {}): FakeConnection {
   const opened = new FakeConnection();
@@ -32,8 +33,8 @@ function open(options: FakeServerOptions = {}): FakeConnection {
   return opened;
 }
 
-const both = { walPosition: { condition: { min: "0/1" }, isReturned: true } } as const;
-const returned = { walPosition: { condition: null, isReturned: true } } as const;
+const both = { walPosition: { condition: { min: 1n }, returned: "any" } } as const;
+const returned = { walPosition: { condition: null, returned: "any" } } as const;
 const readOnly = "begin isolation level read committed read only";
 const readWrite = "begin isolation level read committed read write";
 
@@ -81,7 +82,7 @@ for (const [name, batch, texts] of rows) {
     const result = await run(batch);
     deepStrictEqual(transport.sent.flat().flatMap(({ text }) => text ?? []), texts);
     strictEqual(transport.writes.length, 1);
-    deepStrictEqual(result.walPosition, position);
+    deepStrictEqual(result.walPosition, { lsn: 0x4988a10n, timeline: 1 });
     deepStrictEqual(result.columns, ["1"]);
     deepStrictEqual(log.at(-1), "idle");
   });
@@ -143,6 +144,30 @@ Deno.test("Connection.execute() repeats an implicit read on other defaults behin
     errorOf: (sql) =>
       sql === "select settings" && refusals-- > 0 ? failure("25001", "other defaults") : null,
   });
-  deepStrictEqual((await run({ ...implicitRead, ...both })).walPosition, position);
+  deepStrictEqual((await run({ ...implicitRead, ...both })).walPosition, {
+    lsn: 0x4988a10n,
+    timeline: 1,
+  });
   strictEqual(transport.writes.length, 2);
+});
+
+Deno.test("Connection.execute() checks no position that it has found replayed before", async () => {
+  const { run, transport } = open({
+    rowsOf: (sql) => sql === "select main" ? row("1", "x") : sql === replayed ? row("0/100") : null,
+  });
+  const read = (min: bigint, timeline?: number): Batch => ({
+    ...implicitRead,
+    walPosition: {
+      condition: { min, ...(timeline === undefined ? {} : { timeline }) },
+      returned: "replayed",
+    },
+  });
+  const isChecked = async (batch: Batch) => {
+    await run(batch);
+    return transport.sent.at(-1)!.filter(({ type }) => type === "E").length === 4;
+  };
+  deepStrictEqual(await isChecked(read(0x10n)), true);
+  deepStrictEqual(await isChecked(read(0x100n)), false);
+  deepStrictEqual(await isChecked(read(0x101n)), true);
+  deepStrictEqual(await isChecked(read(0x10n, 1)), true);
 });

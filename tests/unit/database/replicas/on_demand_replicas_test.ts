@@ -69,8 +69,8 @@ Deno.test("OnDemandReplicas.transaction() has a standby check position and timel
   const { database, servers } = open();
   const { bookmark: answer } = await database.transaction(standbyRead(bookmark));
   deepStrictEqual(servers[1].batches[0]!.walPosition, {
-    condition: { min: "0/80", timeline: 1 },
-    isReturned: true,
+    condition: { min: 0x80n, timeline: 1 },
+    returned: "replayed",
   });
   strictEqual(answer, "1-0000000000000100");
 });
