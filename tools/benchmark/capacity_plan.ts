@@ -53,8 +53,13 @@ export const maxConnectionsPerCore = 4;
 /** Connections for superusers and other programs. */
 export const reservedConnections = 10;
 
-/** The listener to the primary, or the monitor of a standby. */
-const connectionsBesidePool = 1;
+/**
+ * Returns the connections of an instance beside its pool: the listener to the primary or the monitor of a
+ * standby, and with several threads that of the thread which loads the schema.
+ */
+function connectionsBesidePool(threads: number): number {
+  return threads > 1 ? 2 : 1;
+}
 
 /** Plans for a demand. */
 export function planCapacity(demand: CapacityDemand): CapacityPlan {
@@ -67,7 +72,7 @@ export function planCapacity(demand: CapacityDemand): CapacityPlan {
   const wanted = Math.min(poolReserve * busyConnections, maxUseful);
   // The pools suffice while one instance is away.
   const pool = Math.max(1, Math.ceil(wanted / working / databases));
-  const connections = (instances + 1) * (pool + connectionsBesidePool);
+  const connections = (instances + 1) * (pool + connectionsBesidePool(threads));
   const databaseLoad = rate * databaseUs / 1e6 / (databases * databaseCores);
   const plan = { instanceRate, instances, busyConnections, pool, connections, databaseLoad };
   return { ...plan, warnings: warningsOf(demand, { ...plan, maxUseful }) };
