@@ -71,7 +71,7 @@ const hostHeader = /^([a-z0-9._-]+?)\.?(?::[0-9]{1,5})?$/;
 function byHost(pattern: string, proxies: TrustedProxies | null): FindTenant {
   const [before = "", after = ""] = pattern.split("{tenant}");
   return (request) => {
-    const [, host = ""] = hostHeader.exec(hostOf(request, proxies).toLowerCase()) ?? [];
+    const host = hostOf(request, proxies);
     const isMatch = host.startsWith(before) && host.endsWith(after) &&
       host.length > before.length + after.length;
     const name = host.slice(before.length, host.length - after.length);
@@ -79,11 +79,23 @@ function byHost(pattern: string, proxies: TrustedProxies | null): FindTenant {
   };
 }
 
-/** Returns the host of a request. HTTP/2 has it in the URL only. A proxy that is trusted may replace it. */
+/**
+ * Returns the host name of a request; an empty text without one. HTTP/2 has it in the URL only. A proxy that is
+ * trusted may replace it. A URL in the request line precedes `Host` (RFC 9112, section 3.2.2); if the two differ,
+ * a proxy may have read the other one, and no host counts.
+ */
 function hostOf({ url, headers, peer }: TenantRequest, proxies: TrustedProxies | null): string {
   const forwarded = headers.get("x-forwarded-host");
-  if (forwarded !== null && proxies !== null && isTrustedPeer(peer, proxies)) return forwarded;
-  return headers.get("host") ?? /^[a-z]+:\/\/([^/?#]*)/.exec(url)?.[1] ?? "";
+  if (forwarded !== null && proxies !== null && isTrustedPeer(peer, proxies)) {
+    return hostName(forwarded);
+  }
+  const ofUrl = hostName(/^[a-z]+:\/\/([^/?#]*)/i.exec(url)?.[1] ?? "");
+  const header = headers.get("host");
+  return header === null || hostName(header) === ofUrl ? ofUrl : "";
+}
+
+function hostName(text: string): string {
+  return hostHeader.exec(text.toLowerCase())?.[1] ?? "";
 }
 
 /** Where clients of the endpoint for agents look for issuers (RFC 9728, section 3.1). */

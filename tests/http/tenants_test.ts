@@ -34,7 +34,7 @@ Deno.test("tenants", async (t) => {
       "server-trusted-proxies": "192.0.2.7",
     }, files);
     const facts = (host: string, headers: Record<string, string> = {}, client = "198.51.100.9") =>
-      answer(opened.send("GET http://service/facts", {
+      answer(opened.send(`GET http://${host}/facts`, {
         headers: { host, ...headers },
         info: { client },
       }));

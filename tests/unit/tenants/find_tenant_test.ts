@@ -78,10 +78,22 @@ for (const [pattern, host, name] of hosts) {
       tenantBy: { kind: "host" },
       tenantHostPattern: pattern,
     });
-    const request = { url: "http://service/x", path: "/x", peer: null };
+    const request = { url: `http://${host}/x`, path: "/x", peer: null };
     strictEqual(find({ ...request, headers: new Headers({ host }) })?.name ?? null, name);
   });
 }
+
+Deno.test("tenantFinder() by host finds none if Host and the URL of the request line differ", async () => {
+  const find = await tenantFinder({
+    ...config,
+    tenantBy: { kind: "host" },
+    tenantHostPattern: "{tenant}.example.com",
+  });
+  const headers = new Headers({ host: "acme.example.com" });
+  const at = (url: string) => find({ url, headers, path: "/x", peer: null })?.name ?? null;
+  strictEqual(at("http://beta.example.com/x"), null);
+  strictEqual(at("http://ACME.example.com:80/x"), "acme");
+});
 
 Deno.test("tenantFinder() by host reads the URL of HTTP/2, which has no Host header", async () => {
   const find = await tenantFinder({
