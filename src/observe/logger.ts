@@ -100,7 +100,7 @@ const texts: {
     }), so that ${effect}. ` +
     `If the check is wrong, set db-capabilities = "+${capability}"`,
   "connections-exceeded": ({ connections, maxConnections }) =>
-    `WARNING: ${connections} connections may be opened (db-pool, and one to listen), but the server ` +
+    `WARNING: ${connections} connections may be opened (db-pool, and those to listen and to monitor), but the server ` +
     `permits ${maxConnections} in all: lower db-pool, or raise max_connections`,
   "catalogue-incomplete": ({ part, error }) =>
     `WARNING: The schema cache lacks ${part}, which this server cannot show. ${toJson(error)}`,

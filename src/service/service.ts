@@ -563,11 +563,13 @@ export class Service {
     }
   }
 
-  /** Most connections that the service opens at the same time; null for an embedded database. */
+  /** Most connections to the primary at the same time; null for an embedded database. */
   #maxConnections(): number | null {
-    const { dbChannelEnabled, dbUri } = this.#snapshot.config;
+    const { dbChannelEnabled, dbPool, dbReplicaUri, dbUri } = this.#snapshot.config;
     if (isEmbedded(dbUri) || this.database.subscribe === null) return null;
-    return this.database.counts().max + (dbChannelEnabled ? 1 : 0);
+    const listening = dbChannelEnabled ? 1 : 0;
+    const monitoring = dbReplicaUri === null ? 0 : 1;
+    return dbPool + listening + monitoring;
   }
 
   #makeRevocationList(sharing: "shared" | "unshared"): RevocationList {

@@ -6,6 +6,7 @@ import type { Batch } from "../../src/database/database.ts";
 import { openDatabase } from "../../src/database/open.ts";
 import { svcDialect } from "../../src/dialect.ts";
 import { type Engine, engines, type TestDatabase } from "../support/engines.ts";
+import { eventually } from "../support/eventually.ts";
 import { withClient } from "../support/postgres_client.ts";
 import { buildRequest } from "../support/request.ts";
 import { type Rewrite, startRewritingProxy } from "../support/rewriting_proxy.ts";
@@ -187,6 +188,42 @@ for (const { name, before, after, ...row } of rows) {
     }
   });
 }
+
+Deno.test("a request for a missing table has the schema loaded where the server has no LISTEN", async () => {
+  const uri = new URL(created.uri);
+  await using proxy = startRewritingProxy(
+    Number(uri.port),
+    (sql) => sql.replace(/^LISTEN/, "LISTENS"),
+  );
+  uri.port = String(proxy.port);
+  const isChecked = Promise.withResolvers<void>();
+  const handler = createHandler({
+    dbUri: `${uri.href}?sslmode=disable`,
+    dbSchemas: ["api"],
+    dbAnonRole: "writer",
+    dbSchemaWatch: "auto",
+    // Only requests cause looks.
+    dbSchemaWatchInterval: 3600,
+    observe: ({ kind }) => void (kind === "notifications-unsupported" && isChecked.resolve()),
+  });
+  const statusOf = async (line: string) => {
+    const response = await handler(await buildRequest({ line, origin: "http://x" }));
+    await response.body?.cancel();
+    return response.status;
+  };
+  try {
+    strictEqual(await statusOf("GET /late"), 404);
+    await isChecked.promise;
+    await withClient(
+      created.superuserUri!,
+      (client) =>
+        client.query("create table api.late (id int); grant select on api.late to writer"),
+    );
+    await eventually("the table is found", async () => await statusOf("GET /late") === 200);
+  } finally {
+    await handler.close();
+  }
+});
 
 function labelOf(event: Observation): string {
   if ("capability" in event) return `${event.kind} ${event.capability}`;

@@ -246,8 +246,8 @@ const events: {
   "connections-exceeded": [
     { kind: "connections-exceeded", connections: 101, maxConnections: 100 },
     "crit",
-    "WARNING: 101 connections may be opened (db-pool, and one to listen), but the server permits " +
-    "100 in all: lower db-pool, or raise max_connections",
+    "WARNING: 101 connections may be opened (db-pool, and those to listen and to monitor), but the " +
+    "server permits 100 in all: lower db-pool, or raise max_connections",
   ],
   "catalogue-incomplete": [
     { kind: "catalogue-incomplete", part: "media handlers", error },
