@@ -11,13 +11,18 @@ import type { ResultColumns, Statement } from "./database.ts";
 /** A place in the write-ahead log. */
 export interface WalPosition {
   readonly lsn: bigint;
+  /** Lowest position that covers all that the server showed before. */
+  readonly shownLsn: bigint;
   /** Null where the server is a standby: it does not tell without privileges. */
   readonly timeline: number | null;
 }
 
 /**
- * Reads the position of the end of the log on a primary, or of replay on a standby. A commit is in the log
- * before other transactions see it, so the position covers every earlier snapshot.
+ * Reads the position of the end of the log on a primary, or of replay on a standby, and what the standby has
+ * received.
+ *
+ * A commit is in the log of a primary before other transactions see it, so the position covers every
+ * earlier snapshot. A standby shows a commit while it replays it, before its position is behind it.
  */
 export const positionStatement: Statement = {
   text:
@@ -25,16 +30,18 @@ export const positionStatement: Statement = {
     "else pg_catalog.pg_current_wal_insert_lsn() end, " +
     "case when not pg_catalog.pg_is_in_recovery() " +
     "then pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_insert_lsn()) end, " +
-    "pg_catalog.current_setting('wal_block_size'), pg_catalog.current_setting('wal_segment_size')",
+    "pg_catalog.current_setting('wal_block_size'), pg_catalog.current_setting('wal_segment_size'), " +
+    "pg_catalog.pg_last_wal_receive_lsn()",
   params: [],
   use: "rows",
   isShared: true,
 };
 
-/** Reads the position of replay alone, for less time; NULL on a primary. */
+/** Reads the same columns of a standby alone, for less time; NULL on a primary. */
 const replayStatement: Statement = {
   text: "select case when pg_catalog.pg_is_in_recovery() " +
-    "then pg_catalog.pg_last_wal_replay_lsn() end",
+    "then pg_catalog.pg_last_wal_replay_lsn() end, null, null, null, " +
+    "pg_catalog.pg_last_wal_receive_lsn()",
   params: [],
   use: "rows",
   isShared: true,
@@ -90,13 +97,21 @@ const timelineCheckText = "select 1 / (case when pg_catalog.pg_is_in_recovery() 
 
 /** Returns the position in a row of a {@linkcode positionStatements}; null if the server has none. */
 export function readPosition(row: ResultColumns): WalPosition | null {
-  const [lsnText = null, file = null, blockSize = null, segmentSize = null] = row;
+  const [lsnText = null, file = null, blockSize = null, segmentSize = null, received = null] = row;
   const lsn = lsnText === null ? null : parseLsn(lsnText);
   if (lsn === null) return null;
-  // Replay ends with a record.
-  if (file === null) return { lsn, timeline: null };
-  const sizes = { block: sizeOf(blockSize), segment: sizeOf(segmentSize) };
-  return { lsn: recordEnd(lsn, sizes), timeline: timelineOf(file) };
+  if (file === null) return { lsn, shownLsn: shownBy(lsn, received), timeline: null };
+  const end = recordEnd(lsn, { block: sizeOf(blockSize), segment: sizeOf(segmentSize) });
+  return { lsn: end, shownLsn: end, timeline: timelineOf(file) };
+}
+
+/**
+ * Returns the position that covers what a standby shows. If it has more to replay, this is a position within
+ * the next record, which replay reaches with the end of that record.
+ */
+function shownBy(replayed: bigint, receivedText: string | null): bigint {
+  const received = receivedText === null ? null : parseLsn(receivedText);
+  return received !== null && received > replayed ? replayed + 1n : replayed;
 }
 
 /** `0/47BFAF8`: two numbers of 32 bits. Returns null for another text. */

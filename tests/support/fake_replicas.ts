@@ -56,12 +56,14 @@ export class FakeServer {
     this.isInRecovery = isInRecovery;
   }
 
+  /** What a standby has received; null if it receives nothing. */
+  received: string | null = null;
   /** Numbers of the running transactions. */
   running = "";
 
   get position(): ResultColumns {
     const file = this.isInRecovery ? null : `0000000${this.timeline}0000000000000001`;
-    return [this.lsn, file, "8192", "16MB"];
+    return [this.lsn, file, "8192", "16MB", this.received];
   }
 
   readonly probe: ServerProbe = {

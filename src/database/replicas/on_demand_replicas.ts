@@ -132,10 +132,10 @@ class OnDemandReplicas implements Database {
       );
       if (!wantsBookmark) return result;
       if (!isReturned) return { ...result, bookmark: timeText(epochMs) };
-      const { lsn = null } = result.walPosition ?? {};
+      const { shownLsn = null } = result.walPosition ?? {};
       // A stream begins before its position is known.
-      if (lsn === null || position === null) return this.#withTime(result);
-      const seen = lsn > position.lsn ? lsn : position.lsn;
+      if (shownLsn === null || position === null) return this.#withTime(result);
+      const seen = shownLsn > position.lsn ? shownLsn : position.lsn;
       return {
         ...result,
         bookmark: bookmarkText({ kind: "position", timeline: position.timeline, lsn: seen }),

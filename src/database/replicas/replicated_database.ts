@@ -225,12 +225,13 @@ class ReplicatedDatabase implements Database {
     if (position === null) return null;
     if (position.timeline !== null) {
       standby.recordPromotion();
-      return { kind: "position", timeline: position.timeline, lsn: position.lsn };
+      return { kind: "position", timeline: position.timeline, lsn: position.shownLsn };
     }
     standby.recordReplayed(position.lsn);
     const timeline = needed?.timeline ?? standby.timeline;
     if (timeline === null) return null;
-    const lsn = needed !== null && needed.lsn > position.lsn ? needed.lsn : position.lsn;
+    const { shownLsn } = position;
+    const lsn = needed !== null && needed.lsn > shownLsn ? needed.lsn : shownLsn;
     return { kind: "position", timeline, lsn };
   }
 
@@ -275,7 +276,7 @@ class ReplicatedDatabase implements Database {
   #bookmarkOf(position: WalPosition | null): Bookmark | null {
     if (position === null || position.timeline === null) return null;
     this.#set.primary.recordTimeline(position.timeline);
-    return { kind: "position", timeline: position.timeline, lsn: position.lsn };
+    return { kind: "position", timeline: position.timeline, lsn: position.shownLsn };
   }
 
   /** Adds a bookmark to a result. A time covers all that was seen where a position cannot be read. */

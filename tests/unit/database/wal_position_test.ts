@@ -41,6 +41,20 @@ Deno.test("readPosition() has no timeline on a standby, and no position without 
   strictEqual(readPosition([]), null);
 });
 
+const shown: readonly (readonly [name: string, received: string | null, shown: string])[] = [
+  ["nothing more to replay", "0/4982010", "0/4982010"],
+  ["a record that it may replay", "0/4982048", "0/4982011"],
+  ["an archive to replay from", null, "0/4982010"],
+  ["a stream that begins again", "0/4000000", "0/4982010"],
+];
+for (const [name, received, lsn] of shown) {
+  Deno.test(`readPosition() covers what a standby shows that has ${name}`, () => {
+    const position = readPosition(["0/4982010", null, "8192", "16MB", received])!;
+    strictEqual(lsnText(position.lsn), "0/4982010");
+    strictEqual(lsnText(position.shownLsn), lsn);
+  });
+}
+
 const units: readonly (readonly [segment: string, lsn: string, end: string])[] = [
   ["1MB", "0/100028", "0/100000"],
   ["1GB", "0/40000028", "0/40000000"],

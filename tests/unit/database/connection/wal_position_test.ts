@@ -82,7 +82,7 @@ for (const [name, batch, texts] of rows) {
     const result = await run(batch);
     deepStrictEqual(transport.sent.flat().flatMap(({ text }) => text ?? []), texts);
     strictEqual(transport.writes.length, 1);
-    deepStrictEqual(result.walPosition, { lsn: 0x4988a10n, timeline: 1 });
+    deepStrictEqual(result.walPosition, { lsn: 0x4988a10n, shownLsn: 0x4988a10n, timeline: 1 });
     deepStrictEqual(result.columns, ["1"]);
     deepStrictEqual(log.at(-1), "idle");
   });
@@ -146,6 +146,7 @@ Deno.test("Connection.execute() repeats an implicit read on other defaults behin
   });
   deepStrictEqual((await run({ ...implicitRead, ...both })).walPosition, {
     lsn: 0x4988a10n,
+    shownLsn: 0x4988a10n,
     timeline: 1,
   });
   strictEqual(transport.writes.length, 2);

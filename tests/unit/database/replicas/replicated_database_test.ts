@@ -332,14 +332,21 @@ Deno.test("ReplicatedDatabase.transaction() gives a write that rolls back no boo
   );
 });
 
-const seen: readonly (readonly [name: string, sent: string, replayed: string, answer: string])[] = [
+const seen: readonly (readonly [
+  name: string,
+  sent: string,
+  replayed: string,
+  answer: string,
+  received?: string,
+])[] = [
   ["the position behind the read", "80", "0/100", "100"],
   ["that of the client if the standby's is lower", "100", "0/90", "100"],
+  ["a position that covers a commit in replay", "80", "0/100", "101", "0/200"],
 ];
-for (const [name, sent, replayed, answer] of seen) {
+for (const [name, sent, replayed, answer, received = null] of seen) {
   Deno.test(`ReplicatedDatabase.transaction() answers a read with ${name}`, async () => {
     const { database, standbys } = await observed();
-    for (const standby of standbys) standby.lsn = replayed;
+    for (const standby of standbys) Object.assign(standby, { lsn: replayed, received });
     const result = await database.transaction(standbyRead(bookmark(sent)));
     strictEqual(result.bookmark, bookmark(answer));
   });
