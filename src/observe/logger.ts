@@ -175,8 +175,8 @@ const texts: {
   "workers-limited": ({ workers, limit }) =>
     `server-workers is lowered to ${workers}: ${workerLimits[limit]}`,
   "worker-failed": ({ worker, reason, seconds }) =>
-    `Worker ${worker} has failed${reason === null ? "" : `: ${redact(reason)}`}. ` +
-    `Another one starts in ${seconds} seconds...`,
+    `Worker ${worker} has failed${reason === null ? "" : `: ${redact(reason)}`}.` +
+    (seconds === null ? "" : ` Another one starts in ${seconds} seconds...`),
 };
 
 /** Reasons for fewer workers. */

@@ -355,7 +355,8 @@ type ServiceEvent =
     readonly worker: number;
     /** Null if the log has it already. */
     readonly reason: string | null;
-    readonly seconds: number;
+    /** Null if none starts, since the process stops. */
+    readonly seconds: number | null;
   };
 
 export type ObservationKind = Observation["kind"];

@@ -53,21 +53,15 @@ const closeTimeoutMs = 500;
 /** Resolves when servers have responded to all requests, or when those that are open do no work. */
 export async function untilResponded(
   servers: Promise<unknown>,
-  { database, isBusy = () => false }: {
-    readonly database: RequestService["database"];
-    /** Whether other threads work. */
-    readonly isBusy?: () => boolean;
-  },
+  isBusy: () => boolean,
 ): Promise<void> {
-  const hasWork = () => {
-    const { inUse, waiting } = database.counts();
-    return inUse > 0 || waiting > 0;
-  };
-  await untilIdle(servers, {
-    isBusy: () => hasWork() || isBusy(),
-    periodMs: 1000,
-    maxIdleChecks: drainIdleSeconds,
-  });
+  await untilIdle(servers, { isBusy, periodMs: 1000, maxIdleChecks: drainIdleSeconds });
+}
+
+/** Returns whether a database executes transactions, or some wait. */
+export function hasWork(database: Pick<RequestService["database"], "counts">): boolean {
+  const { inUse, waiting } = database.counts();
+  return inUse > 0 || waiting > 0;
 }
 
 /** Closes a service whose database may not respond. */

@@ -18,7 +18,7 @@ import type { Observation } from "../observe/observation.ts";
 import { Service } from "../service/service.ts";
 import { version } from "../version.ts";
 import { hasConsole, serveAdmin } from "./admin_server.ts";
-import { closeInTime, serveApi, untilResponded } from "./api_server.ts";
+import { closeInTime, hasWork, serveApi, untilResponded } from "./api_server.ts";
 import { countWorkers } from "./count_workers.ts";
 import { adminListenAddress } from "./listen_address.ts";
 import {
@@ -133,10 +133,10 @@ async function serveUntilStopped(
   reloads.close();
   diagnosis.stop();
   recorder?.stop();
-  await untilResponded(Promise.all([api?.shutdown(), admin?.shutdown()]), {
-    database: service.database,
-    isBusy: () => api?.isRunning ?? false,
-  });
+  await untilResponded(
+    Promise.all([api?.shutdown(), admin?.shutdown()]),
+    () => hasWork(service.database) || api?.isRunning === true,
+  );
   // An embedded database must write its data to disk. A server notices the closed connections.
   await (embedded ? service.close() : closeInTime(service));
 }

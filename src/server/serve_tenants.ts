@@ -8,6 +8,7 @@ import type { Log } from "../cli/log.ts";
 import { untilIdle } from "../lib/deadline.ts";
 import { Tenants } from "../tenants/tenants.ts";
 import { version } from "../version.ts";
+import { untilResponded } from "./api_server.ts";
 import { countWorkers } from "./count_workers.ts";
 import { connectionLimits } from "./connection_limits.ts";
 import { listen, type Listening } from "./listen.ts";
@@ -61,18 +62,11 @@ export async function serveTenants(
   }
   tenants.endStreams();
   reloads.close();
-  await untilIdle(Promise.all([api.shutdown(), admin?.shutdown()]), {
-    isBusy: () => tenants.isBusy,
-    periodMs: 1000,
-    maxIdleChecks: drainIdleSeconds,
-  });
+  await untilResponded(Promise.all([api.shutdown(), admin?.shutdown()]), () => tenants.isBusy);
   // An embedded database must write its data to disk; a server that does not respond ends by itself.
   await untilIdle(tenants.close(), { isBusy: () => false, periodMs: 1000, maxIdleChecks: 5 });
   return 0;
 }
-
-/** Seconds without work after which shutdown ignores open requests, as without tenants. */
-const drainIdleSeconds = 20;
 
 function serverName({ config: { dialect } }: Tenants): string {
   return `${dialect.productToken}/${version}`;

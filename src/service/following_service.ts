@@ -73,6 +73,9 @@ export interface FollowingOptions extends
   readonly onFatal: () => void;
 }
 
+/** Milliseconds between two reports of missing names, of which a client can cause any number. */
+const missIntervalMs = 100;
+
 /** Serves with the state of another service. */
 export class FollowingService implements RequestService {
   readonly database: Database;
@@ -93,6 +96,8 @@ export class FollowingService implements RequestService {
   readonly #ending = new AbortController();
   #snapshot: Snapshot;
   #revocations: LoadedRevocations | null = null;
+  /** When the last missing name was reported, in epoch milliseconds. */
+  #missedAt = -Infinity;
   /** When the followed service connects again, in epoch milliseconds. */
   #retryAt = -Infinity;
   /** The last change; each one waits for the one before. */
@@ -185,7 +190,12 @@ export class FollowingService implements RequestService {
 
   /** Never reloads by itself: the followed service does. */
   reloadIfStale(error: ServiceError | null): null {
-    if (error !== null && mayBeStale(error)) this.#options.followed.missName();
+    if (error === null || !mayBeStale(error)) return null;
+    const waitedMs = Math.abs(this.now() - this.#missedAt);
+    if (waitedMs >= missIntervalMs) {
+      this.#missedAt = this.now();
+      this.#options.followed.missName();
+    }
     return null;
   }
 

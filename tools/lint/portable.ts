@@ -21,7 +21,7 @@ const adapters: ReadonlySet<string> = new Set([
   "src/tenants/folder_source.ts",
   "src/admin/console_files.ts",
   "src/admin/console_recorder.ts",
-  "src/server/listen.ts",
+  "src/server/bind.ts",
   "src/server/main_thread.ts",
   "src/server/serve.ts",
   "src/server/serve_connections.ts",

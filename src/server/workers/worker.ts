@@ -6,7 +6,7 @@
 import { metricsText } from "../../admin/admin.ts";
 import type { KeyRefusal } from "../../auth/followed_key_sets.ts";
 import { errorMessage } from "../../cli/output.ts";
-import { closeInTime, untilResponded } from "../api_server.ts";
+import { closeInTime, hasWork, untilResponded } from "../api_server.ts";
 import type { Listening } from "../listen.ts";
 import type {
   OwnerMessage,
@@ -127,7 +127,7 @@ export class ServingThread implements WorkerReplies {
     if (parts !== null) {
       const { service, log } = parts;
       service.endStreams();
-      await untilResponded(Promise.resolve(api?.shutdown()), service);
+      await untilResponded(Promise.resolve(api?.shutdown()), () => hasWork(service.database));
       await closeInTime(service);
       log.flush();
     }

@@ -32,7 +32,7 @@ export interface WorkerSlotOptions {
   readonly onMessage: (message: WorkerMessage) => void;
   /** Called when the worker's modules are loaded. */
   readonly onLoaded: () => void;
-  /** Called after a failure: `seconds` until the next start, and the metrics that the worker leaves. */
+  /** Called after a failure. */
   readonly onFailed: (failure: WorkerFailure) => void;
   /** Milliseconds of a clock that never goes back. */
   readonly now: () => number;
@@ -44,7 +44,8 @@ export interface WorkerFailure {
   /** Null if the worker has logged it. */
   readonly reason: string | null;
   readonly metrics: string;
-  readonly seconds: number;
+  /** Seconds until the next start; null if the process stops. */
+  readonly seconds: number | null;
 }
 
 /** Milliseconds before the first start after a failure, and at most. Each further one waits twice as long. */
@@ -140,7 +141,7 @@ export class WorkerSlot {
     const { now, schedule, onFailed } = this.#options;
     if (now() - this.#startedAt > maxDelayMs) this.#delayMs = minDelayMs;
     this.#drop();
-    onFailed({ reason, metrics, seconds: this.#delayMs / 1000 });
+    onFailed({ reason, metrics, seconds: isStopping ? null : this.#delayMs / 1000 });
     this.#firstStart.reject(new Error(reason ?? "a worker has failed"));
     if (isStopping) return this.#end();
     this.#state = "failed";

@@ -14,7 +14,7 @@ import type { Observation } from "../../observe/observation.ts";
 import { ArrivalTable, shareArrivals } from "../../rate_limits/arrival_table.ts";
 import type { Service } from "../../service/service.ts";
 import type { ServiceOptions } from "../../service/service_options.ts";
-import { findPort, type TcpAddress } from "../listen.ts";
+import { findPort, type TcpAddress } from "../bind.ts";
 import { apiListenAddress } from "../listen_address.ts";
 import type { WorkerMessage } from "./messages.ts";
 import { ownerConfig } from "./shares.ts";

@@ -130,7 +130,8 @@ Deno.test("FollowingService passes on what requests notice", async () => {
   const { service, calls } = await following();
   service.handleFailure(errors.connectionLost("gone"));
   strictEqual(service.reloadIfStale(errors.internal("other")), null);
-  service.reloadIfStale(new ServiceError({ ...errors.internal("").fields, code: "42P01" }));
+  const missing = new ServiceError({ ...errors.internal("").fields, code: "42P01" });
+  for (let request = 0; request < 3; request++) service.reloadIfStale(missing);
   service.setRetry(4);
   strictEqual(service.retryAfter(), 4);
   deepStrictEqual(calls, ["recover", "missName"]);
