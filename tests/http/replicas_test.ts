@@ -322,6 +322,18 @@ const applied: readonly (readonly [
   ["POST /", prefer("read=primary", { body: requests(["GET", "/items"]) }), "read=primary", null],
 ];
 
+const fallbacks: readonly (readonly [fallback: string, isReady: boolean])[] = [
+  ["primary", true],
+  ["error", false],
+];
+for (const [fallback, isReady] of fallbacks) {
+  Deno.test(`replicas: readiness without a standby is ${isReady} with db-replica-fallback = ${fallback}`, async () => {
+    const config = `${base}db-replica-fallback = "${fallback}"\n`;
+    await using api = await openReplicated({ engine: "pg", fixture, config });
+    strictEqual(await api.service.isReady(), isReady);
+  });
+}
+
 Deno.test("replicas: Preference-Applied has read=primary only with replicas", async () => {
   await using api = await openReplicated({ engine: "pg", fixture, config: base });
   await using alone = await openReplicated({

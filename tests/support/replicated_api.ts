@@ -114,6 +114,7 @@ function recordingDatabase(database: Database, uses: ReplicaUse[]): Database {
   return new Proxy(database, {
     get(target, name) {
       if (name === "hasStandbys") return true;
+      if (name === "hasServingStandby") return () => false;
       if (name === "transaction") return transaction;
       const value = Reflect.get(target, name, target);
       return typeof value === "function" ? value.bind(target) : value;

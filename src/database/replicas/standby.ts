@@ -276,8 +276,15 @@ export class Standby {
     // The lag is unknown until the first samples of the primary.
     if (isServing === this.#isServing || (this.isHealthy && this.#isLagUnknown)) return;
     this.#isServing = isServing;
-    const reason = this.isHealthy ? "it lags behind by more than db-replica-max-lag" : null;
-    this.#options.events.changed(this, isServing ? null : reason ?? this.#health.reason);
+    this.#options.events.changed(this, isServing ? null : this.#reason);
+  }
+
+  /** Why it executes no reads. */
+  get #reason(): string {
+    if (!this.isHealthy) return this.#health.reason;
+    return Number.isFinite(this.#freshAt)
+      ? "it lags behind by more than db-replica-max-lag"
+      : "it is not known how far it lags behind";
   }
 
   get #isLagUnknown(): boolean {
