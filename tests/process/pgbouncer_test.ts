@@ -7,6 +7,7 @@ import { type PostgresServer, startPostgres } from "../support/postgres_server.t
 import { startRewritingProxy } from "../support/rewriting_proxy.ts";
 import { type FileConfig, type ServiceProcess, startService } from "../support/process.ts";
 
+/** The probe at the start leaves its statement on a server connection of the pooler. */
 const schema = `
   create role anon nologin;
   create role authenticator login noinherit password 'p';
@@ -21,7 +22,7 @@ const schema = `
   create function api.rest(seconds float) returns int stable language plpgsql as
     $$ begin perform pg_catalog.pg_sleep(seconds); return 1; end $$;
   create function api.prepared() returns bigint stable language sql as
-    $$ select count(*) from pg_catalog.pg_prepared_statements $$;
+    $$ select count(*) from pg_catalog.pg_prepared_statements where name <> 'svc_probe' $$;
 `;
 
 const program = findPgbouncer();
