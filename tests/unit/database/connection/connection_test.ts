@@ -301,6 +301,26 @@ Deno.test("Connection requeues a batch when the server ends the connection durin
   strictEqual(opened.requeued.length, 1);
 });
 
+Deno.test("Connection.cancel() asks nothing of a server without cancel requests", () => {
+  const { connection, transport, execute } = new FakeConnection({ sendsCancels: false });
+  execute(blockRead);
+  connection.cancel();
+  deepStrictEqual(transport.log, []);
+});
+
+Deno.test("Connection begins without a level on a server that refuses isolation levels", () => {
+  for (
+    const [batch, begin] of [[blockRead, "begin read only"], [
+      blockWrite,
+      "begin read write",
+    ]] as const
+  ) {
+    const { transport, execute } = new FakeConnection({ setsIsolation: false });
+    execute(batch);
+    strictEqual(transport.sent[0]!.find(({ type }) => type === "P")?.text, begin);
+  }
+});
+
 Deno.test("Connection.cancel() asks the server only while a batch runs", async () => {
   const { connection, transport, execute } = new FakeConnection();
   connection.cancel();

@@ -1,5 +1,6 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import type { PoolEvent } from "../../../../src/database/database.ts";
+import type { PoolConfiguration } from "../../../../src/database/pool/pool.ts";
 import type { Transport } from "../../../../src/database/transport.ts";
 import { type FakeTransport, row } from "../../../support/fake_backend.ts";
 import { settled } from "../../../support/fake_clock.ts";
@@ -187,6 +188,38 @@ Deno.test("Pool.configure() replaces connections when preparing is switched", as
   deepStrictEqual(transports.map(names), [["s1"], ["", "", ""]]);
   await fake.close();
 });
+
+const sessions: readonly (readonly [
+  name: string,
+  configuration: Pick<PoolConfiguration, "sharesSession" | "usesBlocks">,
+  statements: readonly string[],
+])[] = [
+  ["own sessions", {}, ["select main"]],
+  [
+    "sessions that others share",
+    { sharesSession: true },
+    ["begin isolation level read committed read only", "select main", "commit"],
+  ],
+  [
+    "a pooler that ends implicit transactions",
+    { usesBlocks: true },
+    ["begin isolation level read committed read only", "select main", "commit"],
+  ],
+];
+
+for (const [name, configuration, statements] of sessions) {
+  Deno.test(`Pool.configure() prepares statements of the right form with ${name}`, async () => {
+    const fake = new FakePool();
+    fake.pool.configure({ prepare: true, queueTargetMs: 0, ...configuration });
+    const done = fake.pool.transaction(reading);
+    await fake.serveAll();
+    await done;
+    const parsed = fake.transports[0]!.sent.flat().filter(({ type }) => type === "P");
+    deepStrictEqual(parsed.map(({ text }) => text), statements);
+    strictEqual(parsed.every(({ name }) => name !== ""), true);
+    await fake.close();
+  });
+}
 
 Deno.test("Pool.close() waits for batches in progress and refuses new ones", async () => {
   const fake = new FakePool();
