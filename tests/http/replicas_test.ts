@@ -1,30 +1,18 @@
-/** Which requests may use a standby, and how bookmarks travel. */
+/** Which requests may use a standby, and which of them have a bookmark. */
 import { deepStrictEqual, match, strictEqual } from "node:assert/strict";
-import type { Engine } from "../support/engines.ts";
-import { callMcp } from "../support/mcp_client.ts";
 import {
+  base,
+  fixture,
+  marked,
   newBookmark,
   openReplicated,
+  prefer,
   type ReplicatedApi,
   type ReplicaUse,
+  requests,
+  sent,
 } from "../support/replicated_api.ts";
 import type { RequestParts } from "../support/request.ts";
-
-const fixture = { name: "replicas", roles: ["anon", "writer"] };
-
-const base = `
-  db-schemas = "api"
-  db-anon-role = "anon"
-  db-comment-tags = true
-  db-plan-enabled = true
-  db-tx-end = "commit-allow-override"
-  server-query-method = true
-  batch-max-operations = 10
-  idempotency-table = "svc.idempotency_keys"
-  etag-mode = "on"
-  mcp-path = "/mcp"
-  mcp-write = "parts"
-`;
 
 /** Where a request is executed, whether its result has a bookmark, and its own bookmark. */
 interface Expected {
@@ -40,20 +28,8 @@ const standby: Expected = { on: "standby" };
 const primary: Expected = { on: "primary" };
 const write: Expected = { on: "primary", wants: true };
 
-const prefer = (value: string, parts: RequestParts = {}): RequestParts => ({
-  ...parts,
-  headers: { ...parts.headers, Prefer: value },
-});
 const accept = (value: string): RequestParts => ({ headers: { Accept: value } });
 const form = { "Content-Type": "application/x-www-form-urlencoded" };
-const marked = (value: string, name = "Svc-Bookmark"): RequestParts => ({
-  headers: { [name]: value },
-});
-const sent = "1-0000000004980000";
-const requests = (
-  ...all: readonly (readonly [method: string, url: string, body?: unknown])[]
-) => ({ requests: all.map(([method, url, body]) => ({ method, url, body })) });
-
 const routes: readonly Row[] = [
   ["GET /items", {}, standby],
   ["HEAD /items?id=eq.1", {}, standby],
@@ -240,18 +216,16 @@ const suites: readonly Suite[] = [
   { name: "cookie", rows: withCookie, config: "db-bookmark-cookie = true" },
 ];
 
-for (const engine of ["pg", "pglite"] as const satisfies readonly Engine[]) {
-  for (const { name, rows, config = "", header = "Svc-Bookmark" } of suites) {
-    Deno.test(`[${engine}] replicas: ${name}`, async (context) => {
-      await using api = await openReplicated({ engine, fixture, config: base + config });
-      api.wait(5000);
-      for (const row of rows) {
-        const fn = () => checkRow(api, row, header);
-        const label = `${row[0]} ${JSON.stringify(row[1].headers ?? {})}`;
-        await context.step({ name: label, fn, sanitizeOps: false, sanitizeResources: false });
-      }
-    });
-  }
+for (const { name, rows, config = "", header = "Svc-Bookmark" } of suites) {
+  Deno.test(`replicas: ${name}`, async (context) => {
+    await using api = await openReplicated({ fixture, config: base + config });
+    api.wait(5000);
+    for (const row of rows) {
+      const fn = () => checkRow(api, row, header);
+      const label = `${row[0]} ${JSON.stringify(row[1].headers ?? {})}`;
+      await context.step({ name: label, fn, sanitizeOps: false, sanitizeResources: false });
+    }
+  });
 }
 
 /** What the function before each request lets through. */
@@ -265,7 +239,7 @@ const preRequests: readonly (readonly [option: string, on: Expected["on"]])[] = 
 for (const [preRequest, on] of preRequests) {
   Deno.test(`replicas: reads go to the ${on} with db-pre-request = ${preRequest}`, async () => {
     const config = `${base}db-pre-request = "${preRequest}"\n`;
-    await using api = await openReplicated({ engine: "pg", fixture, config });
+    await using api = await openReplicated({ fixture, config });
     api.wait(5000);
     await checkRow(api, ["GET /items", {}, { on }], "Svc-Bookmark");
     const reason = "db-pre-request may run a volatile function";
@@ -278,14 +252,14 @@ for (const [preRequest, on] of preRequests) {
 
 Deno.test("replicas: @primary is text without db-comment-tags", async () => {
   const config = base.replace("db-comment-tags = true", "");
-  await using api = await openReplicated({ engine: "pg", fixture, config });
+  await using api = await openReplicated({ fixture, config });
   api.wait(5000);
   await checkRow(api, ["GET /balances", {}, standby], "Svc-Bookmark");
   await checkRow(api, ["GET /rpc/credit?id=1", {}, standby], "Svc-Bookmark");
 });
 
 Deno.test("replicas: a read carries the age of the schema cache", async () => {
-  await using api = await openReplicated({ engine: "pg", fixture, config: base });
+  await using api = await openReplicated({ fixture, config: base });
   const ageOf = async () => {
     await api.send("GET /items");
     return (api.take()[0]!.standby as { readonly schemaAgeMs: number }).schemaAgeMs;
@@ -301,27 +275,6 @@ Deno.test("replicas: a read carries the age of the schema cache", async () => {
   strictEqual(await ageOf(), 0);
 });
 
-const applied: readonly (readonly [
-  line: string,
-  parts: RequestParts,
-  withReplicas: string | null,
-  without: string | null,
-])[] = [
-  ["GET /items", {}, null, null],
-  ["GET /items", prefer("read=primary"), "read=primary", null],
-  [
-    "GET /items",
-    prefer("read=primary, count=exact, handling=strict, numbers=string"),
-    "count=exact, handling=strict, numbers=string, read=primary",
-    "count=exact, handling=strict, numbers=string",
-  ],
-  ["GET /rpc/add?a=1&b=2", prefer("read=primary"), "read=primary", null],
-  ["POST /rpc/add", prefer("read=primary", { body: { a: 1, b: 2 } }), "read=primary", null],
-  ["POST /rpc/roll", prefer("read=primary"), null, null],
-  ["POST /parts", prefer("read=primary", { body: {} }), null, null],
-  ["POST /", prefer("read=primary", { body: requests(["GET", "/items"]) }), "read=primary", null],
-];
-
 const fallbacks: readonly (readonly [fallback: string, isReady: boolean])[] = [
   ["primary", true],
   ["error", false],
@@ -329,129 +282,7 @@ const fallbacks: readonly (readonly [fallback: string, isReady: boolean])[] = [
 for (const [fallback, isReady] of fallbacks) {
   Deno.test(`replicas: readiness without a standby is ${isReady} with db-replica-fallback = ${fallback}`, async () => {
     const config = `${base}db-replica-fallback = "${fallback}"\n`;
-    await using api = await openReplicated({ engine: "pg", fixture, config });
+    await using api = await openReplicated({ fixture, config });
     strictEqual(await api.service.isReady(), isReady);
   });
 }
-
-Deno.test("replicas: Preference-Applied has read=primary only with replicas", async () => {
-  await using api = await openReplicated({ engine: "pg", fixture, config: base });
-  await using alone = await openReplicated({
-    engine: "pg",
-    fixture,
-    config: base,
-    hasStandbys: false,
-  });
-  for (const [line, parts, withReplicas, without] of applied) {
-    const appliedOf = async ({ send }: ReplicatedApi) =>
-      (await send(line, parts)).headers.get("Preference-Applied");
-    deepStrictEqual([await appliedOf(api), await appliedOf(alone)], [withReplicas, without], line);
-  }
-});
-
-Deno.test("without replicas a bookmark is ignored, and read=primary is known", async () => {
-  const config = `${base}db-bookmark-cookie = true\n`;
-  await using api = await openReplicated({ engine: "pg", fixture, config, hasStandbys: false });
-  const cookie = `svc-bookmark=${sent}`;
-  const headers = {
-    "Svc-Bookmark": "\u00e9",
-    Cookie: cookie,
-    Prefer: "handling=strict, read=primary",
-  };
-  for (const line of ["GET /items", "POST /parts"]) {
-    const response = await api.send(
-      line,
-      line.startsWith("POST") ? { headers, body: {} } : { headers },
-    );
-    strictEqual(response.ok, true);
-    strictEqual(response.headers.get("Svc-Bookmark"), null);
-    strictEqual(response.headers.get("Set-Cookie"), null);
-    strictEqual(response.headers.get("Vary"), "Accept, Prefer, Range");
-  }
-});
-
-Deno.test("replicas: the cookie has the bookmark of writes, and of reads that came with one", async () => {
-  const config = `${base}db-bookmark-cookie = true\n`;
-  await using api = await openReplicated({ engine: "pg", fixture, config });
-  const cookieOf = async (line: string, parts: RequestParts) => {
-    const { headers } = await api.send(line, parts);
-    strictEqual(headers.get("Vary"), "Accept, Prefer, Range, Svc-Bookmark, Cookie");
-    return headers.get("Set-Cookie");
-  };
-  const set = `svc-bookmark=${newBookmark}; Max-Age=60; HttpOnly; SameSite=Lax; Path=/`;
-  strictEqual(await cookieOf("POST /parts", { body: {} }), set);
-  strictEqual(await cookieOf("GET /items", { headers: { Cookie: "svc-bookmark=x" } }), set);
-  strictEqual(await cookieOf("GET /items", marked(sent)), set);
-  strictEqual(await cookieOf("GET /items", {}), null);
-});
-
-Deno.test("replicas: the cookie of a tenant has its name", async () => {
-  const config = `${base}db-bookmark-cookie = true\n`;
-  await using api = await openReplicated({ engine: "pg", fixture, config, tenant: "acme" });
-  const { headers } = await api.send("POST /parts", { body: {} });
-  match(headers.get("Set-Cookie")!, new RegExp(`^svc-bookmark-acme=${newBookmark};`));
-  api.take();
-  for (const [cookie, bookmark] of [["svc-bookmark-acme=x", "x"], ["svc-bookmark=x", null]]) {
-    await api.send("GET /items", { headers: { Cookie: cookie! } });
-    const [use] = api.take();
-    strictEqual((use!.standby as { readonly bookmark: string | null }).bookmark, bookmark);
-  }
-});
-
-Deno.test("replicas: a repeated Idempotency-Key gets a bookmark of its own", async () => {
-  await using api = await openReplicated({ engine: "pg", fixture, config: base });
-  const batch = { body: requests(["POST", "/parts", { label: "x" }]) };
-  for (const [line, parts] of [["POST /parts", { body: {} }], ["POST /", batch]] as const) {
-    const headers = { "Idempotency-Key": line.replace(" ", "-") };
-    for (const replayed of [null, "true"]) {
-      const response = await api.send(line, { ...parts, headers });
-      strictEqual(response.headers.get("Idempotent-Replayed"), replayed);
-      // The answer that is kept has no bookmark, else there would be two.
-      strictEqual(response.headers.get("Svc-Bookmark"), newBookmark);
-    }
-    deepStrictEqual(
-      api.take(),
-      [write, write, write].map(() => ({
-        access: "read write",
-        wantsBookmark: true,
-      })),
-    );
-  }
-});
-
-Deno.test("replicas: pages of other origins see the bookmark", async () => {
-  await using api = await openReplicated({ engine: "pg", fixture, config: base });
-  const { headers } = await api.send("GET /items", { headers: { Origin: "http://page.test" } });
-  match(headers.get("Access-Control-Expose-Headers")!, /\bSvc-Bookmark\b/);
-  const preflight = await api.send("OPTIONS /items", {
-    headers: {
-      Origin: "http://page.test",
-      "Access-Control-Request-Method": "GET",
-      "Access-Control-Request-Headers": "svc-bookmark",
-    },
-  });
-  match(preflight.headers.get("Access-Control-Allow-Headers")!, /\bsvc-bookmark\b/);
-});
-
-Deno.test("replicas: calls of agents are routed as the requests that they make", async () => {
-  await using api = await openReplicated({ engine: "pg", fixture, config: base });
-  const bookmarkOf: (string | null)[] = [];
-  const call = async (tool: string, args: Readonly<Record<string, unknown>>) => {
-    api.take();
-    bookmarkOf.length = 0;
-    await callMcp(api.handler, [tool, args, {
-      headers: { "Svc-Bookmark": sent },
-      onExchange: (_request, response) => bookmarkOf.push(response.headers.get("Svc-Bookmark")),
-    }]);
-    return [api.take().at(-1), bookmarkOf.at(-1)];
-  };
-  const standbyRead = { bookmark: sent, isRepeatable: true, schemaAgeMs: 0 };
-  deepStrictEqual(await call("query", { relation: "items" }), [
-    { access: "read only", wantsBookmark: true, standby: standbyRead },
-    newBookmark,
-  ]);
-  deepStrictEqual(await call("insert_rows", { relation: "parts", rows: [{ label: "m" }] }), [
-    { access: "read write", wantsBookmark: true },
-    newBookmark,
-  ]);
-});

@@ -10,7 +10,7 @@ import { openDatabase } from "../../src/database/open.ts";
 import { serviceHandler } from "../../src/handler/handler.ts";
 import type { Observation } from "../../src/observe/observation.ts";
 import { Service } from "../../src/service/service.ts";
-import { type Engine, engines } from "./engines.ts";
+import { engines } from "./engines.ts";
 import type { Fixture } from "./fixture.ts";
 import { buffered, buildRequest, type RequestParts } from "./request.ts";
 import { testSecret } from "./token.ts";
@@ -38,7 +38,6 @@ export interface ReplicatedApi extends AsyncDisposable {
 
 /** What the handler is made of. */
 export interface ReplicatedParts {
-  readonly engine: Engine;
   readonly fixture: Fixture;
   /** Lines of a configuration file. */
   readonly config: string;
@@ -50,10 +49,10 @@ export interface ReplicatedParts {
 
 /** Opens a handler over a new database. */
 export async function openReplicated(
-  { engine, fixture, config, hasStandbys = true, tenant }: ReplicatedParts,
+  { fixture, config, hasStandbys = true, tenant }: ReplicatedParts,
 ): Promise<ReplicatedApi> {
   await using parts = new AsyncDisposableStack();
-  const made = await engines[engine](fixture);
+  const made = await engines.pg(fixture);
   parts.defer(() => made.remove());
   const source = configSource({
     file: {
@@ -121,3 +120,39 @@ function recordingDatabase(database: Database, uses: ReplicaUse[]): Database {
     },
   });
 }
+
+/** The fixture of requests that may use standbys. */
+export const fixture = { name: "replicas", roles: ["anon", "writer"] };
+
+/** Lines of a configuration file for it. */
+export const base = `
+  db-schemas = "api"
+  db-anon-role = "anon"
+  db-comment-tags = true
+  db-plan-enabled = true
+  db-tx-end = "commit-allow-override"
+  server-query-method = true
+  batch-max-operations = 10
+  idempotency-table = "svc.idempotency_keys"
+  etag-mode = "on"
+  mcp-path = "/mcp"
+  mcp-write = "parts"
+`;
+
+/** Returns the parts of a request with preferences. */
+export const prefer = (value: string, parts: RequestParts = {}): RequestParts => ({
+  ...parts,
+  headers: { ...parts.headers, Prefer: value },
+});
+
+/** Returns the parts of a request with a bookmark. */
+export const marked = (value: string, name = "Svc-Bookmark"): RequestParts => ({
+  headers: { [name]: value },
+});
+/** A bookmark of a client. */
+export const sent = "1-0000000004980000";
+
+/** Returns the document of a batch. */
+export const requests = (
+  ...all: readonly (readonly [method: string, url: string, body?: unknown])[]
+) => ({ requests: all.map(([method, url, body]) => ({ method, url, body })) });
