@@ -16,6 +16,7 @@ const adapters: ReadonlySet<string> = new Set([
   "src/database/adapters/start_engine.ts",
   "src/database/connect/pg_client.ts",
   "src/database/adapters/postgres.ts",
+  "src/database/adapters/socket_transport.ts",
   "src/database/connect/reading_socket.ts",
   "src/admin/console_build.ts",
   "src/tenants/folder_source.ts",

@@ -4,9 +4,8 @@
  *
  * @module
  */
-import pg from "pg";
 import { version } from "../../version.ts";
-import { type Client, clients, type Socket } from "../connect/pg_client.ts";
+import { clients } from "../connect/pg_client.ts";
 import {
   type Batch,
   connectionSetup,
@@ -22,7 +21,7 @@ import { StatementPreparation } from "./statement_preparation.ts";
 import { statementNamePrefix } from "../failure.ts";
 import type { ConnectionBudget } from "../pool/connection_budget.ts";
 import { createPool } from "../pool/pool.ts";
-import { isReadingSocket, socketsOfRuntime } from "../connect/reading_socket.ts";
+import { socketsOfRuntime } from "../connect/reading_socket.ts";
 import { isPooled, notify, subscribe } from "../notifications/subscribe.ts";
 import type { ConnectionEnvironment } from "../connect/connection_parameters.ts";
 import { isConnectionUri } from "../connect/connection_string.ts";
@@ -38,10 +37,9 @@ import { schedule } from "../../lib/timers.ts";
 import { BodySpool } from "../../lib/body_spool.ts";
 import { bodySpoolFiles } from "../../lib/body_spool_file.ts";
 import { SpoolSpace } from "../../lib/spool_file.ts";
-import type { Transport, TransportEvents } from "../transport.ts";
+import type { Transport } from "../transport.ts";
 import { createUnpooled } from "./per_request.ts";
-import { cancelFrame } from "../protocol/messages.ts";
-import { pausable } from "../connect/worker_socket.ts";
+import { SocketTransport } from "./socket_transport.ts";
 
 /** Whether connections stay open in a pool, or each request opens and closes its own. */
 export type Connections = "pooled" | "per-request";
@@ -200,13 +198,6 @@ function poolerCheck(targets: Targets, onPooler: () => void): PoolerCheck {
   };
 }
 
-interface CancelConnection {
-  connect(port: number | string, host?: string): void;
-  on(event: "connect" | "sslconnect" | "error" | "end", listener: () => void): this;
-  requestSsl(): void;
-  readonly stream: Socket;
-}
-
 type TargetOptions = Pick<
   PostgresOptions,
   "uri" | "passwordFile" | "applicationName" | "namesKeywords" | "acquisitionTimeoutSeconds"
@@ -278,76 +269,4 @@ function runtimeSources(): ConnectionSources {
 /** Connects to the first of the servers that matches. */
 export async function connect(targets: Targets): Promise<Transport> {
   return new SocketTransport(await connectToFirst(targets, clients));
-}
-
-/** The server may take this long to close the connection of a cancel request. */
-const cancelTimeoutMs = 5000;
-
-const terminate = new Uint8Array([0x58, 0, 0, 0, 4]);
-
-class SocketTransport implements Transport {
-  readonly #client: Client;
-  readonly #socket: Socket;
-  #closed: ((reason: string) => void) | null = null;
-
-  constructor(client: Client) {
-    this.#client = client;
-    this.#socket = pausable(client.connection.stream);
-  }
-
-  listen(events: TransportEvents): void {
-    const socket = this.#socket;
-    for (const event of ["data", "error", "close", "end"]) socket.removeAllListeners(event);
-    this.#closed = (text) => {
-      this.#closed = null;
-      events.closed(text);
-    };
-    if (isReadingSocket(socket)) socket.readInto((chunk) => events.data(chunk));
-    else socket.on("data", (chunk) => events.data(chunk));
-    socket.on("error", (error) => this.#closed?.(error.message));
-    socket.on("close", () => this.#closed?.("connection closed by the server"));
-  }
-
-  write(chunks: readonly Uint8Array[]): void {
-    if (chunks.length === 1) {
-      this.#socket.write(chunks[0]!);
-      return;
-    }
-    for (const chunk of chunks) this.#socket.write(chunk);
-  }
-
-  pause(): void {
-    this.#socket.pause();
-  }
-
-  resume(): void {
-    this.#socket.resume();
-  }
-
-  cancel(): void {
-    const { host, port, ssl, processID, secretKey } = this.#client;
-    if (processID === null || secretKey === null) return;
-    const connection = new (pg as unknown as {
-      Connection: new (settings: { ssl: unknown }) => CancelConnection;
-    }).Connection({ ssl });
-    // The server closes the connection after the cancel. Closing it earlier makes some poolers fail.
-    const sendCancel = () => void connection.stream.write(cancelFrame(processID, secretKey));
-    const abandon = () => void connection.stream.destroy();
-    connection.on("end", schedule(abandon, cancelTimeoutMs));
-    connection.on("error", abandon);
-    connection.on("connect", () => ssl ? connection.requestSsl() : sendCancel());
-    connection.on("sslconnect", sendCancel);
-    if (host.startsWith("/")) connection.connect(`${host}/.s.PGSQL.${port}`);
-    else connection.connect(port, host);
-  }
-
-  end(): void {
-    this.#closed = null;
-    this.#socket.end(terminate);
-  }
-
-  destroy(): void {
-    this.#socket.destroy();
-    this.#closed?.("connection destroyed");
-  }
 }

@@ -1,0 +1,92 @@
+/**
+ * The byte stream of a socket that `npm:pg` has opened.
+ *
+ * @module
+ */
+import pg from "pg";
+import { schedule } from "../../lib/timers.ts";
+import type { Client, Socket } from "../connect/pg_client.ts";
+import { isReadingSocket } from "../connect/reading_socket.ts";
+import { pausable } from "../connect/worker_socket.ts";
+import { cancelFrame } from "../protocol/messages.ts";
+import type { Transport, TransportEvents } from "../transport.ts";
+
+interface CancelConnection {
+  connect(port: number | string, host?: string): void;
+  on(event: "connect" | "sslconnect" | "error" | "end", listener: () => void): this;
+  requestSsl(): void;
+  readonly stream: Socket;
+}
+
+/** The server may take this long to close the connection of a cancel request. */
+const cancelTimeoutMs = 5000;
+
+const terminate = new Uint8Array([0x58, 0, 0, 0, 4]);
+
+/** Sends and receives over the socket of a client. */
+export class SocketTransport implements Transport {
+  readonly #client: Client;
+  readonly #socket: Socket;
+  #closed: ((reason: string) => void) | null = null;
+
+  constructor(client: Client) {
+    this.#client = client;
+    this.#socket = pausable(client.connection.stream);
+  }
+
+  listen(events: TransportEvents): void {
+    const socket = this.#socket;
+    for (const event of ["data", "error", "close", "end"]) socket.removeAllListeners(event);
+    this.#closed = (text) => {
+      this.#closed = null;
+      events.closed(text);
+    };
+    if (isReadingSocket(socket)) socket.readInto((chunk) => events.data(chunk));
+    else socket.on("data", (chunk) => events.data(chunk));
+    socket.on("error", (error) => this.#closed?.(error.message));
+    socket.on("close", () => this.#closed?.("connection closed by the server"));
+  }
+
+  write(chunks: readonly Uint8Array[]): void {
+    if (chunks.length === 1) {
+      this.#socket.write(chunks[0]!);
+      return;
+    }
+    for (const chunk of chunks) this.#socket.write(chunk);
+  }
+
+  pause(): void {
+    this.#socket.pause();
+  }
+
+  resume(): void {
+    this.#socket.resume();
+  }
+
+  cancel(): void {
+    const { host, port, ssl, processID, secretKey } = this.#client;
+    if (processID === null || secretKey === null) return;
+    const connection = new (pg as unknown as {
+      Connection: new (settings: { ssl: unknown }) => CancelConnection;
+    }).Connection({ ssl });
+    // The server closes the connection after the cancel. Closing it earlier makes some poolers fail.
+    const sendCancel = () => void connection.stream.write(cancelFrame(processID, secretKey));
+    const abandon = () => void connection.stream.destroy();
+    connection.on("end", schedule(abandon, cancelTimeoutMs));
+    connection.on("error", abandon);
+    connection.on("connect", () => ssl ? connection.requestSsl() : sendCancel());
+    connection.on("sslconnect", sendCancel);
+    if (host.startsWith("/")) connection.connect(`${host}/.s.PGSQL.${port}`);
+    else connection.connect(port, host);
+  }
+
+  end(): void {
+    this.#closed = null;
+    this.#socket.end(terminate);
+  }
+
+  destroy(): void {
+    this.#socket.destroy();
+    this.#closed?.("connection destroyed");
+  }
+}
