@@ -52,6 +52,7 @@ Deno.test("--dump-schema prints the schema cache as one line of JSON", async () 
     "dbTables",
     "dbSearchOperators",
     "dbVolatileFunctions",
+    "dbStableWithoutArguments",
   ]);
   const names = dumped.dbTables.map(([name]: readonly [unknown]) => name);
   deepStrictEqual(names, [{ qiName: "todos", qiSchema: "api" }]);
