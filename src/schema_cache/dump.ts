@@ -21,6 +21,7 @@ export function dumpSchemaCache(data: SchemaCacheData): string {
       { qiName: relation.name, qiSchema: relation.schema },
       relation,
     ]),
+    dbRowFunctions: data.rowFunctions,
     dbSearchOperators: data.searchOperators,
     dbVolatileFunctions: data.volatileFunctions,
     dbStableWithoutArguments: data.stableWithoutArguments,
@@ -40,6 +41,8 @@ export interface SchemaCacheDump {
   readonly dbRoutines: readonly unknown[];
   /** Tables and views, each with its name. */
   readonly dbTables: readonly unknown[];
+  /** Names of functions of rows; absent in dumps of older versions. */
+  readonly dbRowFunctions?: readonly unknown[];
   /** Operators of distances and similarity; absent in dumps of older versions. */
   readonly dbSearchOperators?: unknown;
   /** Names of volatile functions; absent in dumps of older versions. */
@@ -55,6 +58,7 @@ export function readSchemaCache(dump: SchemaCacheDump): SchemaCache {
   try {
     const { dbTables, dbRelationships, dbRoutines, dbRepresentations, dbMediaHandlers } = dump;
     const optional = {
+      rowFunctions: dump.dbRowFunctions,
       searchOperators: dump.dbSearchOperators,
       stableWithoutArguments: dump.dbStableWithoutArguments,
       primaryFunctions: dump.dbPrimaryFunctions,

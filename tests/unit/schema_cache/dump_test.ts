@@ -7,6 +7,7 @@ Deno.test("readSchemaCache() returns what dumpSchemaCache() wrote", () => {
   const searchOperators = { distances: [distance], similarity: [], domains: [] };
   const data = {
     ...cache.data,
+    rowFunctions: [{ name: "rank", relation: { schema: "api", name: "films" } }],
     volatileFunctions: ["f"],
     stableWithoutArguments: [{ schema: "api", name: "check" }],
     primaryFunctions: ["balance"],
