@@ -50,6 +50,7 @@ Deno.test("--dump-schema prints the schema cache as one line of JSON", async () 
     "dbRepresentations",
     "dbRoutines",
     "dbTables",
+    "dbRowFunctions",
     "dbSearchOperators",
     "dbVolatileFunctions",
     "dbStableWithoutArguments",
