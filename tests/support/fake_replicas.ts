@@ -69,6 +69,7 @@ export class FakeServer {
   readonly probe: ServerProbe = {
     ask: (statement) => this.#ask(statement),
     reset: () => void this.resets++,
+    close: () => {},
   };
 
   #ask({ text }: Statement): Promise<ResultColumns> {

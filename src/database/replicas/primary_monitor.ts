@@ -94,7 +94,7 @@ export class PrimaryMonitor {
   stop(): void {
     this.#monitor.stop();
     this.#barrier.stop();
-    this.#probe.reset();
+    this.#probe.close();
   }
 
   /** Returns the current position; null if the server cannot tell. Rejects if it cannot be reached. */

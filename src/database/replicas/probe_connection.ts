@@ -17,8 +17,13 @@ import type { Transport } from "../transport.ts";
 export interface ServerProbe {
   /** Returns the first row of a statement. Rejects if the server cannot be reached or refuses it. */
   ask(statement: Statement): Promise<ResultColumns>;
-  /** Closes the connection, whatever runs on it; the next question opens another one. */
+  /**
+   * Closes the connection, whatever runs on it, and rejects the questions so far; the next one opens another
+   * connection.
+   */
   reset(): void;
+  /** Does the same for good: later questions are rejected, too. */
+  close(): void;
 }
 
 /** Opens the connection with the first question. */
@@ -32,6 +37,8 @@ class ProbeConnection implements ServerProbe {
   #connection: Promise<Connection> | null = null;
   /** Settles when the connection has answered all questions so far. */
   #answered: Promise<unknown> = Promise.resolve();
+  #resets = 0;
+  #isClosed = false;
 
   constructor(connect: () => Promise<Transport>, now: () => number) {
     this.#connect = connect;
@@ -39,16 +46,27 @@ class ProbeConnection implements ServerProbe {
   }
 
   ask(statement: Statement): Promise<ResultColumns> {
-    const asked = this.#answered.then(() => this.#execute(statement));
+    const resets = this.#resets;
+    const asked = this.#answered.then(() => {
+      // A question of before a reset would share the connection with later ones.
+      if (this.#isClosed || resets !== this.#resets) throw errors.connectionLost(null);
+      return this.#execute(statement);
+    });
     this.#answered = asked.catch(() => {});
     return asked;
   }
 
   reset(): void {
+    this.#resets++;
     const connection = this.#connection;
     this.#connection = null;
     this.#answered = Promise.resolve();
     connection?.then((open) => open.destroy("the server does not answer"), () => {});
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.reset();
   }
 
   async #execute(statement: Statement): Promise<ResultColumns> {

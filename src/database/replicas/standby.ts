@@ -113,7 +113,7 @@ export class Standby {
 
   async close(): Promise<void> {
     this.#monitor.stop();
-    this.#options.server.probe.reset();
+    this.#options.server.probe.close();
     await this.database.close();
   }
 

@@ -12,6 +12,7 @@ function fakePrimary(running: string) {
       return Promise.resolve([primary.running]);
     },
     reset: () => {},
+    close: () => {},
   };
   const barrier = new CommitBarrier(probe, clock);
   const pass = () => void barrier.pass().then(() => primary.passed++);
@@ -65,7 +66,7 @@ Deno.test("CommitBarrier.pass() shares questions that begin after its call", asy
 Deno.test("CommitBarrier.pass() rejects if the primary does not answer, and tries again later", async () => {
   let isAway = true;
   const ask = () => isAway ? Promise.reject(new Error("away")) : Promise.resolve([""]);
-  const barrier = new CommitBarrier({ ask, reset: () => {} }, fakeClock());
+  const barrier = new CommitBarrier({ ask, reset: () => {}, close: () => {} }, fakeClock());
   await rejects(barrier.pass(), { message: "away" });
   isAway = false;
   await barrier.pass();
