@@ -192,9 +192,9 @@ const workerLimits = {
 /** Consequences of lost notifications, with advice. */
 const effects = {
   "no reload": "so that they cause no reload. Poolers in transaction mode lose LISTEN: use a " +
-    'db-uri without one, db-schema-watch = "auto", or db-channel-enabled = false.',
-  "polls": "so that the schema is polled. Poolers in transaction mode lose LISTEN: use a db-uri " +
-    "without one to reload the configuration by notifications.",
+    'db-channel-uri without one, db-schema-watch = "auto", or db-channel-enabled = false.',
+  "polls": "so that the schema is polled. Poolers in transaction mode lose LISTEN: use a " +
+    "db-channel-uri without one to reload the configuration by notifications.",
 } as const;
 
 /** Most characters of SQL in one line of the log. */

@@ -12,6 +12,7 @@ Deno.test.beforeAll(async () => {
     client.query(`
       create role prober login createrole password 'p';
       grant create on database postgres to prober;
+      create role guest login password 'g';
     `));
 });
 Deno.test.afterAll(() => server.stop());
@@ -89,7 +90,12 @@ const refusals: readonly (readonly [name: string, args: () => readonly string[],
   [
     "if the server cannot be reached",
     () => [`postgres://u:secret@127.0.0.1:${freePort()}/d`],
-    /\nCheck the host, the port, the user and the password/,
+    / failed: Connection refused[^]*\nCheck the host, the port, the user and the password/,
+  ],
+  [
+    "without the privilege to create schemas",
+    () => [`postgres://guest:g@127.0.0.1:${server.port}/postgres?sslmode=disable`, "--yes"],
+    /^The example cannot be made or dropped: .+\. Connect as a user that may create schemas and roles\.\n$/m,
   ],
 ];
 

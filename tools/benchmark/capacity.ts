@@ -150,7 +150,7 @@ function describeModel(model: FittedModel, points: readonly MeasuredPoint[]): re
   ];
   if (points.length === 0) return [...lines, "All rates are estimates: nothing was measured."];
   const errors = modelErrors(model, points).map(Math.abs);
-  const note = points.length <= fitted.length ? "; the points determine the model" : "";
+  const note = points.length <= fitted.length ? "; so few points cannot test the model" : "";
   const mean = errors.reduce((sum, error) => sum + error, 0) / errors.length;
   return [
     ...lines,

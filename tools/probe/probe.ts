@@ -8,6 +8,7 @@
  * @module
  */
 import { isEmbedded } from "../../src/database/open.ts";
+import { ServiceError } from "../../src/errors/service_error.ts";
 import { redact } from "../../src/observe/redact.ts";
 import { capabilityRows } from "./capability_rows.ts";
 import { type ExampleReport, tryExample } from "./example.ts";
@@ -42,10 +43,18 @@ async function main(uri: string | undefined, flags: readonly string[]): Promise<
     }
     return showRequests(await tryExample(uri)) ? 0 : 1;
   } catch (error) {
-    console.error(redact(error instanceof Error ? error.message : String(error)));
-    console.error("Check the host, the port, the user and the password, and that the server runs.");
+    showFailure(error);
     return 2;
   }
+}
+
+/** Prints the reason. An error of the service is one of the connection, so it comes with advice. */
+function showFailure(error: unknown): void {
+  if (error instanceof ServiceError) {
+    const { details } = error.fields;
+    console.error(redact(typeof details === "string" ? details : error.message));
+    console.error("Check the host, the port, the user and the password, and that the server runs.");
+  } else console.error(redact(error instanceof Error ? error.message : String(error)));
 }
 
 /** Prints the table of capabilities. Resolves with whether svc can work without those that are missing. */

@@ -138,8 +138,8 @@ const events: {
     { kind: "notifications-lost", channel: "svc", effect: "no reload" },
     "crit",
     'WARNING: Notifications on the "svc" channel do not arrive, so that they cause no reload. ' +
-    'Poolers in transaction mode lose LISTEN: use a db-uri without one, db-schema-watch = "auto", ' +
-    "or db-channel-enabled = false.",
+    "Poolers in transaction mode lose LISTEN: use a db-channel-uri without one, " +
+    'db-schema-watch = "auto", or db-channel-enabled = false.',
   ],
   "standby-included": [
     { kind: "standby-included", place: "db2:5432" },
