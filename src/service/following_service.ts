@@ -6,32 +6,21 @@
  */
 import { FollowedKeySets, type KeyRefusal } from "../auth/followed_key_sets.ts";
 import type { Config } from "../config/options.ts";
-import type { Database } from "../database/database.ts";
-import { isConnectionLost } from "../database/failure.ts";
-import { type Dialect, dialects } from "../dialect.ts";
+import { dialects } from "../dialect.ts";
 import { errors } from "../errors/catalogue.ts";
 import type { ServiceError } from "../errors/service_error.ts";
-import type { SpanContext } from "../http/trace_context.ts";
-import { countedEvents } from "../observe/counted_events.ts";
 import type { Metrics } from "../observe/metrics.ts";
-import { MetricRegistry } from "../observe/metric_registry.ts";
-import type { Observation } from "../observe/observation.ts";
-import { RequestMetrics } from "../observe/request_metrics.ts";
-import type { TraceStage } from "../observe/stopwatch.ts";
 import { turn } from "../lib/timers.ts";
 import { indexSchemaCache } from "../schema_cache/lookups.ts";
 import { readPieces } from "../schema_cache/pieces.ts";
 import type { SchemaCache } from "../schema_cache/schema_cache.ts";
-import { FailurePolicy } from "./failure_policy.ts";
+import { BaseService, type BaseServiceOptions } from "./base_service.ts";
 import type { SentConfig, StateChange } from "./followed_state.ts";
 import type { RequestService } from "./request_service.ts";
 import { indexOf, type LoadedRevocations } from "./revocation_list.ts";
-import { databaseOptions } from "./database_options.ts";
-import { threadMetrics } from "./service.ts";
 import type { ServiceOptions } from "./service_options.ts";
 import { prepareAuth, prepareClientLimits, type Snapshot } from "./snapshot.ts";
 import { mayBeStale } from "./staleness.ts";
-import { registerReplicaMetrics, standbyReceiver } from "./standby_reports.ts";
 
 /** The followed service, as a following one reaches it. */
 export interface FollowedService {
@@ -51,19 +40,8 @@ export interface FollowedService {
 }
 
 /** Dependencies of a {@linkcode FollowingService}. */
-export interface FollowingOptions extends
-  Pick<
-    ServiceOptions,
-    | "activeSpan"
-    | "isCounted"
-    | "makeArrivalTable"
-    | "isTimed"
-    | "now"
-    | "observe"
-    | "setSpanAttribute"
-    | "traceStage"
-  > {
-  readonly database: Database;
+export interface FollowingOptions
+  extends Omit<BaseServiceOptions, "requestMetrics">, Pick<ServiceOptions, "makeArrivalTable"> {
   /** The dialect of the configuration, by name. */
   readonly dialect: string;
   readonly followed: FollowedService;
@@ -77,24 +55,10 @@ export interface FollowingOptions extends
 const missIntervalMs = 100;
 
 /** Serves with the state of another service. */
-export class FollowingService implements RequestService {
-  readonly database: Database;
-  readonly dialect: Dialect;
-  readonly now: () => number;
-  readonly observe: (event: Observation) => void;
-  readonly traceStage: TraceStage | null;
-  readonly setSpanAttribute: RequestService["setSpanAttribute"];
-  readonly activeSpan: (() => SpanContext | null) | null;
-  readonly metricRegistry = new MetricRegistry();
-  readonly requestMetrics: RequestMetrics | null;
-  readonly isTimed: boolean;
+export class FollowingService extends BaseService implements RequestService {
   readonly revocations: RequestService["revocations"];
-  onReload = (): void => {};
   readonly #options: FollowingOptions;
   readonly #keys: FollowedKeySets;
-  readonly #failurePolicy: FailurePolicy;
-  readonly #ending = new AbortController();
-  #snapshot: Snapshot;
   #revocations: LoadedRevocations | null = null;
   /** When the last missing name was reported, in epoch milliseconds. */
   #missedAt = -Infinity;
@@ -104,30 +68,10 @@ export class FollowingService implements RequestService {
   #applied: Promise<void> = Promise.resolve();
 
   private constructor(options: FollowingOptions, snapshot: Snapshot, keys: FollowedKeySets) {
+    super(options, snapshot);
     this.#options = options;
-    this.#snapshot = snapshot;
     this.#keys = keys;
-    this.database = options.database;
-    this.dialect = snapshot.config.dialect;
-    this.now = options.now;
-    const { isCounted = false, observe } = options;
-    this.observe = isCounted ? countedEvents(this.metricRegistry, observe) : observe;
-    this.requestMetrics = isCounted
-      ? new RequestMetrics(() => this.#snapshot.config.metricsMaxRoutes)
-      : null;
-    this.traceStage = options.traceStage ?? null;
-    this.setSpanAttribute = options.setSpanAttribute ?? null;
-    this.activeSpan = options.activeSpan ?? null;
-    this.isTimed = options.isTimed ?? false;
     this.revocations = { current: () => this.#currentRevocations() };
-    this.#failurePolicy = new FailurePolicy({
-      dialect: this.dialect,
-      observe: this.observe,
-      recovers: () => this.#snapshot.config.dbPoolAutomaticRecovery,
-      retriesLogin: () => this.#snapshot.config.dbPasswordFile !== null,
-      endsAtPooler: () => this.#snapshot.config.dbPreparedStatements !== "auto",
-      onFatal: options.onFatal,
-    });
   }
 
   /** Creates a service with a whole state. */
@@ -139,20 +83,9 @@ export class FollowingService implements RequestService {
     const snapshot = await nextSnapshot(null, state, { options, keys });
     const service = new FollowingService(options, snapshot, keys);
     service.#revocations = state.revocations ?? null;
-    service.#configure();
-    registerReplicaMetrics(service.metricRegistry, service.database);
+    service.configureDatabase();
     service.database.observeServers?.();
     return service;
-  }
-
-  /** The current state. */
-  get snapshot(): Snapshot {
-    return this.#snapshot;
-  }
-
-  /** Aborted when the service stops: ends streams that have no end of their own. */
-  get ending(): AbortSignal {
-    return this.#ending.signal;
   }
 
   /** Resolves when all changes are applied that were received so far. */
@@ -163,7 +96,7 @@ export class FollowingService implements RequestService {
   /** Returns the current metrics. Loads are those of the followed service. */
   metrics(): Metrics {
     return {
-      ...threadMetrics(this),
+      ...this.threadMetrics(),
       schemaCacheQuerySeconds: null,
       schemaCacheLoads: { success: 0, fail: 0 },
     };
@@ -199,15 +132,8 @@ export class FollowingService implements RequestService {
     return null;
   }
 
-  handleFailure(thrown: unknown): void {
-    if (!this.#failurePolicy.exitOnFatal(thrown) && isConnectionLost(thrown)) {
-      this.#options.followed.recover();
-    }
-  }
-
-  /** Ends the streams that have no end of their own. */
-  endStreams(): void {
-    this.#ending.abort();
+  recover(): void {
+    this.#options.followed.recover();
   }
 
   /** Closes the database. */
@@ -217,12 +143,12 @@ export class FollowingService implements RequestService {
   }
 
   async #apply(change: StateChange): Promise<void> {
-    const previous = this.#snapshot;
+    const previous = this.snapshot;
     const context = { options: this.#options, keys: this.#keys };
     const next = await nextSnapshot(previous, change, context);
-    this.#snapshot = next;
+    this.replace(next);
     if (change.revocations !== undefined) this.#revocations = change.revocations;
-    this.#configure();
+    this.configureDatabase();
     const isReloaded = next.cache !== previous.cache;
     if (isReloaded && (previous.cache !== null || this.dialect.poolFlush === "every load")) {
       this.database.flush();
@@ -230,20 +156,8 @@ export class FollowingService implements RequestService {
     if (isReloaded || next.config !== previous.config) this.onReload();
   }
 
-  #configure(): void {
-    const { config, auth } = this.#snapshot;
-    this.database.configure(databaseOptions(config));
-    const trace = config.logLevel === "debug" ? this.observe : null;
-    auth.cache?.setListener(trace);
-    this.database.watch({
-      trace,
-      onPooler: () => this.#failurePolicy.exitOnPooler(),
-      onStandby: standbyReceiver(this.observe, this.#failurePolicy),
-    });
-  }
-
   #currentRevocations(): ReturnType<RequestService["revocations"]["current"]> {
-    const source = this.#snapshot.config.jwtRevocations;
+    const source = this.snapshot.config.jwtRevocations;
     if (source === null) return null;
     return indexOf(this.#revocations, source) ??
       this.#options.followed.readRevocations().then((refusal) => {

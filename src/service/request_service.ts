@@ -20,6 +20,7 @@ export interface RequestService extends
     | "metricRegistry"
     | "now"
     | "observe"
+    | "onReload"
     | "reloadIfStale"
     | "requestMetrics"
     | "retryAfter"
@@ -28,6 +29,4 @@ export interface RequestService extends
     | "traceStage"
   > {
   readonly revocations: Pick<RevocationList, "current">;
-  /** Sets what to call after each reload of the schema cache or of the configuration. */
-  onReload: () => void;
 }

@@ -12,27 +12,20 @@ import { noRoleSettings } from "../config/in_database.ts";
 import { noValues } from "../config/load.ts";
 import type { Config } from "../config/options.ts";
 import type { ConfigSource } from "../config/source.ts";
-import type { Database } from "../database/database.ts";
-import { isConnectionLost } from "../database/failure.ts";
 import type { ReloadTarget } from "../database/notifications/listener.ts";
 import { isEmbedded } from "../database/open.ts";
-import { unsupportedVersion, versionNumber } from "../database/server_version.ts";
-import type { Dialect } from "../dialect.ts";
+import { unsupportedVersion } from "../database/server_version.ts";
 import { errorFacts } from "../errors/error_response.ts";
 import { errors } from "../errors/catalogue.ts";
 import { ServiceError } from "../errors/service_error.ts";
-import type { SpanContext } from "../http/trace_context.ts";
 import { schedule } from "../lib/timers.ts";
-import { countedEvents } from "../observe/counted_events.ts";
 import { MetricRegistry } from "../observe/metric_registry.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import { isLogged, type Observation } from "../observe/observation.ts";
-import { RequestMetrics } from "../observe/request_metrics.ts";
-import { registerReplicaMetrics, standbyReceiver } from "./standby_reports.ts";
-import type { TraceStage } from "../observe/stopwatch.ts";
 import { indexSchemaCache } from "../schema_cache/lookups.ts";
 import type { SchemaCache, SchemaCacheData } from "../schema_cache/schema_cache.ts";
 import { unusedStandbysReason } from "../transaction/standby_use.ts";
+import { BaseService } from "./base_service.ts";
 import {
   type LoadedConfig,
   prepareAuthOf,
@@ -40,8 +33,6 @@ import {
   ServiceConfiguration,
 } from "./service_configuration.ts";
 import { CapabilityCheck } from "./capability_check.ts";
-import { databaseOptions } from "./database_options.ts";
-import { FailurePolicy } from "./failure_policy.ts";
 import type { FollowedParts } from "./followed_state.ts";
 import { MetadataReader, type SchemaReading } from "./metadata_reader.ts";
 import { ReloadNotifications } from "./reload_notifications.ts";
@@ -49,29 +40,15 @@ import { type LoadScheduler, Reloader, unsharedLoader } from "./reloader.ts";
 import { RevocationList } from "./revocation_list.ts";
 import { schemaStateReader } from "./schema_state.ts";
 import { SchemaWatch } from "./schema_watch.ts";
-import type { ServiceOptions, SetSpanAttribute } from "./service_options.ts";
+import type { ServiceOptions } from "./service_options.ts";
 import type { Snapshot } from "./snapshot.ts";
 import { mayBeStale, StalenessCheck } from "./staleness.ts";
-import { version } from "../version.ts";
 
 /** A running service. */
-export class Service {
-  readonly database: Database;
-  readonly dialect: Dialect;
-  readonly now: () => number;
-  readonly observe: (event: Observation) => void;
-  readonly traceStage: TraceStage | null;
-  readonly setSpanAttribute: SetSpanAttribute | null;
-  /** Counters and gauges of the service's parts, which the admin server shows. */
-  readonly metricRegistry: MetricRegistry;
-  /** Null if requests are not counted. */
-  readonly requestMetrics: RequestMetrics | null;
-  readonly activeSpan: (() => SpanContext | null) | null;
-  readonly isTimed: boolean;
+export class Service extends BaseService {
   readonly #configuration: ServiceConfiguration;
   readonly #schema: LoadScheduler;
   readonly #staleness: StalenessCheck;
-  #snapshot: Snapshot;
   #attempts = 0;
   /** Number of finished loads of the schema cache since the start. */
   readonly #loadCounts = { success: 0, fail: 0 };
@@ -80,15 +57,12 @@ export class Service {
   #isShutdownAnnounced = false;
   /** Null if no connection outlives a request. */
   readonly #watch: SchemaWatch | null;
-  readonly #failurePolicy: FailurePolicy;
   readonly #capabilities: CapabilityCheck;
   readonly #metadata: MetadataReader;
   readonly #remoteKeySets: RemoteKeySets;
   readonly revocations: RevocationList;
   readonly #missingCacheDetail: "reason" | "none";
   readonly #hidesExtensionFunctions: boolean;
-  readonly #ending = new AbortController();
-  #onReload = () => {};
   readonly #onFollowedChange: () => void;
 
   private constructor(
@@ -100,40 +74,19 @@ export class Service {
       readonly metricRegistry: MetricRegistry;
     },
   ) {
-    this.metricRegistry = metricRegistry;
+    super(options, snapshot, metricRegistry);
     this.#remoteKeySets = remoteKeySets;
-    this.database = options.database;
-    this.dialect = snapshot.config.dialect;
-    this.now = options.now;
-    const { isCounted = false, observe } = options;
-    this.observe = isCounted ? countedEvents(this.metricRegistry, observe) : observe;
-    this.requestMetrics = options.requestMetrics ??
-      (isCounted ? new RequestMetrics(() => this.#snapshot.config.metricsMaxRoutes) : null);
-    this.traceStage = options.traceStage ?? null;
-    this.setSpanAttribute = options.setSpanAttribute ?? null;
-    this.activeSpan = options.activeSpan ?? null;
-    this.isTimed = options.isTimed ?? false;
-    this.#snapshot = snapshot;
-    registerReplicaMetrics(this.metricRegistry, this.database);
     this.#onFollowedChange = options.onFollowedChange ?? (() => {});
     this.#missingCacheDetail = options.missingCacheDetail ?? "reason";
     this.#hidesExtensionFunctions = options.hidesExtensionFunctions ?? false;
-    this.#failurePolicy = new FailurePolicy({
-      dialect: this.dialect,
-      observe: this.observe,
-      recovers: () => this.#snapshot.config.dbPoolAutomaticRecovery,
-      retriesLogin: () => this.#snapshot.config.dbPasswordFile !== null,
-      endsAtPooler: () => this.#snapshot.config.dbPreparedStatements !== "auto",
-      onFatal: options.onFatal ?? null,
-    });
     this.#capabilities = new CapabilityCheck({
       database: this.database,
       observe: this.observe,
       overrides: snapshot.config.dbCapabilities,
-      exit: (capability, reason) => this.#failurePolicy.exitOnMissing(capability, reason),
+      exit: (capability, reason) => this.failurePolicy.exitOnMissing(capability, reason),
       connections: () => this.#maxConnections(),
     });
-    const exitOnFatal = (thrown: unknown) => this.#failurePolicy.exitOnLoginRefused(thrown);
+    const exitOnFatal = (thrown: unknown) => this.failurePolicy.exitOnLoginRefused(thrown);
     this.#metadata = new MetadataReader(this.database, this.dialect, this.observe, exitOnFatal);
     this.#configuration = new ServiceConfiguration({
       source: options.source,
@@ -142,12 +95,12 @@ export class Service {
       metadata: this.#metadata,
       remoteKeySets,
       makeTable: options.makeArrivalTable,
-      snapshot: () => this.#snapshot,
+      snapshot: () => this.snapshot,
     });
     const load = () => this.#loadSchema();
     this.#schema = options.loading === "unshared" ? unsharedLoader(load) : new Reloader({
       load,
-      isRetried: () => this.#failurePolicy.willRetry,
+      isRetried: () => this.failurePolicy.willRetry,
       onRetry: (seconds) => this.observe({ kind: "retrying", seconds }),
       now: options.now,
       schedule,
@@ -193,31 +146,15 @@ export class Service {
     };
     const { tenant = null } = options;
     const snapshot = { config, auth: { ...auth, tenant }, ...clientLimits, ...unloaded };
-    options.database.configure(databaseOptions(config));
     const service = new Service(options, { source, snapshot, remoteKeySets, metricRegistry });
     service.#warnOfOldRolePath();
-    service.#updateTracing();
+    service.configureDatabase();
     return service;
-  }
-
-  /** The current state. */
-  get snapshot(): Snapshot {
-    return this.#snapshot;
-  }
-
-  /** Aborted when the service stops: ends streams that have no end of their own. */
-  get ending(): AbortSignal {
-    return this.#ending.signal;
-  }
-
-  /** Sets what to call after each reload of the schema cache or of the configuration. */
-  set onReload(call: () => void) {
-    this.#onReload = call;
   }
 
   /** The state that services of other threads follow. Its parts are replaced, never changed. */
   get followed(): FollowedParts {
-    const { config, roles, serverVersion, cache } = this.#snapshot;
+    const { config, roles, serverVersion, cache } = this.snapshot;
     return {
       config,
       roles,
@@ -230,7 +167,7 @@ export class Service {
 
   /** True after a fatal failure: the process is about to end. */
   get isEnding(): boolean {
-    return this.#failurePolicy.isEnding;
+    return this.failurePolicy.isEnding;
   }
 
   /** Returns whole seconds until the next attempt to connect; 1 if none is scheduled. */
@@ -249,7 +186,7 @@ export class Service {
     this.#remoteKeySets.start();
     this.revocations.start();
     this.#notifications.start();
-    this.#watch?.start({ isLoaded: this.#snapshot.cache !== null });
+    this.#watch?.start({ isLoaded: this.snapshot.cache !== null });
   }
 
   /** Whether a probe has found that notifications do not arrive, as behind a pooler. */
@@ -293,13 +230,6 @@ export class Service {
       return null;
     } catch {
       return { retryAfter: set?.retryAfter ?? 1 };
-    }
-  }
-
-  /** Handles the failure of a request: ends the process, reloads the schema cache, or ignores it. */
-  handleFailure(thrown: unknown): void {
-    if (!this.#failurePolicy.exitOnFatal(thrown) && isConnectionLost(thrown)) {
-      this.recover();
     }
   }
 
@@ -351,8 +281,8 @@ export class Service {
    */
   async isReady(): Promise<boolean> {
     if (this.#isShutdownAnnounced) return false;
-    if (this.#snapshot.cache === null || this.#schema.isFailing) return false;
-    if (this.#snapshot.config.dbReplicaFallback === "error") {
+    if (this.snapshot.cache === null || this.#schema.isFailing) return false;
+    if (this.snapshot.config.dbReplicaFallback === "error") {
       if (this.database.hasServingStandby?.() === false) return false;
     }
     const { isConnected } = this.#notifications;
@@ -368,15 +298,10 @@ export class Service {
   /** Returns the current metrics. */
   metrics(): Metrics {
     return {
-      ...threadMetrics(this),
+      ...this.threadMetrics(),
       schemaCacheQuerySeconds: this.#querySeconds,
       schemaCacheLoads: { ...this.#loadCounts },
     };
-  }
-
-  /** Ends the streams that have no end of their own. */
-  endStreams(): void {
-    this.#ending.abort();
   }
 
   /** Stops loads and closes the database. */
@@ -390,13 +315,13 @@ export class Service {
   }
 
   async #loadSchema(): Promise<void> {
-    const first = this.#snapshot.cache === null;
-    let config = this.#snapshot.config;
+    const first = this.snapshot.cache === null;
+    let config = this.snapshot.config;
     let read: LoadedConfig | null = null;
     try {
       this.observe({ kind: "connecting", attempt: ++this.#attempts });
       const version = await this.#checkServer();
-      config = this.#snapshot.config;
+      config = this.snapshot.config;
       if (config.dbConfig) {
         read = await this.#tryReadConfig(version, this.#configuration.takeInitialSource());
       }
@@ -409,7 +334,7 @@ export class Service {
       // Both change at once, so that no request combines a new configuration with an old cache.
       if (read !== null) this.#applyConfig(read);
       const cacheLoadedAt = this.now();
-      this.#snapshot = { ...this.#snapshot, cache, cacheLoadedAt, cacheError: null };
+      this.replace({ cache, cacheLoadedAt, cacheError: null });
       this.#staleness.markLoaded();
       recordWatchedState?.();
       const ms = performance.now() - began;
@@ -444,33 +369,33 @@ export class Service {
       await this.#checkCapabilities();
       version = await this.database.version();
     } catch (thrown) {
-      const isReported = this.#failurePolicy.exitOnLoginRefused(thrown) || this.isEnding;
+      const isReported = this.failurePolicy.exitOnLoginRefused(thrown) || this.isEnding;
       if (!isReported) {
         this.observe({ kind: "version-failed", error: errorFacts(thrown, this.dialect) });
       }
-      this.#failurePolicy.exitOnFatal(thrown);
+      this.failurePolicy.exitOnFatal(thrown);
       throw thrown;
     }
     this.observe({ kind: "connected", version });
     this.observe({ kind: "pool-ready", max: this.database.counts().max });
     const tooOld = unsupportedVersion(version);
     if (tooOld === null) {
-      this.#snapshot = { ...this.#snapshot, serverVersion: version };
+      this.replace({ serverVersion: version });
       return version;
     }
-    this.#failurePolicy.exitOnOldVersion(tooOld);
+    this.failurePolicy.exitOnOldVersion(tooOld);
     throw errors.cannotConnect(`PostgreSQL ${tooOld} is too old`);
   }
 
   /** Applies the configuration that uses only the capabilities of the server, if they have changed. */
   async #checkCapabilities(): Promise<void> {
-    const { config } = this.#snapshot;
+    const { config } = this.snapshot;
     await this.#capabilities.run(config);
     const { current } = this.#capabilities;
     if (current.join() === config.dbCapabilities.join()) return;
     const usable = { ...config, dbCapabilities: current };
-    this.#snapshot = { ...this.#snapshot, config: usable };
-    this.database.configure(databaseOptions(usable));
+    this.replace({ config: usable });
+    this.configureDatabase();
     this.#notifications.configure();
   }
 
@@ -493,35 +418,34 @@ export class Service {
     if (!this.#configuration.accepts(loaded)) return;
     const { roles, auth, clientLimits, unapplied } = loaded;
     const config = { ...loaded.config, dbCapabilities: this.#capabilities.current };
-    this.#snapshot = { ...this.#snapshot, config, auth, roles, ...clientLimits };
+    this.replace({ config, auth, roles, ...clientLimits });
     const used = remoteKeySetsOf(auth.issuers);
     this.#remoteKeySets.keep(used, { maxStaleMs: config.jwtJwksMaxStale * 1000 });
     this.observe({ kind: "config-reloaded" });
     for (const key of unapplied) this.#observeFinding({ kind: "restart-needed", key });
     this.#warnOfOldRolePath();
-    this.database.configure(databaseOptions(config));
-    this.#updateTracing();
+    this.configureDatabase();
     this.#notifications.configure();
     this.#watch?.configure(config);
     this.#reportReload();
   }
 
   #reportReload(): void {
-    this.#onReload();
+    this.onReload();
     this.#onFollowedChange();
   }
 
   #warnOfOldRolePath(): void {
-    const { rolePath } = this.#snapshot.auth;
+    const { rolePath } = this.snapshot.auth;
     if (rolePath.deprecated) this.observe({ kind: "legacy-role-path", path: rolePath.text });
   }
 
   #reportSchemaFailure(thrown: unknown, config: Config): void {
     const isSent = thrown instanceof ServiceError && this.#missingCacheDetail === "reason";
-    this.#snapshot = { ...this.#snapshot, cacheError: isSent ? thrown : null };
+    this.replace({ cacheError: isSent ? thrown : null });
     if (
-      this.isEnding || this.#failurePolicy.exitOnLoginRefused(thrown) ||
-      this.#failurePolicy.exitOnSyntaxError(thrown)
+      this.isEnding || this.failurePolicy.exitOnLoginRefused(thrown) ||
+      this.failurePolicy.exitOnSyntaxError(thrown)
     ) {
       return;
     }
@@ -531,16 +455,16 @@ export class Service {
       extraSearchPath: config.dbExtraSearchPath,
       error: errorFacts(thrown, this.dialect),
     });
-    this.#failurePolicy.exitOnFatal(thrown);
+    this.failurePolicy.exitOnFatal(thrown);
   }
 
   #makeNotifications(): ReloadNotifications {
     return new ReloadNotifications({
       database: this.database,
-      config: () => this.#snapshot.config,
+      config: () => this.snapshot.config,
       onRequested: (what) => void this.#reload(what),
       onMissed: () => void this.reloadSchema(),
-      isRetried: (reason) => !this.#failurePolicy.exitOnListenerFailure(reason),
+      isRetried: (reason) => !this.failurePolicy.exitOnListenerFailure(reason),
       onBrokenQueue: () => this.#metadata.scanNotificationQueue(),
       observe: this.observe,
       observeFinding: (finding) => this.#observeFinding(finding),
@@ -565,7 +489,7 @@ export class Service {
 
   /** Most connections to the primary at the same time; null for an embedded database. */
   #maxConnections(): number | null {
-    const { dbChannelEnabled, dbPool, dbReplicaUri, dbUri } = this.#snapshot.config;
+    const { dbChannelEnabled, dbPool, dbReplicaUri, dbUri } = this.snapshot.config;
     if (isEmbedded(dbUri) || this.database.subscribe === null) return null;
     const listening = dbChannelEnabled ? 1 : 0;
     const monitoring = dbReplicaUri === null ? 0 : 1;
@@ -574,7 +498,7 @@ export class Service {
 
   #makeRevocationList(sharing: "shared" | "unshared"): RevocationList {
     return new RevocationList({
-      source: () => this.#snapshot.config.jwtRevocations,
+      source: () => this.snapshot.config.jwtRevocations,
       read: (source) => this.#metadata.readRevocations(source),
       isNotified: () => this.#notifications.arrive,
       reportFailure: (thrown) => {
@@ -590,9 +514,9 @@ export class Service {
   }
 
   #makeWatch(): SchemaWatch {
-    return new SchemaWatch(this.#snapshot.config, {
+    return new SchemaWatch(this.snapshot.config, {
       reader: schemaStateReader(this.database),
-      isEmbedded: isEmbedded(this.#snapshot.config.dbUri),
+      isEmbedded: isEmbedded(this.snapshot.config.dbUri),
       isNotified: () => this.#notifications.arrive,
       onChanged: () => {
         this.observe({ kind: "schema-changed" });
@@ -605,46 +529,15 @@ export class Service {
 
   #reportUnusedStandbys(cache: SchemaCache): void {
     if (this.database.hasStandbys !== true) return;
-    const reason = unusedStandbysReason(this.#snapshot.config, cache);
+    const reason = unusedStandbysReason(this.snapshot.config, cache);
     if (reason !== null) this.#observeFinding({ kind: "standbys-unused", reason });
   }
 
   /** Reports a finding if the log level includes the dialect's severity of findings. */
   #observeFinding(finding: Observation): void {
-    const { logLevel } = this.#snapshot.config;
+    const { logLevel } = this.snapshot.config;
     if (isLogged(this.dialect.findingSeverity, logLevel)) this.observe(finding);
   }
-
-  /** Turns tracing of the pool and of the JWT cache on at log level `debug`, and off otherwise. */
-  #updateTracing(): void {
-    const { config, auth } = this.#snapshot;
-    const trace = config.logLevel === "debug" ? this.observe : null;
-    auth.cache?.setListener(trace);
-    this.database.watch({
-      trace,
-      onPooler: () => this.#failurePolicy.exitOnPooler(),
-      onStandby: standbyReceiver(this.observe, this.#failurePolicy),
-    });
-  }
-}
-
-/** Returns the metrics of what each thread that serves has: a pool and a cache of tokens. */
-export function threadMetrics(
-  { snapshot: { auth, serverVersion }, database, dialect }: Pick<
-    Service,
-    "database" | "dialect" | "snapshot"
-  >,
-): Omit<Metrics, "schemaCacheLoads" | "schemaCacheQuerySeconds"> {
-  return {
-    build: {
-      version,
-      dialect: dialect.name,
-      postgres: serverVersion === null ? "" : versionNumber(serverVersion) ?? "",
-    },
-    pool: database.counts(),
-    queueSeconds: database.queueSeconds ?? null,
-    jwtCache: auth.cache?.counts() ?? { lookups: 0, hits: 0, evictions: 0 },
-  };
 }
 
 function cacheCounts(data: SchemaCacheData) {

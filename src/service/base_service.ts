@@ -1,0 +1,146 @@
+/**
+ * The parts that a service has whether it loads its own state or follows another service.
+ *
+ * @module
+ */
+import type { Database } from "../database/database.ts";
+import { isConnectionLost } from "../database/failure.ts";
+import { versionNumber } from "../database/server_version.ts";
+import type { Dialect } from "../dialect.ts";
+import type { SpanContext } from "../http/trace_context.ts";
+import { countedEvents } from "../observe/counted_events.ts";
+import { MetricRegistry } from "../observe/metric_registry.ts";
+import type { Metrics } from "../observe/metrics.ts";
+import type { Observation } from "../observe/observation.ts";
+import { RequestMetrics } from "../observe/request_metrics.ts";
+import type { TraceStage } from "../observe/stopwatch.ts";
+import { version } from "../version.ts";
+import { databaseOptions } from "./database_options.ts";
+import { FailurePolicy } from "./failure_policy.ts";
+import type { ServiceOptions, SetSpanAttribute } from "./service_options.ts";
+import type { Snapshot } from "./snapshot.ts";
+import { registerReplicaMetrics, standbyReceiver } from "./standby_reports.ts";
+
+/** Options of a {@linkcode BaseService}. */
+export type BaseServiceOptions = Pick<
+  ServiceOptions,
+  | "activeSpan"
+  | "database"
+  | "isCounted"
+  | "isTimed"
+  | "now"
+  | "observe"
+  | "onFatal"
+  | "requestMetrics"
+  | "setSpanAttribute"
+  | "traceStage"
+>;
+
+/** State, connections and reports of a service. */
+export abstract class BaseService {
+  readonly database: Database;
+  readonly dialect: Dialect;
+  readonly now: () => number;
+  readonly observe: (event: Observation) => void;
+  readonly traceStage: TraceStage | null;
+  readonly setSpanAttribute: SetSpanAttribute | null;
+  readonly activeSpan: (() => SpanContext | null) | null;
+  /** Counters and gauges of the service's parts, which the admin server shows. */
+  readonly metricRegistry: MetricRegistry;
+  /** Null if requests are not counted. */
+  readonly requestMetrics: RequestMetrics | null;
+  readonly isTimed: boolean;
+  /** Called after each reload of the schema cache or of the configuration. */
+  onReload = (): void => {};
+  protected readonly failurePolicy: FailurePolicy;
+  readonly #ending = new AbortController();
+  #snapshot: Snapshot;
+
+  protected constructor(
+    options: BaseServiceOptions,
+    snapshot: Snapshot,
+    metricRegistry: MetricRegistry = new MetricRegistry(),
+  ) {
+    const { isCounted = false, observe } = options;
+    this.#snapshot = snapshot;
+    this.metricRegistry = metricRegistry;
+    this.database = options.database;
+    this.dialect = snapshot.config.dialect;
+    this.now = options.now;
+    this.observe = isCounted ? countedEvents(metricRegistry, observe) : observe;
+    this.requestMetrics = options.requestMetrics ??
+      (isCounted ? new RequestMetrics(() => this.#snapshot.config.metricsMaxRoutes) : null);
+    this.traceStage = options.traceStage ?? null;
+    this.setSpanAttribute = options.setSpanAttribute ?? null;
+    this.activeSpan = options.activeSpan ?? null;
+    this.isTimed = options.isTimed ?? false;
+    this.failurePolicy = new FailurePolicy({
+      dialect: this.dialect,
+      observe: this.observe,
+      recovers: () => this.#snapshot.config.dbPoolAutomaticRecovery,
+      retriesLogin: () => this.#snapshot.config.dbPasswordFile !== null,
+      endsAtPooler: () => this.#snapshot.config.dbPreparedStatements !== "auto",
+      onFatal: options.onFatal ?? null,
+    });
+    registerReplicaMetrics(metricRegistry, this.database);
+  }
+
+  /** Has the schema cache loaded again, since a connection was lost. */
+  abstract recover(): void;
+
+  /** The current state. */
+  get snapshot(): Snapshot {
+    return this.#snapshot;
+  }
+
+  /** Replaces parts of the state, for requests that begin from now on. */
+  protected replace(parts: Partial<Snapshot>): void {
+    this.#snapshot = { ...this.#snapshot, ...parts };
+  }
+
+  /** Aborted when the service stops: ends streams that have no end of their own. */
+  get ending(): AbortSignal {
+    return this.#ending.signal;
+  }
+
+  /** Ends the streams that have no end of their own. */
+  endStreams(): void {
+    this.#ending.abort();
+  }
+
+  /** Handles the failure of a request: ends the process, reloads the schema cache, or ignores it. */
+  handleFailure(thrown: unknown): void {
+    if (!this.failurePolicy.exitOnFatal(thrown) && isConnectionLost(thrown)) this.recover();
+  }
+
+  /** Returns the metrics of what each thread that serves has: a pool and a cache of tokens. */
+  protected threadMetrics(): Omit<Metrics, "schemaCacheLoads" | "schemaCacheQuerySeconds"> {
+    const { auth, serverVersion } = this.#snapshot;
+    return {
+      build: {
+        version,
+        dialect: this.dialect.name,
+        postgres: serverVersion === null ? "" : versionNumber(serverVersion) ?? "",
+      },
+      pool: this.database.counts(),
+      queueSeconds: this.database.queueSeconds ?? null,
+      jwtCache: auth.cache?.counts() ?? { lookups: 0, hits: 0, evictions: 0 },
+    };
+  }
+
+  /**
+   * Applies the configuration to the database. Turns tracing of the pool and of the JWT cache on at log
+   * level `debug`, and off otherwise.
+   */
+  protected configureDatabase(): void {
+    const { config, auth } = this.#snapshot;
+    this.database.configure(databaseOptions(config));
+    const trace = config.logLevel === "debug" ? this.observe : null;
+    auth.cache?.setListener(trace);
+    this.database.watch({
+      trace,
+      onPooler: () => this.failurePolicy.exitOnPooler(),
+      onStandby: standbyReceiver(this.observe, this.failurePolicy),
+    });
+  }
+}
