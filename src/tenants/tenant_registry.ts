@@ -11,6 +11,7 @@ import { withTimeout } from "../lib/deadline.ts";
 import { type Deferred, deferred } from "../lib/deferred.ts";
 import { nextBackoff, type Schedule } from "../lib/timers.ts";
 import type { Observation, TenantEnd } from "../observe/observation.ts";
+import { LoadTurns } from "./load_turns.ts";
 
 /** A tenant that can serve requests. */
 export interface LoadedTenant {
@@ -60,6 +61,8 @@ type TenantPhase =
 
 interface TenantSlot {
   readonly name: string;
+  /** Version of the definition when the load began. */
+  readonly version: string;
   phase: TenantPhase;
   /** Requests in progress. */
   requests: number;
@@ -85,6 +88,7 @@ export class TenantRegistry {
   /** The least recently used one is first. */
   readonly #slots = new Map<string, TenantSlot>();
   readonly #failures = new Map<string, TenantFailure>();
+  readonly #turns: LoadTurns;
   /** Tenants that are being closed. */
   readonly #closing = new Set<Promise<void>>();
   #isClosed = false;
@@ -92,6 +96,7 @@ export class TenantRegistry {
 
   constructor(options: RegistryOptions) {
     this.#options = options;
+    this.#turns = new LoadTurns({ max: options.maxLoaded, schedule: options.schedule });
     if (options.idleMs > 0) this.#scheduleIdleCheck();
   }
 
@@ -137,14 +142,18 @@ export class TenantRegistry {
     return [...loaded, ...failed];
   }
 
-  /** Closes the tenants whose definition was removed, and loads those anew whose definition changed. */
+  /**
+   * Closes the tenants whose definition was removed, and loads those anew whose definition changed. A load of an
+   * old definition ends without a tenant: its database may never answer.
+   */
   check(): void {
-    for (const [name, { phase }] of [...this.#slots]) {
-      if (phase.kind !== "loaded") continue;
+    for (const [name, { phase, version: began }] of [...this.#slots]) {
       const version = this.#options.versionOf(name);
-      if (version === phase.tenant.version) continue;
+      if (version === (phase.kind === "loaded" ? phase.tenant.version : began)) continue;
       this.#end(name, version === null ? "removed" : "changed");
-      if (version !== null) this.#await(this.#use(name)).catch(() => {});
+      if (version !== null && phase.kind === "loaded") {
+        this.#await(this.#use(name)).catch(() => {});
+      }
     }
   }
 
@@ -170,7 +179,10 @@ export class TenantRegistry {
     await Promise.all(this.#closing);
   }
 
-  /** Returns the place of a tenant, and begins to load it if it is not loaded. Throws `317` after a failure. */
+  /**
+   * Returns the place of a tenant, and begins to load it if it is not loaded. Throws `316` for an unknown one,
+   * and `317` after a failure.
+   */
   #use(name: string): TenantSlot {
     let slot = this.#slots.get(name);
     if (slot === undefined) {
@@ -192,12 +204,15 @@ export class TenantRegistry {
 
   #load(name: string): TenantSlot {
     const began = this.#options.now();
+    const version = this.#options.versionOf(name);
+    if (version === null) throw errors.unknownTenant();
+    const isWanted = () => this.#slots.get(name) === slot;
     const fail = (reason: string) => {
-      if (this.#slots.get(name) !== slot) return;
+      if (!isWanted()) return;
       this.#fail(name, reason);
       this.#end(name, "failed");
     };
-    const loading = this.#options.open(name, fail).then((tenant) => {
+    const loading = this.#open(name, { fail, isWanted }).then((tenant) => {
       if (tenant === null) throw errors.unknownTenant();
       const isKept = slot.phase.kind === "loading";
       if (isKept) this.#loaded(slot, tenant, this.#options.now() - began);
@@ -206,16 +221,34 @@ export class TenantRegistry {
     });
     const slot: TenantSlot = {
       name,
+      version,
       phase: { kind: "loading", loading },
       requests: 0,
       usedAt: began,
       drained: null,
     };
     loading.catch((error) => {
-      if (this.#slots.get(name) === slot) this.#slots.delete(name);
+      if (!isWanted()) return;
+      this.#slots.delete(name);
       if (!isUnknown(error)) this.#fail(name, reasonOf(error));
     });
     return slot;
+  }
+
+  /** Opens a tenant when few others are being opened. Each takes connections, even before it counts as loaded. */
+  async #open(
+    name: string,
+    { fail, isWanted }: {
+      readonly fail: (reason: string) => void;
+      readonly isWanted: () => boolean;
+    },
+  ): Promise<LoadedTenant | null> {
+    await this.#turns.begin();
+    const opening = isWanted()
+      ? this.#options.open(name, fail)
+      : Promise.reject(errors.tenantUnavailable(1));
+    void this.#turns.endAfter(opening, maxWaitMs);
+    return await opening;
   }
 
   #loaded(slot: TenantSlot, tenant: LoadedTenant, ms: number): void {

@@ -169,3 +169,67 @@ Deno.test("TenantRegistry ends a tenant that fails after it was loaded", async (
   await setup.clock.pass(1000);
   strictEqual(await setup.get("a"), "a 1");
 });
+
+Deno.test("TenantRegistry.check() gives up a load whose definition was changed or removed", async () => {
+  const setup = new Setup({ maxLoaded: 3 });
+  const gate = deferred<void>();
+  setup.loading = gate.promise;
+  const old = [setup.get("a"), setup.get("b")];
+  await setup.clock.pass(0);
+  setup.versions.set("a", "2");
+  setup.versions.delete("b");
+  setup.registry.check();
+  setup.loading = Promise.resolve();
+  strictEqual(await setup.get("a"), "a 2");
+  await rejects(setup.get("b"), code("316"));
+  setup.failing.add("b");
+  gate.resolve();
+  strictEqual(await old[0], "a 1");
+  await rejects(old[1]!, code("317"));
+  await setup.clock.pass(0);
+  deepStrictEqual(setup.registry.states().map(({ name, state }) => [name, state]), [[
+    "a",
+    "loaded",
+  ]]);
+  deepStrictEqual(setup.log, ["open a", "open b", "open a", "close a"]);
+});
+
+Deno.test("TenantRegistry loads no more tenants at a time than may be loaded", async () => {
+  const setup = new Setup({ maxLoaded: 1 });
+  const gate = deferred<void>();
+  setup.loading = gate.promise;
+  const first = setup.get("a");
+  const second = setup.get("b");
+  await setup.clock.pass(0);
+  deepStrictEqual(setup.log, ["open a"]);
+  gate.resolve();
+  deepStrictEqual([await first, await second], ["a 1", "b 1"]);
+});
+
+Deno.test("TenantRegistry loads others after 5 seconds beside one that never answers", async () => {
+  const setup = new Setup({ maxLoaded: 1 });
+  setup.loading = new Promise(() => {});
+  const hung = rejects(setup.get("a"), code("317"));
+  await setup.clock.pass(0);
+  setup.loading = Promise.resolve();
+  await setup.clock.pass(1);
+  const other = setup.get("b");
+  await rejects(setup.get("nobody"), code("316"));
+  await setup.clock.pass(4999);
+  await hung;
+  strictEqual(await other, "b 1");
+});
+
+Deno.test("TenantRegistry opens no tenant that waits for its load when it closes", async () => {
+  const setup = new Setup({ maxLoaded: 1 });
+  const gate = deferred<void>();
+  setup.loading = gate.promise;
+  const first = setup.get("a");
+  const second = rejects(setup.get("b"), code("317"));
+  await setup.clock.pass(0);
+  await setup.registry.close();
+  gate.resolve();
+  strictEqual(await first, "a 1");
+  await second;
+  deepStrictEqual(setup.log, ["open a", "close a"]);
+});
