@@ -4,7 +4,7 @@
  * @module
  */
 import type { Statement } from "../database/database.ts";
-import { isJsonObject, type JsonObject } from "../lib/json_object.ts";
+import { isJsonObject } from "../lib/json_object.ts";
 import { quote } from "../config/codecs.ts";
 import { compile, ident, sql } from "../sql/fragment.ts";
 
@@ -38,10 +38,13 @@ export function parseTenants(answer: string): readonly ControlRow[] {
   return rows.map(([name, config]) => ({ name: name ?? "", text: configText(config) }));
 }
 
-/** Returns a configuration as a file, with one line for each key in alphabetical order. */
+/**
+ * Returns a configuration as a file, with one line for each key in alphabetical order. A value of another type
+ * is a line that no file may have: without keys of its own, the tenant would have the control database.
+ */
 function configText(config: unknown): string {
-  const entries = Object.entries(isJsonObject(config) ? config : {} as JsonObject);
-  return entries
+  if (!isJsonObject(config)) return `${JSON.stringify(config)} is no JSON object\n`;
+  return Object.entries(config)
     .toSorted(([one], [other]) => one < other ? -1 : 1)
     .map(([key, value]) => `${keyText(key)} = ${valueText(value)}\n`)
     .join("");

@@ -40,12 +40,19 @@ const tokenKeys: ReadonlySet<string> = new Set([
   "jwt-secret-is-base64",
 ]);
 
+/** Options whose values are paths of files, which only files may name. */
+const pathKeys: ReadonlySet<string> = new Set(["db-embedded-init", "db-password-file"]);
+
 /** Returns why a tenant must not set an option; null if it may. */
-export function refusalOf(key: OptionKey, { tenantBy }: Pick<Config, "tenantBy">): string | null {
+function refusalOf(
+  key: OptionKey,
+  { tenantBy, isFile }: Pick<Config, "tenantBy"> & Pick<TenantDefinition, "isFile">,
+): string | null {
   const isOfServer = key.startsWith("server-") && !options[key].reloadable;
   if (isOfServer || keysOfProcess.test(key) || moreKeysOfProcess.has(key)) {
     return "belongs to the process, not to a tenant";
   }
+  if (!isFile && pathKeys.has(key)) return "names a file, which only a tenant's file may do";
   const isForeign = tenantBy.kind === "claim" && tokenKeys.has(key);
   return isForeign ? 'belongs to the process with tenant-by = "claim"' : null;
 }
@@ -62,7 +69,7 @@ export function tenantConfigSource(
     readFile: isFile ? (path) => readBytes(relativeTo(file.path, path)).content : rejectFile,
     programmatic: { dialect: processConfig.dialect },
     defaults: defaultsOf(processConfig),
-    refuse: (key) => refusalOf(key, processConfig),
+    refuse: (key) => refusalOf(key, { tenantBy: processConfig.tenantBy, isFile }),
   });
   return {
     ...source,

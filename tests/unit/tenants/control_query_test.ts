@@ -1,4 +1,5 @@
-import { deepStrictEqual } from "node:assert/strict";
+import { deepStrictEqual, throws } from "node:assert/strict";
+import { ConfigError } from "../../../src/config/config_error.ts";
 import { parseFile } from "../../../src/config/file.ts";
 import { parseTenants } from "../../../src/tenants/control_query.ts";
 
@@ -22,12 +23,12 @@ Deno.test("parseTenants() writes configurations that the parser of files reads b
   });
 });
 
-Deno.test("parseTenants() reads a configuration of another type as empty", () => {
-  const rows = JSON.stringify([["a", null], ["b", [1]], [null, {}], ["c", "db-uri = 'x'"]]);
-  deepStrictEqual(parseTenants(rows).map(({ name, text }) => [name, text]), [
-    ["a", ""],
-    ["b", ""],
-    ["", ""],
-    ["c", ""],
-  ]);
+Deno.test("parseTenants() makes a configuration of another type invalid", () => {
+  const configs = [null, [1], ["app"], [["app"]], "db-uri = 'x'", 5, true];
+  const rows = parseTenants(JSON.stringify(configs.map((config) => ["a", config])));
+  for (const { text } of rows) throws(() => parseFile({ path: "t", text }, {}), ConfigError, text);
+});
+
+Deno.test("parseTenants() reads a row without a name", () => {
+  deepStrictEqual(parseTenants("[[null, {}]]"), [{ name: "", text: "" }]);
 });

@@ -170,7 +170,7 @@ Deno.test("TenantRegistry ends a tenant that fails after it was loaded", async (
   strictEqual(await setup.get("a"), "a 1");
 });
 
-Deno.test("TenantRegistry.check() gives up a load whose definition was changed or removed", async () => {
+Deno.test("TenantRegistry.check() cancels a load whose definition was changed or removed", async () => {
   const setup = new Setup({ maxLoaded: 3 });
   const gate = deferred<void>();
   setup.loading = gate.promise;
