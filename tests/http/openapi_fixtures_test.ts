@@ -19,7 +19,10 @@ for (const fixture of fixtures) {
   }, {
     title: `openapi of ${fixture}`,
     engines: ["pg"],
-    roles: ["anon", "writer", "clerk", "reader", "agent", "outsider", "web_anon"],
+    roles: [
+      ...["anon", "writer", "clerk", "reader", "agent", "outsider", "web_anon"],
+      ...["repeater", "hurried"],
+    ],
   });
   for (const version of ["2.0", "3.1"]) {
     suite.test(`OpenAPI ${version} of ${fixture} is valid`, async (api) => {

@@ -31,7 +31,7 @@ export async function fixtureSql({ name, roles }: Fixture): Promise<string> {
     createRole(`${authenticator} login noinherit password '${authenticator}'`),
     ...roles.map((role) => createRole(`${quoteIdent(role)} nologin`)),
     text.replace(
-      /^\\ir (\w+\.sql)$/gm,
+      /^\\ir ([\w/]+\.sql)$/gm,
       (_, included: string) =>
         Deno.readTextFileSync(new URL(`../fixtures/${included}`, import.meta.url)),
     ),

@@ -5,7 +5,7 @@
  */
 import { createHandler, type Handler, type HandlerOptions } from "../../mod.ts";
 import { eventually } from "./eventually.ts";
-import { authenticator } from "./fixture.ts";
+import { authenticator, fixtureSql } from "./fixture.ts";
 import { PostgresCluster } from "./postgres_cluster.ts";
 import type { PostgresServer } from "./postgres_server.ts";
 import { buffered, buildRequest, type RequestParts } from "./request.ts";
@@ -37,7 +37,7 @@ export class ReplicaStage implements AsyncDisposable {
 
   /** Starts the servers with the fixture `standbys`. */
   static async start(): Promise<ReplicaStage> {
-    const sql = await Deno.readTextFile(new URL("../fixtures/standbys.sql", import.meta.url));
+    const sql = await fixtureSql({ name: "standbys", roles: ["anon", "repeater", "hurried"] });
     return new ReplicaStage(
       await PostgresCluster.start({
         standbys: 2,
