@@ -71,7 +71,9 @@ Deno.test("the process serves, logs, reloads and stops", async (t) => {
       "dbRelationships",
       "dbRepresentations",
       "dbRoutines",
+      "dbRowFunctions",
       "dbSearchOperators",
+      "dbStableWithoutArguments",
       "dbTables",
       "dbVolatileFunctions",
     ]);
