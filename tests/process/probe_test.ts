@@ -83,6 +83,12 @@ Deno.test("probe ends with 1 if a required capability is missing", async () => {
   strictEqual(code, 1);
 });
 
+Deno.test("probe prints its usage with --help", async () => {
+  const { code, output } = await probe("--help");
+  match(output, /^Usage: deno task probe <uri>/);
+  strictEqual(code, 0);
+});
+
 const refusals: readonly (readonly [name: string, args: () => readonly string[], RegExp])[] = [
   ["without a connection string", () => [], /^Usage: deno task probe <uri>/],
   ["with an unknown flag", () => ["pglite://memory", "--no"], /^Usage: /],

@@ -24,6 +24,10 @@ Deno.exit(await main(uri, flags));
 
 /** Returns the exit status. */
 async function main(uri: string | undefined, flags: readonly string[]): Promise<number> {
+  if (uri === "--help") {
+    console.log(usage);
+    return 0;
+  }
   if (uri === undefined || uri.startsWith("-") || flags.some((flag) => flag !== "--yes")) {
     console.error(usage);
     return 2;
