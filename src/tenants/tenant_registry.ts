@@ -157,10 +157,11 @@ export class TenantRegistry {
     }
   }
 
-  /** Reloads the loaded tenants, one after the other. */
+  /** Reloads the loaded tenants, one after the other. Waits for none that takes long: its database may hang. */
   async reload(what: "reloadSchema" | "reloadConfig"): Promise<void> {
     for (const { phase } of [...this.#slots.values()]) {
-      if (phase.kind === "loaded") await phase.tenant[what]();
+      if (phase.kind !== "loaded") continue;
+      await withTimeout(maxWaitMs, phase.tenant[what](), this.#options.schedule);
     }
   }
 

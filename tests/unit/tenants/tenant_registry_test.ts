@@ -11,6 +11,7 @@ class Setup {
   readonly events: Observation[] = [];
   readonly versions = new Map([["a", "1"], ["b", "1"], ["c", "1"]]);
   readonly failing = new Set<string>();
+  readonly hanging = new Set<string>();
   /** Resolve to let a tenant load or answer. */
   loading = Promise.resolve();
   answering = Promise.resolve();
@@ -44,7 +45,10 @@ class Setup {
       },
       isReady: () => Promise.resolve(true),
       connections: () => 1,
-      reloadSchema: () => Promise.resolve(),
+      reloadSchema: async () => {
+        this.log.push(`reload ${name}`);
+        if (this.hanging.has(name)) await new Promise(() => {});
+      },
       reloadConfig: () => Promise.resolve(),
       endStreams: () => {},
       close: () => Promise.resolve(void this.log.push(`close ${name}`)),
@@ -232,4 +236,14 @@ Deno.test("TenantRegistry opens no tenant that waits for its load when it closes
   strictEqual(await first, "a 1");
   await second;
   deepStrictEqual(setup.log, ["open a", "close a"]);
+});
+
+Deno.test("TenantRegistry.reload() reaches the tenants behind one whose database hangs", async () => {
+  const setup = new Setup();
+  for (const name of ["a", "b"]) await setup.get(name);
+  setup.hanging.add("a");
+  const reloading = setup.registry.reload("reloadSchema");
+  await setup.clock.pass(5000);
+  await reloading;
+  deepStrictEqual(setup.log, ["open a", "open b", "reload a", "reload b"]);
 });
