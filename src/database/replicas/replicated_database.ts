@@ -242,10 +242,12 @@ class ReplicatedDatabase implements Database {
     reason: FallbackReason,
   ): Promise<BatchResult> {
     this.#fallbacks.set(reason, (this.#fallbacks.get(reason) ?? 0) + 1);
+    // Before it takes a slot: this wait uses no connection of the pool.
+    await this.#showsSeen(batch);
     await this.#slots.acquire(this.#set.settings.waitMs);
     let ended: Promise<void> | undefined;
     try {
-      const result = await this.#bookmarked(batch, caller);
+      const result = await this.#positioned(batch, caller);
       ended = result.body.ended;
       return result;
     } finally {
@@ -256,9 +258,17 @@ class ReplicatedDatabase implements Database {
 
   /** Executes a batch on the primary, with a bookmark if it wants one. */
   async #bookmarked(batch: Batch, caller: Caller | undefined): Promise<BatchResult> {
+    await this.#showsSeen(batch);
+    return await this.#positioned(batch, caller);
+  }
+
+  /** Waits for commits that the client of a read may have seen on a standby, until the primary shows them. */
+  async #showsSeen({ access, wantsBookmark }: Batch): Promise<void> {
+    if (wantsBookmark && access === "read only") await this.#set.primary.showsCommits();
+  }
+
+  async #positioned(batch: Batch, caller: Caller | undefined): Promise<BatchResult> {
     if (!batch.wantsBookmark) return await this.#primary.transaction(batch, caller);
-    // The client may have seen on a standby what the primary does not show yet.
-    if (batch.access === "read only") await this.#set.primary.showsCommits();
     const hasPosition = this.#set.comparesPositions;
     const result = await this.#primary.transaction(
       hasPosition ? withPosition(batch) : batch,

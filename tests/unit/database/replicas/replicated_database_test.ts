@@ -423,6 +423,18 @@ Deno.test("ReplicatedDatabase.transaction() gives reads half of the primary's po
   strictEqual(replicas.primary.batches.length, 2);
 });
 
+Deno.test("ReplicatedDatabase.transaction() counts no read that waits for commits in that half", async () => {
+  const replicas = await observed({ waitMs: 20 });
+  replicas.primary.running = "7";
+  const reads = [1, 2, 3].map(() => outcome(replicas, standbyRead("malformed")));
+  strictEqual((await Promise.all(reads)).join(), "waits,waits,waits");
+  strictEqual(await outcome(replicas, standbyRead("malformed"), 50), "waits");
+  strictEqual(replicas.primary.batches.length, 0);
+  replicas.primary.running = "";
+  await replicas.clock.pass(2);
+  strictEqual(replicas.primary.batches.length, 4);
+});
+
 Deno.test("ReplicatedDatabase.transaction() reports a lack of standbys as no loss of the primary", async () => {
   const { database } = await observed({ standbys: 0, fallback: "error" });
   await rejects(database.transaction(standbyRead()), (error) => !isConnectionLost(error));
