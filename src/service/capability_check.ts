@@ -11,6 +11,7 @@ import {
   type CapabilityReport,
   probeCapabilities,
 } from "../database/capabilities.ts";
+import type { Config } from "../config/options.ts";
 import type { Database } from "../database/database.ts";
 import { errors } from "../errors/catalogue.ts";
 import type { Observation } from "../observe/observation.ts";
@@ -92,6 +93,23 @@ export class CapabilityCheck {
     if (connections <= maxConnections - reservedConnections) return;
     this.#options.observe({ kind: "connections-exceeded", connections, maxConnections });
   }
+}
+
+/**
+ * Returns the most connections to the primary at the same time. Followers are services in other threads: they
+ * divide `db-pool`, the followed service loads by a connection of its own, and each watches the servers.
+ */
+export function mostConnections(
+  { dbChannelEnabled, dbPool, dbReplicaUri }: Pick<
+    Config,
+    "dbChannelEnabled" | "dbPool" | "dbReplicaUri"
+  >,
+  followers: number,
+): number {
+  const loading = followers === 0 ? 0 : 1;
+  const listening = dbChannelEnabled ? 1 : 0;
+  const monitoring = dbReplicaUri === null ? 0 : 1 + followers;
+  return dbPool + loading + listening + monitoring;
 }
 
 function listWith(

@@ -32,7 +32,7 @@ import {
   prepareLimitsOf,
   ServiceConfiguration,
 } from "./service_configuration.ts";
-import { CapabilityCheck } from "./capability_check.ts";
+import { CapabilityCheck, mostConnections } from "./capability_check.ts";
 import type { FollowedParts } from "./followed_state.ts";
 import { MetadataReader, type SchemaReading } from "./metadata_reader.ts";
 import { ReloadNotifications } from "./reload_notifications.ts";
@@ -84,7 +84,11 @@ export class Service extends BaseService {
       observe: this.observe,
       overrides: snapshot.config.dbCapabilities,
       exit: (capability, reason) => this.failurePolicy.exitOnMissing(capability, reason),
-      connections: () => this.#maxConnections(),
+      connections: () => {
+        const { config } = this.snapshot;
+        if (isEmbedded(config.dbUri) || this.database.subscribe === null) return null;
+        return mostConnections(config, options.followers ?? 0);
+      },
     });
     const exitOnFatal = (thrown: unknown) => this.failurePolicy.exitOnLoginRefused(thrown);
     this.#metadata = new MetadataReader(this.database, this.dialect, this.observe, exitOnFatal);
@@ -485,15 +489,6 @@ export class Service extends BaseService {
       default:
         return what satisfies never;
     }
-  }
-
-  /** Most connections to the primary at the same time; null for an embedded database. */
-  #maxConnections(): number | null {
-    const { dbChannelEnabled, dbPool, dbReplicaUri, dbUri } = this.snapshot.config;
-    if (isEmbedded(dbUri) || this.database.subscribe === null) return null;
-    const listening = dbChannelEnabled ? 1 : 0;
-    const monitoring = dbReplicaUri === null ? 0 : 1;
-    return dbPool + listening + monitoring;
   }
 
   #makeRevocationList(sharing: "shared" | "unshared"): RevocationList {

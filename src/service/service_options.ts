@@ -41,6 +41,8 @@ export interface ServiceOptions {
   readonly onFatal?: () => void;
   /** Called after each change of `Service.followed`. Default: nothing is called. */
   readonly onFollowedChange?: () => void;
+  /** Number of services in other threads that follow this one. Default: 0. */
+  readonly followers?: number;
   /** Fetches the keys of issuers. Default: the runtime's `fetch`. */
   readonly fetch?: Fetch;
   /** Keeps the keys of issuers beyond the life of the instance. Default: null. */

@@ -55,8 +55,12 @@ export class WorkerTeam {
   }
 
   /** Options of the service that the workers follow. */
-  get serviceOptions(): Pick<ServiceOptions, "makeArrivalTable" | "onFollowedChange"> {
+  get serviceOptions(): Pick<
+    ServiceOptions,
+    "followers" | "makeArrivalTable" | "onFollowedChange"
+  > {
     return {
+      followers: this.#count,
       makeArrivalTable: () => {
         const shared = { arrivals: this.#arrivals, thread: ownerThread };
         return new ArrivalTable({ now: () => performance.now(), shared });

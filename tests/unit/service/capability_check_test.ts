@@ -2,7 +2,7 @@ import { deepStrictEqual, rejects, strictEqual } from "node:assert/strict";
 import type { Batch, BatchResult, DatabaseOptions } from "../../../src/database/database.ts";
 import { errors } from "../../../src/errors/catalogue.ts";
 import { DatabaseError } from "../../../src/errors/service_error.ts";
-import { CapabilityCheck } from "../../../src/service/capability_check.ts";
+import { CapabilityCheck, mostConnections } from "../../../src/service/capability_check.ts";
 
 const config = {
   dbCapabilities: [],
@@ -144,5 +144,24 @@ for (const [connections, isWarned] of counts) {
     const { check, log } = controlled({ connections });
     await check.run(config);
     deepStrictEqual(log, isWarned ? ["connections-exceeded"] : []);
+  });
+}
+
+const totals: readonly (readonly [
+  label: string,
+  config: Parameters<typeof mostConnections>[0],
+  followers: number,
+  connections: number,
+])[] = [
+  ["the pool", { dbPool: 10, dbChannelEnabled: false, dbReplicaUri: null }, 0, 10],
+  ["the listener", { dbPool: 10, dbChannelEnabled: true, dbReplicaUri: null }, 0, 11],
+  ["the monitor", { dbPool: 10, dbChannelEnabled: true, dbReplicaUri: "host=b" }, 0, 12],
+  ["the loads for workers", { dbPool: 10, dbChannelEnabled: true, dbReplicaUri: null }, 4, 12],
+  ["all monitors", { dbPool: 10, dbChannelEnabled: true, dbReplicaUri: "host=b" }, 4, 17],
+];
+
+for (const [label, settings, followers, connections] of totals) {
+  Deno.test(`mostConnections() counts ${label}`, () => {
+    strictEqual(mostConnections(settings, followers), connections);
   });
 }
