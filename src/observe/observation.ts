@@ -96,7 +96,13 @@ export interface AgentWrite {
 }
 
 /** Why a tenant is no longer loaded. */
-export type TenantEnd = "idle" | "least recently used" | "changed" | "removed" | "failed";
+export type TenantEnd =
+  | "idle"
+  | "least recently used"
+  | "changed"
+  | "removed"
+  | "failed"
+  | "shutdown";
 
 /** Reasons why a process has fewer threads that serve than its configuration says. */
 export type WorkerLimit =

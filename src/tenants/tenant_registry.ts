@@ -176,7 +176,7 @@ export class TenantRegistry {
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#stopIdleCheck();
-    for (const name of [...this.#slots.keys()]) this.#end(name, "idle");
+    for (const name of [...this.#slots.keys()]) this.#end(name, "shutdown");
     await Promise.all(this.#closing);
   }
 
@@ -231,7 +231,7 @@ export class TenantRegistry {
     loading.catch((error) => {
       if (!isWanted()) return;
       this.#slots.delete(name);
-      if (!isUnknown(error)) this.#fail(name, reasonOf(error));
+      if (!isUnknownTenant(error)) this.#fail(name, reasonOf(error));
     });
     return slot;
   }
@@ -277,7 +277,7 @@ export class TenantRegistry {
     try {
       await withTimeout(maxWaitMs, loading, this.#options.schedule);
     } catch (error) {
-      throw isUnknown(error) ? error : errors.tenantUnavailable(1);
+      throw isUnknownTenant(error) ? error : errors.tenantUnavailable(1);
     }
     if (found === null) throw errors.tenantUnavailable(1);
     return found;
@@ -337,7 +337,8 @@ export class TenantRegistry {
 
 const minIdleCheckMs = 100;
 
-function isUnknown(error: unknown): boolean {
+/** Returns whether a request failed because its tenant does not exist. */
+export function isUnknownTenant(error: unknown): boolean {
   return error instanceof ServiceError && error.fields.own &&
     error.fields.code === errors.unknownTenant.code;
 }

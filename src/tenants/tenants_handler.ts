@@ -20,7 +20,7 @@ import { splitUrl } from "../request/raw_request.ts";
 import type { FindTenant } from "./find_tenant.ts";
 import { addPrefix } from "./path_prefix.ts";
 import type { TenantCounts } from "./tenant_counts.ts";
-import type { TenantRegistry } from "./tenant_registry.ts";
+import { isUnknownTenant, type TenantRegistry } from "./tenant_registry.ts";
 
 /** Dependencies of {@linkcode tenantsHandler}. */
 export interface TenantsHandlerOptions {
@@ -51,11 +51,16 @@ export function tenantsHandler(options: TenantsHandlerOptions): Handle {
     const began = performance.now();
     const { name, prefix } = tenant;
     inFlight.enter(config().serverMaxRequests);
+    const record = (status: number) =>
+      counts.record(name, { status, seconds: (performance.now() - began) / 1000 });
     try {
       const response = await registry.handle(name, request, { ...info, path: tenant.path });
-      counts.record(name, { status: response.status, seconds: (performance.now() - began) / 1000 });
+      record(response.status);
       if (prefix !== "") addPrefix(response, prefix);
       return response;
+    } catch (error) {
+      if (!isUnknownTenant(error)) record(503);
+      throw error;
     } finally {
       inFlight.leave();
     }

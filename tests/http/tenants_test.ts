@@ -247,6 +247,17 @@ Deno.test("tenants", async (t) => {
         deepStrictEqual(facts, [200, factOf("acme")]);
       });
     }
+    await t.step("its requests count as failed, but not those of no tenant", async () => {
+      await (await opened.send("GET http://service/nobody/facts")).body?.cancel();
+      const admin = opened.tenants.admin({ isLive: () => true, processMetrics: () => "" });
+      const response = await admin(new Request("http://localhost/metrics"), { client: null });
+      const counts = (await response.text()).match(/^svc_tenant_failed_requests_total\{.*/gm);
+      deepStrictEqual(counts?.slice(0, 2), [
+        'svc_tenant_failed_requests_total{tenant="broken"} 1.0',
+        'svc_tenant_failed_requests_total{tenant="acme"} 0.0',
+      ]);
+      ok(!counts?.some((line) => line.includes("nobody")));
+    });
     await t.step("the log says why", () => {
       const reasons = opened.events.filter((event) => event.kind === "tenant-failed")
         .map(({ tenant, reason }) => `${tenant}: ${reason.replace(/^\/.*\//, "")}`);

@@ -238,6 +238,14 @@ Deno.test("TenantRegistry opens no tenant that waits for its load when it closes
   deepStrictEqual(setup.log, ["open a", "close a"]);
 });
 
+Deno.test("TenantRegistry.close() reports the shutdown as the reason", async () => {
+  const setup = new Setup();
+  await setup.get("a");
+  await setup.registry.close();
+  const end = setup.events.find((event) => event.kind === "tenant-closed");
+  strictEqual(end?.reason, "shutdown");
+});
+
 Deno.test("TenantRegistry.reload() reaches the tenants behind one whose database hangs", async () => {
   const setup = new Setup();
   for (const name of ["a", "b"]) await setup.get(name);
