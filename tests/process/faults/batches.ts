@@ -134,15 +134,17 @@ function batchTurns(ledger: BatchLedger): Readonly<Record<"plain" | "keyed" | "r
     keyed: async (...turn) => {
       const batch = ledger.next();
       const headers = { "Idempotency-Key": `batch-${batch}` };
+      let answer: Answer | null = null;
       for (let attempt = 0; attempt < maxAttempts; attempt++) {
-        const answer = await send(turn, { batch, headers });
+        answer = await send(turn, { batch, headers });
         if (answer?.status === 200 || !turn[0].open) {
           ledger.note(batch, verdictOf(answer));
           return answer;
         }
         await delay(retryPauseMs);
       }
-      throw new Error(`batch ${batch} never succeeds`);
+      const last = answer === null ? "no answer" : `${answer.status} ${errorCode(answer)}`;
+      throw new Error(`batch ${batch} never succeeds: ${last}`);
     },
   };
 }
