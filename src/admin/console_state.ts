@@ -4,7 +4,8 @@
  * @module
  */
 import type { Config } from "../config/options.ts";
-import { type Database, metadataBatch } from "../database/database.ts";
+import { metadataBatch } from "../database/batch.ts";
+import type { Database } from "../database/database.ts";
 import { versionNumber } from "../database/server_version.ts";
 import { isEndOverridable } from "../transaction/transaction.ts";
 import { addressOf } from "../response/openapi/about.ts";

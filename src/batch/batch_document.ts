@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { IsolationLevel } from "../database/database.ts";
+import type { IsolationLevel } from "../database/batch.ts";
 import { errors } from "../errors/catalogue.ts";
 import { headerValue, isHeaderName } from "../errors/http_text.ts";
 import type { ServiceError } from "../errors/service_error.ts";

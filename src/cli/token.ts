@@ -5,7 +5,7 @@
  */
 import { signToken } from "../auth/sign_token.ts";
 import type { Config } from "../config/options.ts";
-import { metadataBatch, type Statement } from "../database/database.ts";
+import { metadataBatch, type Statement } from "../database/batch.ts";
 import { isEmbedded } from "../database/open.ts";
 import { svcDialect } from "../dialect.ts";
 import { withTimeout } from "../lib/deadline.ts";

@@ -5,7 +5,7 @@
  */
 import { groupBy } from "../lib/group_by.ts";
 import type { Dialect } from "../dialect.ts";
-import type { IsolationLevel, Statement } from "../database/database.ts";
+import type { IsolationLevel, Statement } from "../database/batch.ts";
 import { compile, ident, param, sql } from "../sql/fragment.ts";
 import type { DatabaseValues } from "./load.ts";
 import { databaseName } from "./names.ts";

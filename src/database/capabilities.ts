@@ -5,7 +5,7 @@
  * @module
  */
 import { DatabaseError } from "../errors/service_error.ts";
-import type { Batch, BatchResult, Statement } from "./database.ts";
+import type { Batch, BatchResult, Statement } from "./batch.ts";
 
 /** A part of PostgreSQL that the service uses. */
 export type Capability = keyof typeof capabilityFacts;

@@ -6,7 +6,7 @@
  *
  * @module
  */
-import type { ResultColumns, Statement } from "./database.ts";
+import type { ResultColumns, Statement } from "./batch.ts";
 
 /** A place in the write-ahead log. */
 export interface WalPosition {

@@ -5,7 +5,8 @@
  * @module
  */
 import type { Config } from "../config/options.ts";
-import { type Database, metadataBatch } from "../database/database.ts";
+import { metadataBatch } from "../database/batch.ts";
+import type { Database } from "../database/database.ts";
 import { isEmbedded, openDatabase } from "../database/open.ts";
 import { agentFindings } from "./agent_findings.ts";
 import { catalogueFindings } from "./catalogue_findings.ts";

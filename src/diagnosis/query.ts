@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Statement } from "../database/database.ts";
+import type { Statement } from "../database/batch.ts";
 import type { Config } from "../config/options.ts";
 import { notifyPattern, reloadTriggerQuery } from "../schema_cache/reload_trigger.ts";
 import { type FunctionInput, inputs, maxRoles } from "./queries/inputs.ts";

@@ -7,7 +7,7 @@ import { BatchDeadline } from "../batch/batch_deadline.ts";
 import { batchReply, type OperationReply } from "../batch/batch_reply.ts";
 import { OperationError } from "../batch/operation_error.ts";
 import type { Config } from "../config/options.ts";
-import type { Batch, BatchResult, HeldResult } from "../database/database.ts";
+import type { Batch, BatchResult, HeldResult } from "../database/batch.ts";
 import { errors } from "../errors/catalogue.ts";
 import { DatabaseError, type FailedOperation, ServiceError } from "../errors/service_error.ts";
 import { systemClock } from "../lib/clock.ts";

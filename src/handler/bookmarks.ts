@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Batch, BatchResult } from "../database/database.ts";
+import type { Batch, BatchResult } from "../database/batch.ts";
 import type { HeaderList } from "../lib/header_list.ts";
 import type { RawRequest } from "../request/raw_request.ts";
 import type { Reply } from "../response/reply.ts";

@@ -3,7 +3,8 @@
  *
  * @module
  */
-import { type Caller, type Database, metadataBatch, type Statement } from "../database/database.ts";
+import { metadataBatch, type Statement } from "../database/batch.ts";
+import type { Caller, Database } from "../database/database.ts";
 import { DatabaseError } from "../errors/service_error.ts";
 import type { QualifiedName, SelectableColumns } from "../schema_cache/schema_cache.ts";
 

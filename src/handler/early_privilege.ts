@@ -4,7 +4,8 @@
  *
  * @module
  */
-import { type Database, metadataBatch, type Statement } from "../database/database.ts";
+import { metadataBatch, type Statement } from "../database/batch.ts";
+import type { Database } from "../database/database.ts";
 import { DatabaseError } from "../errors/service_error.ts";
 import type { Action, ApiRequest } from "../request/api_request.ts";
 

@@ -4,14 +4,8 @@
  * @module
  */
 import type { Identity } from "../auth/jwt_cache.ts";
-import {
-  type Batch,
-  type BatchResult,
-  type Caller,
-  type Database,
-  discardBody,
-  type WriteBatch,
-} from "../database/database.ts";
+import { type Batch, type BatchResult, discardBody, type WriteBatch } from "../database/batch.ts";
+import type { Caller, Database } from "../database/database.ts";
 import type { RequestIdentifiers } from "../http/request_id.ts";
 import type { Deadline } from "../lib/request_deadline.ts";
 import type { RequestTiming } from "../observe/request_timing.ts";

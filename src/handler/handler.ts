@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Statement } from "../database/database.ts";
+import type { Statement } from "../database/batch.ts";
 import type { Dialect } from "../dialect.ts";
 import { errorResponse } from "../errors/error_response.ts";
 import type { ServiceError } from "../errors/service_error.ts";

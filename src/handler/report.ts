@@ -4,7 +4,7 @@
  * @module
  */
 import type { Config } from "../config/options.ts";
-import type { Statement } from "../database/database.ts";
+import type { Statement } from "../database/batch.ts";
 import { errorFacts } from "../errors/error_response.ts";
 import type { RequestIdentifiers } from "../http/request_id.ts";
 import type { SpanContext } from "../http/trace_context.ts";

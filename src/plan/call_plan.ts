@@ -7,7 +7,7 @@ import type { Dialect } from "../dialect.ts";
 import { errors } from "../errors/catalogue.ts";
 import { quotable, quotableList } from "../errors/quoting.ts";
 import type { ErrorTexts } from "../errors/service_error.ts";
-import type { AccessMode, IsolationLevel } from "../database/database.ts";
+import type { AccessMode, IsolationLevel } from "../database/batch.ts";
 import type { ParamValue } from "../sql/fragment.ts";
 import { fieldsToJson } from "../request/form.ts";
 import { isArgumentOrFilter } from "../request/query_params.ts";

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { Statement } from "../database/database.ts";
+import type { Statement } from "../database/batch.ts";
 import { plan } from "../plan/plan.ts";
 import { isRetrySafeRead } from "../plan/retry_safe.ts";
 import type { Query } from "../query/query.ts";

@@ -6,7 +6,7 @@
  *
  * @module
  */
-import type { Statement } from "../database/database.ts";
+import type { Statement } from "../database/batch.ts";
 import type {
   FilledColumn,
   InsertLevel,

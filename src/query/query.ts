@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { Statement } from "../database/database.ts";
+import type { Statement } from "../database/batch.ts";
 import type { CallPlan } from "../plan/call_plan.ts";
 import type { MutatePlan } from "../plan/mutate_plan.ts";
 import type { BodyFormat, Explain } from "../plan/negotiate.ts";

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { Statement } from "../database/database.ts";
+import type { Statement } from "../database/batch.ts";
 import {
   catalogueSql,
   compile,

@@ -7,7 +7,7 @@
  *
  * @module
  */
-import type { BodyFraming } from "../database/database.ts";
+import type { BodyFraming } from "../database/batch.ts";
 import type { BodyFormat } from "../plan/negotiate.ts";
 import type { Tagging } from "../plan/preconditions.ts";
 import { isAggregated, isPlainField } from "../plan/planned_values.ts";

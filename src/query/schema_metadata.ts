@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { Statement } from "../database/database.ts";
+import type { Statement } from "../database/batch.ts";
 import type { PrivilegeDetail } from "../plan/root_plan.ts";
 import { compile, param, type Sql, sql } from "../sql/fragment.ts";
 

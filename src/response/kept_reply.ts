@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { BatchResult } from "../database/database.ts";
+import type { BatchResult } from "../database/batch.ts";
 import { errors } from "../errors/catalogue.ts";
 import type { HeaderList } from "../lib/header_list.ts";
 import type { KeptAnswer } from "../transaction/idempotency.ts";

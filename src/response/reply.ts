@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { ResultBody } from "../database/database.ts";
+import type { ResultBody } from "../database/batch.ts";
 import type { HeaderList } from "../lib/header_list.ts";
 import { contentTypeOf } from "../http/media_type.ts";
 import { hasBody } from "../errors/http_text.ts";

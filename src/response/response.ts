@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { BatchResult, ResultBody } from "../database/database.ts";
+import type { BatchResult, ResultBody } from "../database/batch.ts";
 import type { HeaderList } from "../lib/header_list.ts";
 import type { Dialect } from "../dialect.ts";
 import { conditionalReply } from "./conditional.ts";

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Statement } from "../database/database.ts";
+import type { Statement } from "../database/batch.ts";
 import { groupBy } from "../lib/group_by.ts";
 import { quoteIdent } from "../sql/fragment.ts";
 import { type ForeignKeyRow, keysQuery, type KeysResult } from "./queries/keys.ts";

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Statement } from "../database/database.ts";
+import type { Statement } from "../database/batch.ts";
 import type { QueryTiming } from "../observe/observation.ts";
 import type { QueryName, SchemaCacheQuery } from "./load.ts";
 

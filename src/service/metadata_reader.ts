@@ -15,12 +15,8 @@ import type { Config } from "../config/options.ts";
 import type { Revocation } from "../auth/revocations.ts";
 import type { FunctionName } from "../config/codecs.ts";
 import { noValues } from "../config/load.ts";
-import {
-  type Database,
-  metadataBatch,
-  sessionReset,
-  type Statement,
-} from "../database/database.ts";
+import { metadataBatch, sessionReset, type Statement } from "../database/batch.ts";
+import type { Database } from "../database/database.ts";
 import type { Dialect } from "../dialect.ts";
 import { isUnsupported, lacks } from "../database/capabilities.ts";
 import { DatabaseError } from "../errors/service_error.ts";

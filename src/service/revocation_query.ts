@@ -5,7 +5,7 @@
  */
 import type { Revocation } from "../auth/revocations.ts";
 import type { FunctionName } from "../config/codecs.ts";
-import type { Statement } from "../database/database.ts";
+import type { Statement } from "../database/batch.ts";
 import { compile, ident, param, quoteIdent, sql } from "../sql/fragment.ts";
 import { maxRevocations } from "./revocation_list.ts";
 

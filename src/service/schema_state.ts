@@ -3,7 +3,8 @@
  *
  * @module
  */
-import { type Database, metadataBatch, type Statement } from "../database/database.ts";
+import { metadataBatch, type Statement } from "../database/batch.ts";
+import type { Database } from "../database/database.ts";
 import { emptySearchPath, type SchemaCacheConfig } from "../schema_cache/load.ts";
 import { fingerprintQuery, writeCountersQuery } from "../schema_cache/queries/changes.ts";
 import { notifyPattern, reloadTriggerQuery } from "../schema_cache/reload_trigger.ts";

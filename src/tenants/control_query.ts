@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Statement } from "../database/database.ts";
+import type { Statement } from "../database/batch.ts";
 import { isJsonObject } from "../lib/json_object.ts";
 import { quote } from "../config/codecs.ts";
 import { compile, ident, sql } from "../sql/fragment.ts";

@@ -3,7 +3,8 @@
  *
  * @module
  */
-import { type Database, metadataBatch } from "../database/database.ts";
+import { metadataBatch } from "../database/batch.ts";
+import type { Database } from "../database/database.ts";
 import { Listener } from "../database/notifications/listener.ts";
 import { NotificationProbe, randomNonce } from "../database/notifications/notification_probe.ts";
 import { errorFacts } from "../errors/error_response.ts";

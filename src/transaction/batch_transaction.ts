@@ -11,7 +11,7 @@ import type {
   CostLimit,
   IsolationLevel,
   Statement,
-} from "../database/database.ts";
+} from "../database/batch.ts";
 import type { ApiRequest } from "../request/api_request.ts";
 import { type DataPlan, isolationOf } from "./data_plan.ts";
 import { keyStatements, type RequestKey } from "./idempotency.ts";

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { AccessMode, IsolationLevel } from "../database/database.ts";
+import type { AccessMode, IsolationLevel } from "../database/batch.ts";
 import type { RoleDefaults } from "../config/in_database.ts";
 import { errors } from "../errors/catalogue.ts";
 import type { Plan } from "../plan/plan.ts";

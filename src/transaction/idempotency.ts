@@ -5,7 +5,7 @@
  * @module
  */
 import type { TableName } from "../config/codecs.ts";
-import type { BatchResult, Statement } from "../database/database.ts";
+import type { BatchResult, Statement } from "../database/batch.ts";
 import { errors } from "../errors/catalogue.ts";
 import { DatabaseError } from "../errors/service_error.ts";
 import { compile, ident, param, type Sql, sql } from "../sql/fragment.ts";

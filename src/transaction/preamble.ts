@@ -6,7 +6,7 @@
 import type { Identity } from "../auth/jwt_cache.ts";
 import type { RoleDefaults } from "../config/in_database.ts";
 import type { Config } from "../config/options.ts";
-import type { Statement } from "../database/database.ts";
+import type { Statement } from "../database/batch.ts";
 import { noIdentifiers, type RequestIdentifiers } from "../http/request_id.ts";
 import type { RootPlan } from "../plan/root_plan.ts";
 import type { ApiRequest } from "../request/api_request.ts";

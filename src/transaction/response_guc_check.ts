@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { Statement } from "../database/database.ts";
+import type { Statement } from "../database/batch.ts";
 import { compile, literal, sql } from "../sql/fragment.ts";
 
 /** SQLSTATE of the check's failure when the status is at fault. */

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { ColumnBounds, ResultColumns } from "../database/database.ts";
+import type { ColumnBounds, ResultColumns } from "../database/batch.ts";
 import { errors } from "../errors/catalogue.ts";
 import { missingKey } from "../plan/keyed_update.ts";
 import { changeLimit } from "../plan/mutate_plan.ts";

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { AccessMode, Statement } from "../database/database.ts";
+import type { AccessMode, Statement } from "../database/batch.ts";
 import { updatedRowsSetting } from "../query/on_conflict.ts";
 import {
   compile,

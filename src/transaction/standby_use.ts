@@ -5,7 +5,7 @@
  */
 import type { Config } from "../config/options.ts";
 import type { RoleDefaults } from "../config/in_database.ts";
-import type { Batch, StandbyUse } from "../database/database.ts";
+import type { Batch, StandbyUse } from "../database/batch.ts";
 import { isStandbyRead } from "../plan/retry_safe.ts";
 import type { ApiRequest } from "../request/api_request.ts";
 import type { SchemaCache } from "../schema_cache/schema_cache.ts";

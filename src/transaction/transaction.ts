@@ -15,7 +15,7 @@ import type {
   Statement,
   TransactionEnd,
   WriteBatch,
-} from "../database/database.ts";
+} from "../database/batch.ts";
 import { errors } from "../errors/catalogue.ts";
 import { DatabaseError } from "../errors/service_error.ts";
 import type { RootPlan } from "../plan/root_plan.ts";

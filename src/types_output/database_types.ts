@@ -4,7 +4,8 @@
  *
  * @module
  */
-import { type Database, metadataBatch, type Statement } from "../database/database.ts";
+import { metadataBatch, type Statement } from "../database/batch.ts";
+import type { Database } from "../database/database.ts";
 import { typeCatalogueQueries } from "../schema_cache/load.ts";
 import { indexSchemaCache } from "../schema_cache/lookups.ts";
 import type { TypeCatalogue } from "../schema_cache/queries/type_catalogue.ts";

@@ -2,7 +2,7 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import { createHandler, type Observation } from "../../mod.ts";
 import { probeCapabilities } from "../../src/database/capabilities.ts";
-import type { Batch } from "../../src/database/database.ts";
+import type { Batch } from "../../src/database/batch.ts";
 import { openDatabase } from "../../src/database/open.ts";
 import { svcDialect } from "../../src/dialect.ts";
 import { type Engine, engines, type TestDatabase } from "../support/engines.ts";

@@ -1,7 +1,7 @@
 /** What the options of a connection string do at a real server. */
 import { deepStrictEqual, match, rejects, strictEqual } from "node:assert/strict";
 import { join } from "node:path";
-import { metadataBatch } from "../../src/database/database.ts";
+import { metadataBatch } from "../../src/database/batch.ts";
 import { openDatabase } from "../../src/database/open.ts";
 import { withClient } from "../support/postgres_client.ts";
 import { type PostgresServer, startPostgres } from "../support/postgres_server.ts";

@@ -1,5 +1,5 @@
 import { deepStrictEqual, match, rejects, strictEqual } from "node:assert/strict";
-import { metadataBatch } from "../../src/database/database.ts";
+import { metadataBatch } from "../../src/database/batch.ts";
 import { openDatabase } from "../../src/database/open.ts";
 import { eventually } from "../support/eventually.ts";
 import { freePort } from "../support/free_port.ts";

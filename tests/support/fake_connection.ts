@@ -9,7 +9,7 @@ import type {
   ReadBatch,
   Statement,
   WriteBatch,
-} from "../../src/database/database.ts";
+} from "../../src/database/batch.ts";
 import {
   Connection,
   type ConnectionEvents,

@@ -4,7 +4,8 @@
  * @module
  */
 import { strictEqual } from "node:assert/strict";
-import type { Caller, ReadBatch, WriteBatch } from "../../src/database/database.ts";
+import type { ReadBatch, WriteBatch } from "../../src/database/batch.ts";
+import type { Caller } from "../../src/database/database.ts";
 import { createPool, type PoolOptions } from "../../src/database/pool/pool.ts";
 import { fakeServer, type FakeServerOptions, FakeTransport, type Sent } from "./fake_backend.ts";
 import { type FakeClock, fakeClock, settled } from "./fake_clock.ts";

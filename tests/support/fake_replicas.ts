@@ -6,14 +6,12 @@
 import type {
   Batch,
   BatchResult,
-  Database,
   ReadBatch,
-  ReplicaSettings,
   ResultColumns,
-  StandbyEvent,
   Statement,
   WriteBatch,
-} from "../../src/database/database.ts";
+} from "../../src/database/batch.ts";
+import type { Database, ReplicaSettings, StandbyEvent } from "../../src/database/database.ts";
 import type { ServerProbe } from "../../src/database/replicas/probe_connection.ts";
 import { createReplicated } from "../../src/database/replicas/replicated_database.ts";
 import { DatabaseError } from "../../src/errors/service_error.ts";

@@ -5,7 +5,8 @@
  */
 import { configSource } from "../../src/config/source.ts";
 import { noValues } from "../../src/config/load.ts";
-import type { Batch, BatchResult, Caller, Database } from "../../src/database/database.ts";
+import type { Batch, BatchResult } from "../../src/database/batch.ts";
+import type { Caller, Database } from "../../src/database/database.ts";
 import { openDatabase } from "../../src/database/open.ts";
 import { serviceHandler } from "../../src/handler/handler.ts";
 import type { Observation } from "../../src/observe/observation.ts";

@@ -3,7 +3,8 @@
  *
  * @module
  */
-import { type Database, metadataBatch } from "../../database/database.ts";
+import { metadataBatch } from "../../database/batch.ts";
+import type { Database } from "../../database/database.ts";
 import { defaultNames } from "./default_names.ts";
 
 /** The server and its schemas. */

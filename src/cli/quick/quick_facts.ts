@@ -3,7 +3,8 @@
  *
  * @module
  */
-import { type Database, metadataBatch, type Statement } from "../../database/database.ts";
+import { metadataBatch, type Statement } from "../../database/batch.ts";
+import type { Database } from "../../database/database.ts";
 import { compile, param, sql } from "../../sql/fragment.ts";
 
 /** A schema with a relation or a function that no extension owns. */

@@ -8,14 +8,8 @@ import { errors } from "../../errors/catalogue.ts";
 import { ServiceError } from "../../errors/service_error.ts";
 import { systemClock } from "../../lib/clock.ts";
 import { Connection } from "../connection/connection.ts";
-import {
-  type Batch,
-  type BatchResult,
-  type Caller,
-  type Database,
-  type DatabaseOptions,
-  versionBatch,
-} from "../database.ts";
+import { type Batch, type BatchResult, versionBatch } from "../batch.ts";
+import type { Caller, Database, DatabaseOptions } from "../database.ts";
 import type { Transport } from "../transport.ts";
 
 /** Creates the database; `connect` opens and authenticates a connection, as for a pool. */

@@ -8,8 +8,8 @@ import type { PGlite } from "@electric-sql/pglite";
 import { systemClock } from "../../lib/clock.ts";
 import { DatabaseError } from "../../errors/service_error.ts";
 import { type ParamValue, quoteIdent } from "../../sql/fragment.ts";
+import type { Batch } from "../batch.ts";
 import {
-  type Batch,
   connectionSetup,
   type Database,
   type DatabaseOptions,

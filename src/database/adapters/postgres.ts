@@ -6,14 +6,8 @@
  */
 import { version } from "../../version.ts";
 import { clients } from "../connect/pg_client.ts";
-import {
-  type Batch,
-  connectionSetup,
-  type Database,
-  type DatabaseOptions,
-  metadataBatch,
-  type Statement,
-} from "../database.ts";
+import { type Batch, metadataBatch, type Statement } from "../batch.ts";
+import { connectionSetup, type Database, type DatabaseOptions } from "../database.ts";
 import { connectToFirst } from "../connect/hosts.ts";
 import { duplicateStatement } from "../connection/execution.ts";
 import { probePooler } from "../connect/pooler_probe.ts";

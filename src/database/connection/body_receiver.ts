@@ -5,7 +5,7 @@
  * @module
  */
 import { BodyStream } from "./body_stream.ts";
-import type { BodyFraming, ResultBody } from "../database.ts";
+import type { BodyFraming, ResultBody } from "../batch.ts";
 import type { RowRun } from "../protocol/decoder.ts";
 import { errors } from "../../errors/catalogue.ts";
 import type { BodySpool } from "../../lib/body_spool.ts";

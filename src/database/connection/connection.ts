@@ -6,7 +6,7 @@
  */
 import { errors } from "../../errors/catalogue.ts";
 import type { DatabaseFailure } from "../../errors/service_error.ts";
-import type { ColumnBounds, Statement, TransactionForm } from "../database.ts";
+import type { ColumnBounds, Statement, TransactionForm } from "../batch.ts";
 import type { BodySpool } from "../../lib/body_spool.ts";
 import type { Transport } from "../transport.ts";
 import type { WalPosition } from "../wal_position.ts";

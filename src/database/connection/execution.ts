@@ -21,7 +21,7 @@ import type {
   Statement,
   TransactionEnd,
   TransactionForm,
-} from "../database.ts";
+} from "../batch.ts";
 import { statementNamePrefix } from "../failure.ts";
 import type { RowRun } from "../protocol/decoder.ts";
 import { joinText, readFields } from "../protocol/messages.ts";

@@ -5,7 +5,7 @@
  */
 import { errors } from "../../errors/catalogue.ts";
 import type { ServiceError } from "../../errors/service_error.ts";
-import type { BodyFraming, HeldResult, ResultColumns } from "../database.ts";
+import type { BodyFraming, HeldResult, ResultColumns } from "../batch.ts";
 import { BodyReceiver, type BodyReceiverOptions } from "./body_receiver.ts";
 
 /** The held results of one batch. All of them together have at most `maxBytes`. */

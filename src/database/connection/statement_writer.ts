@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Statement } from "../database.ts";
+import type { Statement } from "../batch.ts";
 import { FrameEncoder } from "../protocol/encoder.ts";
 import { binaryFormat, textFormat } from "../protocol/messages.ts";
 import type { BatchExecution, StatementInFlight } from "./execution.ts";

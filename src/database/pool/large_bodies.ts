@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { Batch } from "../database.ts";
+import type { Batch } from "../batch.ts";
 
 /** Larger bodies are large: PostgreSQL sends one of this size in about 6 ms. */
 const minLargeBytes = 1024 * 1024;

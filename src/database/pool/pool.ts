@@ -13,15 +13,13 @@ import { OneShotTimer } from "../../lib/one_shot_timer.ts";
 import { Connection, type ConnectionOptions } from "../connection/connection.ts";
 import type { StaleStatement } from "../connection/execution.ts";
 import { maxHeldBytes } from "../connection/body_receiver.ts";
-import {
-  type Batch,
-  type BatchResult,
-  type Caller,
-  type Database,
-  type DatabaseOptions,
-  type DatabaseWatcher,
-  type PoolCounts,
-  versionBatch,
+import { type Batch, type BatchResult, versionBatch } from "../batch.ts";
+import type {
+  Caller,
+  Database,
+  DatabaseOptions,
+  DatabaseWatcher,
+  PoolCounts,
 } from "../database.ts";
 import {
   ConcurrencyLimiter,

@@ -8,7 +8,7 @@
  * @module
  */
 import type { Clock } from "../../lib/clock.ts";
-import type { Statement } from "../database.ts";
+import type { Statement } from "../batch.ts";
 import type { ServerProbe } from "./probe_connection.ts";
 
 /** Time between questions. */

@@ -5,15 +5,14 @@
  * @module
  */
 import { errors } from "../../errors/catalogue.ts";
-import {
-  type Batch,
-  type BatchResult,
-  type Caller,
-  type Database,
-  type DatabaseOptions,
-  type DatabaseWatcher,
-  type PoolCounts,
-  type ReplicaSettings,
+import type { Batch, BatchResult } from "../batch.ts";
+import type {
+  Caller,
+  Database,
+  DatabaseOptions,
+  DatabaseWatcher,
+  PoolCounts,
+  ReplicaSettings,
 } from "../database.ts";
 import {
   bookmarkText,

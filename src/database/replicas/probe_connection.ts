@@ -5,12 +5,7 @@
  */
 import { errors } from "../../errors/catalogue.ts";
 import { Connection } from "../connection/connection.ts";
-import {
-  type BatchResult,
-  metadataBatch,
-  type ResultColumns,
-  type Statement,
-} from "../database.ts";
+import { type BatchResult, metadataBatch, type ResultColumns, type Statement } from "../batch.ts";
 import type { Transport } from "../transport.ts";
 
 /** Asks one server. */

@@ -8,18 +8,16 @@ import type { BodySpool } from "../../lib/body_spool.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Histogram } from "../../observe/histogram.ts";
 import { errors } from "../../errors/catalogue.ts";
-import {
-  type Batch,
-  type BatchResult,
-  type Caller,
-  type Database,
-  type DatabaseOptions,
-  type DatabaseWatcher,
-  discardBody,
-  type Notify,
-  type PoolCounts,
-  type ReplicaCounts,
-  type Subscribe,
+import { type Batch, type BatchResult, discardBody } from "../batch.ts";
+import type {
+  Caller,
+  Database,
+  DatabaseOptions,
+  DatabaseWatcher,
+  Notify,
+  PoolCounts,
+  ReplicaCounts,
+  Subscribe,
 } from "../database.ts";
 import { positionStatement, readPosition, type WalPosition } from "../wal_position.ts";
 import {

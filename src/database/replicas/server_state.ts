@@ -4,7 +4,7 @@
  * @module
  */
 import { DatabaseError } from "../../errors/service_error.ts";
-import type { ResultColumns, Statement } from "../database.ts";
+import type { ResultColumns, Statement } from "../batch.ts";
 import { controlTimeline, parseLsn } from "../wal_position.ts";
 import type { ServerProbe } from "./probe_connection.ts";
 

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Batch, ReadBatch, StandbyUse } from "../database.ts";
+import type { Batch, ReadBatch, StandbyUse } from "../batch.ts";
 import type { Refusal } from "./refusal.ts";
 
 /** A read that standbys may execute. */

@@ -1,5 +1,6 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import type { Batch, BatchResult, Database } from "../../../src/database/database.ts";
+import type { Batch, BatchResult } from "../../../src/database/batch.ts";
+import type { Database } from "../../../src/database/database.ts";
 import { DatabaseError } from "../../../src/errors/service_error.ts";
 import { ColumnPrivileges, RoleColumns } from "../../../src/handler/column_privileges.ts";
 

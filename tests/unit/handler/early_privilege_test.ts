@@ -1,5 +1,6 @@
 import { deepStrictEqual, rejects, strictEqual } from "node:assert/strict";
-import type { Batch, BatchResult, Database } from "../../../src/database/database.ts";
+import type { Batch, BatchResult } from "../../../src/database/batch.ts";
+import type { Database } from "../../../src/database/database.ts";
 import { errors } from "../../../src/errors/catalogue.ts";
 import { DatabaseError } from "../../../src/errors/service_error.ts";
 import { EarlyPrivilegeCheck } from "../../../src/handler/early_privilege.ts";

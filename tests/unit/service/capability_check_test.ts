@@ -1,5 +1,6 @@
 import { deepStrictEqual, rejects, strictEqual } from "node:assert/strict";
-import type { Batch, BatchResult, DatabaseOptions } from "../../../src/database/database.ts";
+import type { Batch, BatchResult } from "../../../src/database/batch.ts";
+import type { DatabaseOptions } from "../../../src/database/database.ts";
 import { errors } from "../../../src/errors/catalogue.ts";
 import { DatabaseError } from "../../../src/errors/service_error.ts";
 import { CapabilityCheck, mostConnections } from "../../../src/service/capability_check.ts";

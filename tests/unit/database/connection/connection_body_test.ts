@@ -1,5 +1,5 @@
 import { deepStrictEqual, rejects, strictEqual } from "node:assert/strict";
-import type { ReadBatch, WriteBatch } from "../../../../src/database/database.ts";
+import type { ReadBatch, WriteBatch } from "../../../../src/database/batch.ts";
 import {
   bindComplete,
   complete,

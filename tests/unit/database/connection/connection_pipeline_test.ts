@@ -1,5 +1,5 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import type { Batch, Statement, WriteBatch } from "../../../../src/database/database.ts";
+import type { Batch, Statement, WriteBatch } from "../../../../src/database/batch.ts";
 import {
   bindComplete,
   complete,

@@ -1,5 +1,5 @@
 import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
-import type { ReadBatch, Statement, WriteBatch } from "../../../../src/database/database.ts";
+import type { ReadBatch, Statement, WriteBatch } from "../../../../src/database/batch.ts";
 import { DatabaseError } from "../../../../src/errors/service_error.ts";
 import {
   bindComplete,

@@ -4,7 +4,7 @@ import type {
   BatchResult,
   ColumnBounds,
   Statement,
-} from "../../../../src/database/database.ts";
+} from "../../../../src/database/batch.ts";
 import { BatchExecution, readServerError } from "../../../../src/database/connection/execution.ts";
 import { failure, type FailureParts, FakeTransport } from "../../../support/fake_backend.ts";
 import { blockRead, blockWrite, implicitRead } from "../../../support/fake_connection.ts";

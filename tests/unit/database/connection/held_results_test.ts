@@ -1,5 +1,5 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import type { BodyFraming, HeldResult } from "../../../../src/database/database.ts";
+import type { BodyFraming, HeldResult } from "../../../../src/database/batch.ts";
 import { HeldResults } from "../../../../src/database/connection/held_results.ts";
 import { FakeTransport } from "../../../support/fake_backend.ts";
 

@@ -1,5 +1,5 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import type { Statement, WriteBatch } from "../../../../src/database/database.ts";
+import type { Statement, WriteBatch } from "../../../../src/database/batch.ts";
 import {
   executed,
   failure,

@@ -1,6 +1,6 @@
 /** Positions in the write-ahead log: their check before a transaction, and their reading behind it. */
 import { deepStrictEqual, rejects, strictEqual } from "node:assert/strict";
-import type { Batch } from "../../../../src/database/database.ts";
+import type { Batch } from "../../../../src/database/batch.ts";
 import { positionCheck, positionStatements } from "../../../../src/database/wal_position.ts";
 import { DatabaseError } from "../../../../src/errors/service_error.ts";
 import {

@@ -1,5 +1,5 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import type { ReadBatch } from "../../../../src/database/database.ts";
+import type { ReadBatch } from "../../../../src/database/batch.ts";
 import { LargeBodies } from "../../../../src/database/pool/large_bodies.ts";
 import {
   bindComplete,

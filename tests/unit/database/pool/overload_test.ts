@@ -1,6 +1,6 @@
 import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
 import { OverloadControl } from "../../../../src/database/pool/overload.ts";
-import type { Batch } from "../../../../src/database/database.ts";
+import type { Batch } from "../../../../src/database/batch.ts";
 import { settled } from "../../../support/fake_clock.ts";
 import { outcomesOf } from "../../../support/fake_connection.ts";
 import { FakePool, reading, writing } from "../../../support/fake_pool.ts";

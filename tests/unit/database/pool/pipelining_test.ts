@@ -1,5 +1,5 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import type { Batch } from "../../../../src/database/database.ts";
+import type { Batch } from "../../../../src/database/batch.ts";
 import type { PoolOptions } from "../../../../src/database/pool/pool.ts";
 import {
   bindComplete,

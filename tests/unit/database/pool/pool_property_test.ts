@@ -1,6 +1,6 @@
 import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
 import fc from "fast-check";
-import type { Batch } from "../../../../src/database/database.ts";
+import type { Batch } from "../../../../src/database/batch.ts";
 import { createPool } from "../../../../src/database/pool/pool.ts";
 import {
   failure,

@@ -1,5 +1,5 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import type { Batch, BatchResult } from "../../../../src/database/database.ts";
+import type { Batch, BatchResult } from "../../../../src/database/batch.ts";
 import { settled } from "../../../support/fake_clock.ts";
 import { outcomesOf } from "../../../support/fake_connection.ts";
 import {

@@ -1,5 +1,5 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import type { Batch } from "../../../../src/database/database.ts";
+import type { Batch } from "../../../../src/database/batch.ts";
 import { ServiceTime } from "../../../../src/database/pool/service_time.ts";
 import {
   pipelineOf,

@@ -1,5 +1,5 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import type { Batch } from "../../../../src/database/database.ts";
+import type { Batch } from "../../../../src/database/batch.ts";
 import { createOnDemandReplicas } from "../../../../src/database/replicas/on_demand_replicas.ts";
 import { errors } from "../../../../src/errors/catalogue.ts";
 import { codeOf } from "../../../support/fake_connection.ts";

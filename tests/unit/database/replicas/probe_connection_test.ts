@@ -1,5 +1,5 @@
 import { deepStrictEqual, rejects, strictEqual } from "node:assert/strict";
-import type { Statement } from "../../../../src/database/database.ts";
+import type { Statement } from "../../../../src/database/batch.ts";
 import { createProbe } from "../../../../src/database/replicas/probe_connection.ts";
 import { fakeServer, FakeTransport, row } from "../../../support/fake_backend.ts";
 import { settled } from "../../../support/fake_clock.ts";

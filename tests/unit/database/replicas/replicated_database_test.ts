@@ -1,5 +1,5 @@
 import { deepStrictEqual, rejects, strictEqual } from "node:assert/strict";
-import type { ReadBatch } from "../../../../src/database/database.ts";
+import type { ReadBatch } from "../../../../src/database/batch.ts";
 import { errors } from "../../../../src/errors/catalogue.ts";
 import { isConnectionLost } from "../../../../src/database/failure.ts";
 import { codeOf } from "../../../support/fake_connection.ts";

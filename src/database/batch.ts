@@ -1,0 +1,303 @@
+/**
+ * Transactions as data: the statements of one, how it begins and ends, and its result.
+ *
+ * @module
+ */
+import type { ParamValue } from "../sql/fragment.ts";
+import type { PositionCondition, ReturnedPosition, WalPosition } from "./wal_position.ts";
+
+/** How a statement's rows are used. */
+export type ResultUse =
+  /** Rows are discarded. */
+  | "none"
+  /** Rows are kept as text: small results only. */
+  | "rows"
+  /** One row; all columns but the last are kept as text, the last is the body. */
+  | "result"
+  /** The same, but of several statements: their bodies are whole, and go to {@linkcode BatchEvents}. */
+  | "held";
+
+/**
+ * How further rows of a statement with `use: "result"` or `"held"` continue its body. The last column of the first row
+ * is a whole body of its own: it is empty or ends with `closing`. Each further row puts `separator` and
+ * its own last column before `closing`; its other columns are ignored. ASCII texts, of few characters.
+ */
+export interface BodyFraming {
+  /** Between two rows; not before the first that follows an empty body. */
+  readonly separator: string;
+  /** End of the body. */
+  readonly closing: string;
+  /** Bytes to leave out at both ends of the values of further rows. Default: 0. */
+  readonly trimmedBytes?: number;
+  /** Whether a stream of the body begins with the first further row, however short it is. Default: false. */
+  readonly isEager?: boolean;
+}
+
+/** One statement of a batch. */
+export interface Statement {
+  /** SQL with `$1` …; the text is also the key under which it is prepared. */
+  readonly text: string;
+  readonly params: readonly ParamValue[];
+  readonly use: ResultUse;
+  /** Present if its result may have further rows that continue the body. */
+  readonly framing?: BodyFraming;
+  /**
+   * Whether the statement can run user-defined code: the statements behind it in its transaction are
+   * never retried. Default: false.
+   */
+  readonly runsUserCode?: boolean;
+  /**
+   * Whether PostgreSQL plans the statement alike for all roles and search paths, which then share one
+   * prepared statement. Default: false.
+   */
+  readonly isShared?: boolean;
+  /** Search path and role that the statement is prepared for. Default: `planContext` of the batch. */
+  readonly planContext?: string;
+}
+
+export type AccessMode = "read only" | "read write";
+export type IsolationLevel = "read committed" | "repeatable read" | "serializable";
+
+/** How a transaction ends. */
+export type TransactionEnd = "commit" | "rollback";
+
+/**
+ * Bounds on a number in the result: outside of them the transaction rolls back. The number is the
+ * first of the columns that is not NULL, or 0.
+ */
+export interface ColumnBounds {
+  /** Positions in the result, as in {@linkcode ResultColumns}. */
+  readonly columns: readonly number[];
+  readonly min: number;
+  readonly max: number;
+}
+
+/**
+ * Delimited by Sync alone: `read committed`, ends with a commit. The first statement sets the access
+ * mode and verifies the isolation level, so that a connection with other defaults refuses it with 25001.
+ * Transactions of this form can be pipelined, because one that fails leaves no open transaction behind.
+ */
+export interface ImplicitTransaction {
+  readonly form: "implicit";
+}
+
+/**
+ * Delimited by BEGIN and COMMIT or ROLLBACK. With bounds the end depends on the result, which takes
+ * a second round trip: COMMIT where all of them hold, else ROLLBACK.
+ */
+export interface BlockTransaction {
+  readonly form: "block";
+  readonly isolation: IsolationLevel;
+  readonly end: TransactionEnd | readonly ColumnBounds[];
+}
+
+/** How a transaction is delimited. */
+export type TransactionForm = (ImplicitTransaction | BlockTransaction)["form"];
+
+/**
+ * A bound on the planner's cost. If an EXPLAIN shows a higher one, the transaction rolls back before the
+ * statements behind it, and its promise rejects with `137`. The transaction is a block.
+ */
+export interface CostLimit {
+  /** Position of the EXPLAIN among the statements of the batch, with its result as JSON. */
+  readonly statement: number;
+  readonly maxCost: number;
+}
+
+/** Fields of all batches. */
+interface BatchCommon {
+  /** A connection without prepared statements may lead to a pooler and always uses a block. */
+  readonly transaction: ImplicitTransaction | BlockTransaction;
+  /** Run in order; the first failure ends the batch. At most one of them has `use: "result"`. */
+  readonly statements: readonly Statement[];
+  /**
+   * Search path and role of the transaction, as one text, for which its statements are prepared; null
+   * for those of the connection. PostgreSQL plans a statement anew when either differs, and it checks
+   * EXECUTE on functions that it inlines only then.
+   */
+  readonly planContext: string | null;
+  /** Whether the pool emits events for the batch. Default: true. */
+  readonly isTraced?: boolean;
+  /**
+   * Identifies batches that differ by their parameters alone: the pool learns how long they take.
+   * Null where that is unknown: such a batch is never pipelined.
+   */
+  readonly kind: object | null;
+  /** By ascending position; each takes a round trip. Default: no limits. Excludes a stream. */
+  readonly costLimits?: readonly CostLimit[];
+  /** Receives what happens while the batch runs. Default: no receiver. */
+  readonly events?: BatchEvents;
+  /**
+   * Most bytes of all results with `use: "held"`. Above it the transaction rolls back, unless its end was
+   * sent with its statements, and its promise rejects with `141`. Default: no limit.
+   */
+  readonly maxHeldBytes?: number;
+  /**
+   * Whether the result has a bookmark. The position of a write is read after its COMMIT, in the same write to
+   * the socket; that of a read is at or behind all that the read saw. Default: false.
+   */
+  readonly wantsBookmark?: boolean;
+  /**
+   * How the connection uses positions in the write-ahead log. Set only by the database that chooses between
+   * primary and standbys. Default: not at all.
+   */
+  readonly walPosition?: WalPositionUse;
+}
+
+/** How a connection uses positions in the write-ahead log. */
+export interface WalPositionUse {
+  /**
+   * Condition for the server; otherwise the batch fails with 22012 before its first statement. Null for
+   * none.
+   */
+  readonly condition: PositionCondition | null;
+  /** The server's position behind the transaction that the result has; null for none. */
+  readonly returned: ReturnedPosition | null;
+}
+
+/** How a read may use a standby. */
+export interface StandbyUse {
+  /**
+   * The client's bookmarks, separated by commas; null without one. The primary executes the read if a text is
+   * not a bookmark, or if the bookmarks cannot be compared.
+   */
+  readonly bookmark: string | null;
+  /**
+   * Whether all functions that the read can reach are stable or immutable, so that the primary may repeat
+   * what a standby refused.
+   */
+  readonly isRepeatable: boolean;
+  /**
+   * Milliseconds since the schema cache of the read was loaded. A standby that lags further behind may lack
+   * what the read names, so it does not execute the read. Default: no limit.
+   */
+  readonly schemaAgeMs?: number;
+}
+
+/** Receives what happens while a batch runs. A batch that is sent once more begins once more. */
+export interface BatchEvents {
+  /** The batch is sent. */
+  begun(): void;
+  /** A statement with `use: "held"` has ended. */
+  held(statement: number, result: HeldResult): void;
+}
+
+/** The result of a statement with `use: "held"`. */
+export interface HeldResult {
+  readonly columns: ResultColumns;
+  readonly body: ResultBody;
+}
+
+/** A transaction that cannot write. */
+export interface ReadBatch extends BatchCommon {
+  readonly access: "read only";
+  /** `stream` hands out a large body while it arrives; `hold` keeps it until the transaction ends. */
+  readonly body: "stream" | "hold";
+  /** `safe`: a second execution has no observable effect. */
+  readonly retry: "safe" | "never";
+  /** Present if a standby may execute the batch. Default: the primary does. */
+  readonly standby?: StandbyUse;
+}
+
+/** A transaction that may write: its body is held until the end is confirmed. PostgreSQL never executes it twice. */
+export interface WriteBatch extends BatchCommon {
+  readonly access: "read write";
+  /** Present if a statement is executed several times; the transaction is a block then. */
+  readonly stream?: ParamStream;
+  /**
+   * Makes the last statement from the result, to be sent with COMMIT; null for none. The end of the
+   * transaction has bounds then. It is not called if the transaction rolls back. If it throws, the transaction
+   * rolls back, and its promise rejects with that error. Excludes a stream.
+   */
+  readonly closing?: (result: BatchResult) => Statement | null;
+}
+
+/**
+ * Values of one parameter that arrive over time. Its statement is executed once for each of them, and the
+ * result is that of the last execution. If the values fail, the transaction rolls back, and its promise
+ * rejects with their error.
+ */
+export interface ParamStream {
+  /** Position of the statement among those of the batch. */
+  readonly statement: number;
+  /** Position of the parameter in the statement. */
+  readonly param: number;
+  /** At least one. Each stays unchanged until the second one behind it is requested. */
+  readonly values: AsyncIterable<Uint8Array>;
+  /** Columns of the result whose numbers are added up over the executions. */
+  readonly summed: readonly number[];
+}
+
+/** A whole transaction, as data. */
+export type Batch = ReadBatch | WriteBatch;
+
+/**
+ * Statements that begin the service's own transactions: a function may have left another role or search
+ * path on the connection.
+ */
+export const sessionReset: readonly Statement[] = [
+  { text: "reset role", params: [], use: "none" },
+  { text: "reset search_path", params: [], use: "none" },
+];
+
+/** Builds a read-only transaction for the service itself. */
+export function metadataBatch(
+  statements: readonly Statement[],
+  end: BlockTransaction["end"] = "commit",
+): ReadBatch {
+  return {
+    access: "read only",
+    transaction: { form: "block", isolation: "read committed", end },
+    statements: [...sessionReset, ...statements],
+    body: "hold",
+    retry: "safe",
+    planContext: null,
+    kind: null,
+  };
+}
+
+/** Columns of the result row before the body, as text. Empty if the statement returned no row. */
+export type ResultColumns = readonly (string | null)[];
+
+/** The last column of the result row. */
+export interface ResultBody {
+  /** Exact number of bytes; `null` for SQL NULL, for no row at all, and while it is unknown. */
+  readonly length: number | null;
+  /** The bytes if all have arrived; otherwise a stream with back-pressure. */
+  readonly content: Uint8Array | ReadableStream<Uint8Array>;
+  /** Resolves with the error that ends the stream before its end; absent for bytes. */
+  readonly failure?: Promise<unknown> | undefined;
+  /** Resolves when the stream has ended, failed or was cancelled; absent for bytes. */
+  readonly ended?: Promise<void> | undefined;
+}
+
+/**
+ * Reads `version()`, in the row of the last statement. The transaction's end takes a second round trip,
+ * so a pooler in statement mode rejects it.
+ */
+export const versionBatch: ReadBatch = metadataBatch(
+  [{ text: "select version()", params: [], use: "rows" }],
+  [],
+);
+
+/** Discards an unread body, so that its connection can be used again. */
+export function discardBody({ content }: ResultBody): void {
+  if (content instanceof ReadableStream) content.cancel().catch(() => {});
+}
+
+/** The result of a batch that succeeded. */
+export interface BatchResult {
+  /** `rollback` also if the result was outside of the batch's bounds. */
+  readonly end: TransactionEnd;
+  readonly columns: ResultColumns;
+  readonly body: ResultBody;
+  /** Rows of each statement with `use: "rows"`, by its position; others are empty. */
+  readonly rows: readonly (readonly (readonly (string | null)[])[])[];
+  /**
+   * Position that a later read must have reached to see what this batch wrote or saw; an opaque text. Absent
+   * or null without one: the batch wants none, rolled back, or the position is unknown.
+   */
+  readonly bookmark?: string | null;
+  /** The server's position behind the transaction; absent if none was read. */
+  readonly walPosition?: WalPosition;
+}
