@@ -47,8 +47,7 @@ Deno.test("with OTEL_DENO the stages are spans within the request's", async () =
       if (before) ok(BigInt(span.startTimeUnixNano) >= BigInt(before.startTimeUnixNano));
       ok(BigInt(span.endTimeUnixNano) >= BigInt(span.startTimeUnixNano));
     }
-    const logged = service.stdout.all.map((line) => JSON.parse(line))
-      .find(({ target }) => target === "/items?id=eq.1");
+    const logged = JSON.parse(await service.stdout.waitFor(/"target":"\/items\?id=eq\.1"/));
     deepStrictEqual([logged.trace_id, logged.span_id], [request.traceId, request.spanId]);
     strictEqual((await service.stop()).code, 0);
     const sent = receiver.texts.join("\n");
