@@ -9,7 +9,7 @@ import { clients } from "../connect/pg_client.ts";
 import { type Batch, metadataBatch, type Statement } from "../batch.ts";
 import { connectionSetup, type Database, type DatabaseOptions } from "../database.ts";
 import { connectToFirst } from "../connect/hosts.ts";
-import { duplicateStatement } from "../connection/execution.ts";
+import { duplicateStatement } from "../protocol/server_error.ts";
 import { probePooler } from "../connect/pooler_probe.ts";
 import { StatementPreparation } from "./statement_preparation.ts";
 import { statementNamePrefix } from "../failure.ts";

@@ -6,6 +6,7 @@
  */
 import { deferred } from "../../lib/deferred.ts";
 import type { Schedule } from "../../lib/timers.ts";
+import { duplicateStatement, unknownStatement } from "../protocol/server_error.ts";
 import { type Client, clients } from "./pg_client.ts";
 import { connectToFirst } from "./hosts.ts";
 import type { Targets } from "./targets.ts";
@@ -43,7 +44,7 @@ const texts = [
 ] as const;
 
 /** SQLSTATEs by which a server shows that it is not the one that a statement was prepared on. */
-const lossCodes: ReadonlySet<unknown> = new Set(["26000", "42P05"]);
+const lossCodes: ReadonlySet<unknown> = new Set([unknownStatement, duplicateStatement]);
 
 /**
  * Prepares a statement on each of two connections and executes it in eight transactions. A probe that

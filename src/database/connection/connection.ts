@@ -12,18 +12,16 @@ import type { Transport } from "../transport.ts";
 import type { WalPosition } from "../wal_position.ts";
 import { FrameDecoder, type FrameSink } from "../protocol/decoder.ts";
 import { backend } from "../protocol/messages.ts";
+import { BatchExecution, endStatement, type PendingBatch } from "./execution.ts";
+import type { BodyReceiverOptions } from "./body_receiver.ts";
+import { ParamFeed } from "./param_feed.ts";
 import {
-  BatchExecution,
   duplicateStatement,
-  endStatement,
-  type PendingBatch,
   readServerError,
   type ServerError,
   type StaleStatement,
   unknownStatement,
-} from "./execution.ts";
-import type { BodyReceiverOptions } from "./body_receiver.ts";
-import { ParamFeed } from "./param_feed.ts";
+} from "../protocol/server_error.ts";
 import { type PreparingOptions, StatementWriter } from "./statement_writer.ts";
 
 /** How a connection works. */

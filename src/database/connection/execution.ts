@@ -22,9 +22,8 @@ import type {
   TransactionEnd,
   TransactionForm,
 } from "../batch.ts";
-import { statementNamePrefix } from "../failure.ts";
 import type { RowRun } from "../protocol/decoder.ts";
-import { joinText, readFields } from "../protocol/messages.ts";
+import { joinText } from "../protocol/messages.ts";
 import { BodyReceiver, type BodyReceiverOptions } from "./body_receiver.ts";
 import {
   positionCheck,
@@ -34,6 +33,7 @@ import {
   type WalPosition,
 } from "../wal_position.ts";
 import { HeldResults } from "./held_results.ts";
+import type { ServerError } from "../protocol/server_error.ts";
 
 /** A batch with the functions that settle its result. */
 export interface PendingBatch {
@@ -52,24 +52,6 @@ export interface StatementInFlight {
   readonly context: string | null;
   /** Name under which this execution prepares it; null where it is prepared already or never. */
   readonly preparing: string | null;
-}
-
-/** An ErrorResponse of the server. */
-export interface ServerError {
-  readonly failure: DatabaseFailure;
-  /** Whether the error was raised inside of a function or another nested context (field `W`). */
-  readonly hasContext: boolean;
-  /**
-   * Whether PostgreSQL ends the connection with the error (field `V`). A pooler's error is another
-   * matter, as the server may continue behind it: it names no routine (field `R`).
-   */
-  readonly isFatal: boolean;
-  /**
-   * Whether a prepared statement cannot run any more: the server forgot it (26000, after DISCARD ALL),
-   * has one of that name from another connection (42P05), or the type of its result changed. User-defined
-   * code can raise 26000, too.
-   */
-  readonly isStale: boolean;
 }
 
 /** Rows of a statement, as text. */
@@ -499,20 +481,6 @@ export class BatchExecution {
 /** SQLSTATE of a change of the isolation level in a transaction that has begun. */
 const activeTransaction = "25001";
 
-/** SQLSTATE of a prepared statement that the server does not know. */
-export const unknownStatement = "26000";
-
-/** SQLSTATE of a Parse whose name is taken. */
-export const duplicateStatement = "42P05";
-
-/** SQLSTATEs by which a server shows that it is not the one that the connection prepared statements on. */
-export type StaleStatement = typeof unknownStatement | typeof duplicateStatement;
-
-/** SQLSTATE of a prepared statement whose result would have another type than the one it announced. */
-const featureNotSupported = "0A000";
-/** The routine of PostgreSQL that raises this; the message depends on `lc_messages`. */
-const planRevalidation = "RevalidateCachedQuery";
-
 const beginTexts = {
   "read only": {
     "default": "begin read only",
@@ -556,27 +524,4 @@ export function endStatement(end: TransactionEnd): Statement {
 
 function control(text: string): Statement {
   return { text, params: [], use: "none", isShared: true };
-}
-
-/** Reads an ErrorResponse. */
-export function readServerError(payload: Uint8Array): ServerError {
-  const fields = readFields(payload);
-  const severity = fields.get("V");
-  const sqlstate = fields.get("C") ?? "XX000";
-  const message = fields.get("M") ?? "";
-  const routine = fields.get("R");
-  return {
-    failure: {
-      sqlstate,
-      message,
-      detail: fields.get("D") ?? null,
-      hint: fields.get("H") ?? null,
-      ...(severity === "FATAL" || severity === "PANIC" ? { fatal: true } : {}),
-    },
-    hasContext: fields.has("W"),
-    isFatal: (severity === "FATAL" || severity === "PANIC") && routine !== undefined,
-    isStale: sqlstate === unknownStatement ||
-      (sqlstate === duplicateStatement && message.includes(`"${statementNamePrefix}`)) ||
-      (sqlstate === featureNotSupported && routine === planRevalidation),
-  };
 }

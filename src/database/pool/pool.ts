@@ -11,7 +11,7 @@ import { type Deferred, deferred } from "../../lib/deferred.ts";
 import { Histogram } from "../../observe/histogram.ts";
 import { OneShotTimer } from "../../lib/one_shot_timer.ts";
 import { Connection, type ConnectionOptions } from "../connection/connection.ts";
-import type { StaleStatement } from "../connection/execution.ts";
+import type { StaleStatement } from "../protocol/server_error.ts";
 import { maxHeldBytes } from "../connection/body_receiver.ts";
 import { type Batch, type BatchResult, versionBatch } from "../batch.ts";
 import type {

@@ -5,7 +5,8 @@ import type {
   ColumnBounds,
   Statement,
 } from "../../../../src/database/batch.ts";
-import { BatchExecution, readServerError } from "../../../../src/database/connection/execution.ts";
+import { BatchExecution } from "../../../../src/database/connection/execution.ts";
+import { readServerError } from "../../../../src/database/protocol/server_error.ts";
 import { failure, type FailureParts, FakeTransport } from "../../../support/fake_backend.ts";
 import { blockRead, blockWrite, implicitRead } from "../../../support/fake_connection.ts";
 

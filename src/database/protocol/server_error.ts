@@ -1,0 +1,63 @@
+/**
+ * Reads the errors of the server, and tells those after which a prepared statement cannot run any more.
+ *
+ * @module
+ */
+import type { DatabaseFailure } from "../../errors/service_error.ts";
+import { statementNamePrefix } from "../failure.ts";
+import { readFields } from "./messages.ts";
+
+/** SQLSTATE of a prepared statement that the server does not know. */
+export const unknownStatement = "26000";
+
+/** SQLSTATE of a Parse whose name is taken. */
+export const duplicateStatement = "42P05";
+
+/** SQLSTATEs by which a server shows that it is not the one that the connection prepared statements on. */
+export type StaleStatement = typeof unknownStatement | typeof duplicateStatement;
+
+/** SQLSTATE of a prepared statement whose result would have another type than the one it announced. */
+const featureNotSupported = "0A000";
+/** The routine of PostgreSQL that raises this; the message depends on `lc_messages`. */
+const planRevalidation = "RevalidateCachedQuery";
+
+/** An ErrorResponse of the server. */
+export interface ServerError {
+  readonly failure: DatabaseFailure;
+  /** Whether the error was raised inside of a function or another nested context (field `W`). */
+  readonly hasContext: boolean;
+  /**
+   * Whether PostgreSQL ends the connection with the error (field `V`). A pooler's error is another
+   * matter, as the server may continue behind it: it names no routine (field `R`).
+   */
+  readonly isFatal: boolean;
+  /**
+   * Whether a prepared statement cannot run any more: the server forgot it (26000, after DISCARD ALL),
+   * has one of that name from another connection (42P05), or the type of its result changed. User-defined
+   * code can raise 26000, too.
+   */
+  readonly isStale: boolean;
+}
+
+/** Reads an ErrorResponse. */
+export function readServerError(payload: Uint8Array): ServerError {
+  const fields = readFields(payload);
+  const severity = fields.get("V");
+  const sqlstate = fields.get("C") ?? "XX000";
+  const message = fields.get("M") ?? "";
+  const routine = fields.get("R");
+  return {
+    failure: {
+      sqlstate,
+      message,
+      detail: fields.get("D") ?? null,
+      hint: fields.get("H") ?? null,
+      ...(severity === "FATAL" || severity === "PANIC" ? { fatal: true } : {}),
+    },
+    hasContext: fields.has("W"),
+    isFatal: (severity === "FATAL" || severity === "PANIC") && routine !== undefined,
+    isStale: sqlstate === unknownStatement ||
+      (sqlstate === duplicateStatement && message.includes(`"${statementNamePrefix}`)) ||
+      (sqlstate === featureNotSupported && routine === planRevalidation),
+  };
+}
