@@ -33,13 +33,14 @@ export interface ClientState {
 }
 
 /** State of a client without bookmarks. */
-export const unknownState: ClientState = { position: null, epochMs: null };
+const unknownState: ClientState = { position: null, epochMs: null };
 
 /**
- * Returns the state that bookmarks stand for, which commas separate. Returns null if one is malformed, or if
- * they have several timelines.
+ * Returns the state that bookmarks stand for, which commas separate; null stands for no bookmark. Returns null
+ * if one is malformed, or if they have several timelines.
  */
-export function readBookmarks(text: string): ClientState | null {
+export function readBookmarks(text: string | null): ClientState | null {
+  if (text === null) return unknownState;
   let { position, epochMs } = unknownState;
   for (const item of text.split(",")) {
     const bookmark = parseBookmark(item);

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { maxAnswerMs } from "./monitor.ts";
 
 /** The primary's position at a time. */
 interface PositionSample {
@@ -14,8 +15,6 @@ interface PositionSample {
 
 /** Most samples; they are further apart if the span is long. */
 const maxSamples = 1000;
-/** A sample of this age still is the primary's position: it is as old as an answer may be. */
-export const maxAnswerMs = 1000;
 
 /** Samples of the last milliseconds, the oldest first. */
 export class LagRing {
@@ -55,6 +54,7 @@ export class LagRing {
    */
   freshAt(lsn: bigint, now: number): number {
     const newest = this.#newest;
+    // A sample that is as old as an answer may be still is the primary's position.
     const isNewest = newest !== null && lsn >= newest.lsn && now - newest.time <= maxAnswerMs;
     return isNewest ? now : this.#sampledAt(lsn);
   }

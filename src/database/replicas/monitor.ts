@@ -5,8 +5,8 @@
  */
 import type { Clock } from "../../lib/clock.ts";
 
-/** A server may take this long to answer. */
-const maxAnswerMs = 1000;
+/** Milliseconds that a server may take to answer. */
+export const maxAnswerMs = 1000;
 
 /** The questions of a {@linkcode Monitor}, and its events. */
 export interface MonitorTask<Answer> {

@@ -14,13 +14,7 @@ import type {
   PoolCounts,
   ReplicaSettings,
 } from "../database.ts";
-import {
-  bookmarkText,
-  type ClientState,
-  readBookmarks,
-  timeText,
-  unknownState,
-} from "./bookmark.ts";
+import { bookmarkText, type ClientState, readBookmarks, timeText } from "./bookmark.ts";
 import { refusalOf } from "./refusal.ts";
 import {
   isSerializable,
@@ -60,7 +54,7 @@ class OnDemandReplicas implements Database {
   async transaction(batch: Batch, caller?: Caller): Promise<BatchResult> {
     if (!isStandbyRead(batch) || isSerializable(batch)) return await this.#onPrimary(batch, caller);
     const { bookmark } = batch.standby;
-    const state = bookmark === null ? unknownState : readBookmarks(bookmark);
+    const state = readBookmarks(bookmark);
     if (state === null || !this.#mayUseStandby(state)) return await this.#onPrimary(batch, caller);
     for (const standby of this.#shuffled()) {
       const result = await this.#tryOn(standby, { batch, caller, state });

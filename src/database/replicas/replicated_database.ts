@@ -26,7 +26,6 @@ import {
   type ClientState,
   readBookmarks,
   timeText,
-  unknownState,
 } from "./bookmark.ts";
 import { FallbackSlots } from "./fallback_slots.ts";
 import { refusalOf, type RefusalReason } from "./refusal.ts";
@@ -146,7 +145,7 @@ class ReplicatedDatabase implements Database {
   async #read(batch: StandbyRead, caller: Caller | undefined): Promise<BatchResult> {
     if (isSerializable(batch)) return await this.#bookmarked(batch, caller);
     const { bookmark, schemaAgeMs = Infinity } = batch.standby;
-    const state = bookmark === null ? unknownState : readBookmarks(bookmark);
+    const state = readBookmarks(bookmark);
     if (state === null || !this.#mayUseStandby(state)) {
       return await this.#fallBack(batch, caller, "bookmark");
     }

@@ -7,8 +7,7 @@ import { errors } from "../../errors/catalogue.ts";
 import { ServiceError } from "../../errors/service_error.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Database } from "../database.ts";
-import { maxAnswerMs } from "./lag_ring.ts";
-import { Monitor } from "./monitor.ts";
+import { maxAnswerMs, Monitor } from "./monitor.ts";
 import type { PrimaryMonitor } from "./primary_monitor.ts";
 import type { ServerProbe } from "./probe_connection.ts";
 import { askState, type StandbyState } from "./server_state.ts";
@@ -177,7 +176,7 @@ export class Standby {
     this.#report({ kind: "not in recovery" });
   }
 
-  /** Returns the position on the server. Rejects if it cannot be reached. */
+  /** Asks the server over a connection of its own. */
   get probe(): ServerProbe {
     return this.#options.server.probe;
   }
