@@ -12,9 +12,8 @@ import {
   type ReloadTarget,
 } from "../database/notifications/listener.ts";
 import {
-  NotificationProbe,
+  notificationProbe,
   type ProbeResult,
-  randomNonce,
 } from "../database/notifications/notification_probe.ts";
 import { ReloadJitter } from "./reload_jitter.ts";
 import { schedule } from "../lib/timers.ts";
@@ -94,13 +93,12 @@ export class ReloadNotifications {
   }
 
   #makeListener(): Listener | null {
-    const { database: { subscribe, notify }, ...others } = this.#options;
+    const { database, ...others } = this.#options;
+    const { subscribe } = database;
     if (subscribe === null) return null;
     return new Listener({
       subscribe,
-      probe: notify === undefined
-        ? null
-        : new NotificationProbe({ notify, makeNonce: randomNonce, schedule }),
+      probe: notificationProbe(database),
       onReloadRequested: (what) => this.#jitter.request(what),
       onProbed: (result, channel) => this.#recordProbe(result, channel),
       onUnsupported: (reason, channel) => this.#recordUnsupported(reason, channel),

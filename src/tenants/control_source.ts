@@ -6,7 +6,7 @@
 import { metadataBatch } from "../database/batch.ts";
 import type { Database } from "../database/database.ts";
 import { Listener } from "../database/notifications/listener.ts";
-import { NotificationProbe, randomNonce } from "../database/notifications/notification_probe.ts";
+import { notificationProbe } from "../database/notifications/notification_probe.ts";
 import { errorFacts } from "../errors/error_response.ts";
 import type { Dialect } from "../dialect.ts";
 import { schedule } from "../lib/timers.ts";
@@ -93,13 +93,12 @@ export class ControlSource implements TenantSource {
   }
 
   #makeListener(): Listener | null {
-    const { database: { subscribe, notify }, observe } = this.#options;
+    const { database, observe } = this.#options;
+    const { subscribe } = database;
     if (subscribe === null) return null;
     return new Listener({
       subscribe,
-      probe: notify === undefined
-        ? null
-        : new NotificationProbe({ notify, makeNonce: randomNonce, schedule }),
+      probe: notificationProbe(database),
       onReloadRequested: (what) => {
         if (what === "tenants") void this.reload();
       },

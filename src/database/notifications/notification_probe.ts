@@ -4,8 +4,8 @@
  *
  * @module
  */
-import type { Schedule } from "../../lib/timers.ts";
-import type { Notify } from "../database.ts";
+import { type Schedule, schedule } from "../../lib/timers.ts";
+import type { Database, Notify } from "../database.ts";
 
 /** Dependencies of a {@linkcode NotificationProbe}. */
 export interface NotificationProbeOptions {
@@ -72,6 +72,12 @@ export class NotificationProbe {
     this.#cancelTimer();
     this.#cancelTimer = () => {};
   }
+}
+
+/** Makes the probe of a database; null where no pooler can lose notifications. */
+export function notificationProbe({ notify }: Pick<Database, "notify">): NotificationProbe | null {
+  if (notify === undefined) return null;
+  return new NotificationProbe({ notify, makeNonce: randomNonce, schedule });
 }
 
 /** Returns 128 random bits in hexadecimal digits. */
